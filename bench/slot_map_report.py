@@ -31,12 +31,10 @@ MEANING = {
 }
 
 
-def load(path):
+def sort_into_tables(benchmarks):
     """{workload: {(contender, column): [time of each repetition]}}"""
-    with open(path, encoding="utf-8") as file:
-        data = json.load(file)
     tables = collections.defaultdict(lambda: collections.defaultdict(list))
-    for entry in data["benchmarks"]:
+    for entry in benchmarks:
         name = NAME.match(entry.get("run_name", entry["name"]))
         if entry.get("run_type") == "aggregate" or not name:
             continue
@@ -45,7 +43,13 @@ def load(path):
         time = entry["real_time" if "/real_time" in entry["name"] else "cpu_time"]
         nanoseconds = entry["per_object"] * 1e9 if "per_object" in entry else time
         tables[name["workload"]][name["contender"], column].append(nanoseconds)
-    return data["context"], tables
+    return tables
+
+
+def load(path):
+    with open(path, encoding="utf-8") as file:
+        data = json.load(file)
+    return data["context"], sort_into_tables(data["benchmarks"])
 
 
 def print_table(workload, table):

@@ -8,19 +8,20 @@ usage: scripts/bench.sh [options]
        scripts/bench.sh compare OLD.json [COMMIT]    builds both commits, measures them by turns, marks what became slower
        scripts/bench.sh compare OLD.json NEW.json    two runs as they are, which were not interleaved; compare --help says more
   --report FOLDER    measures everything in a quarter of an hour and writes FOLDER/index.html, which works offline, and the raw data
-  --quick            with --report: the best-known peers alone, in two minutes and the build
+  --quick            with --report: the best-known peers alone, in three minutes and the build
   --contender FILE   adds a pool of your own, a header anywhere: bench/my_pool.hpp shows how
   --short            objects of 64 bytes only, three short repetitions: two minutes and the build
   --sizes all|64     objects of 16, 64, 256 and 4096 bytes (the default without --short), or of 64 only
   --filter REGEX     builds and runs only what matches: workload/contender/threads:N, or the name of another program
   --contenders A,B   builds and runs only these contenders, and only lido_bench
-  --threads 1,2,4    on so many threads; programs whose numbers of threads are fixed do not run
+  --threads 1,2,4    on so many threads instead of 1, 2, 8, the cores and twice the cores; programs whose numbers are fixed do not run
+  --pin              pins threads to processors, thread by thread and again from the first; lido_bench, resources and life_cycles alone
   --json FOLDER      keeps Google Benchmark's results there instead of in build/bench/results
   --repetitions N    default 5, with --short and --report 3
   --cpu              reports processor time: for a machine that is not quiet
   --markdown         tables in Markdown
   --slot-map         slot maps beside containers, and dcm_pool's own benchmark, instead of the pools
-  --chart FOLDER     measures Lido beside its best-known peers and draws it: FOLDER/pair-light.svg, pair-dark.svg
+  --publish          measures Lido beside its best-known peers; writes README's chart and the table of docs/explanation/benchmarks.md
   --no-install       names the packages that are missing and installs none
 The folder of the build is build/bench, or $LIDO_BENCH_BUILD.
 TEXT
@@ -45,9 +46,10 @@ sizes=
 filter=
 contenders=
 threads=
+pin=()
 json=
 repetitions=
-chart=
+publish=0
 report=()
 setup=(scripts/setup.sh bench)
 while [ $# -gt 0 ]; do
@@ -61,9 +63,10 @@ while [ $# -gt 0 ]; do
     --filter) filter=${2:?--filter needs a regular expression} && shift ;;
     --contenders) contenders=${2:?--contenders needs names, separated by commas} && shift ;;
     --threads) threads=${2:?--threads needs numbers, separated by commas} && shift ;;
+    --pin) pin=(--pin) ;;
     --json) json=${2:?--json needs a folder} && shift ;;
     --repetitions) repetitions=${2:?--repetitions needs a number} && shift ;;
-    --chart) chart=${2:?--chart needs a folder} && shift ;;
+    --publish) publish=1 ;;
     --no-install) setup+=("$1") ;;
     --cpu | --markdown) report+=("$1") ;;
     --help | -h) usage && exit 0 ;;
@@ -79,7 +82,7 @@ fi
 if [ "$short" -eq 1 ]; then
   min_time=0.01
 fi
-: "${sizes:=$([ "$short" -eq 1 ] || [ -n "$chart$page" ] && echo 64 || echo all)}"
+: "${sizes:=$([ "$short" -eq 1 ] || [ -n "$page" ] || [ $publish -eq 1 ] && echo 64 || echo all)}"
 case $sizes in
   all) all_sizes=ON ;;
   64) all_sizes=OFF ;;
@@ -107,10 +110,10 @@ peers=dpdk,tcmalloc,jemalloc,mimalloc,malloc,boost_lockfree_stack,mutex_vector #
 if [ $quick -eq 1 ]; then
   : "${contenders:=floor,ring_alone,lido,$peers}"
 fi
-if [ -n "$chart" ]; then
-  contenders=lido,$peers
-  : "${threads:=$(nproc)}"
-  filter=^pair/
+if [ $publish -eq 1 ]; then
+  contenders=floor,ring_alone,lido,$peers,moodycamel_tokens
+  : "${threads:=1,2,8}"
+  filter='^(pair|burst|churn|handoff|near_exhaustion)/'
 fi
 if [ -n "$contenders" ]; then
   IFS=, read -r -a selected <<<"$contenders"
@@ -121,7 +124,7 @@ if [ -n "$contenders" ]; then
 elif [ -n "$threads" ]; then
   programs=(lido_bench resources life_cycles)
 fi
-[ -z "$page" ] || programs=(lido_bench rmw pools counts)
+[ -z "$page" ] || programs=(lido_bench rmw pools counts resource keyed slot_map)
 if [ -n "$filter" ]; then
   matches() { # names...
     local status=0
@@ -132,7 +135,7 @@ if [ -n "$filter" ]; then
   names_of() { # contender
     local workload count
     for workload in pair burst churn thread_churn handoff near_exhaustion; do
-      for count in $(tr , ' ' <<<"${threads:-1,2,8}"); do
+      for count in $(tr , ' ' <<<"${threads:-1,2,8,$(nproc),$((2 * $(nproc)))}"); do
         printf '%s\n' "$workload/$1/threads:$count" "$workload/$1/threads:$count/bytes:"{16,256,4096}
       done
     done
@@ -203,8 +206,7 @@ if [ -n "$page" ]; then
   mkdir -p "$page"
   shown=${some//;/,}
   python3 -B bench/report/measure.py "$build" "$page/results.json" --commit "$commit" --repetitions "$repetitions" \
-    --threads "${threads:-$([ $quick -eq 1 ] && echo 1,2,8 || echo 1,2,4,8)}" --min-time "$min_time" \
-    --contenders "$shown" --own "${own_name-}"
+    --threads "$threads" --min-time "$min_time" --contenders "$shown" --own "${own_name-}" "${pin[@]}"
   index=$(python3 -B bench/report/page.py "$page/results.json" "$page")
   echo "bench: the report is $(realpath -- "$index")"
   exit
@@ -213,7 +215,7 @@ fi
 run() { # name, regular expression, and the program if it is not lido_bench
   local start=$SECONDS program=${3:-lido_bench}
   # Interleaved, so that whatever the machine does meanwhile meets all contenders alike.
-  timeout --foreground "$most_seconds" "$build/bench/$program" ${threads:+"--threads=$threads"} \
+  timeout --foreground "$most_seconds" "$build/bench/$program" ${threads:+"--threads=$threads"} "${pin[@]}" \
     --benchmark_min_time="$min_time" --benchmark_repetitions="$repetitions" \
     --benchmark_enable_random_interleaving=true --benchmark_filter="$2" --benchmark_context=commit="$commit" \
     --benchmark_out="$json/$1.json" --benchmark_out_format=json >>"$log" 2>&1 || {
@@ -225,11 +227,11 @@ run() { # name, regular expression, and the program if it is not lido_bench
   echo "bench: measured $1 in $((SECONDS - start)) s"
 }
 
-if [ -n "$chart" ]; then
+if [ $publish -eq 1 ]; then
+  [ -e build/echarts/node_modules ] || refuse "--publish draws a chart, which needs node and npm"
   results=()
-  run pair ^pair/
-  [ -e build/echarts/node_modules ] || refuse "--chart needs node and npm; the results are in $json/pair.json"
-  NODE_PATH=build/echarts/node_modules node bench/chart.cjs "$json/pair.json" "$chart" "${report[@]}"
+  run published "$filter"
+  python3 -B bench/report/publish.py "$json/published.json"
   exit
 fi
 

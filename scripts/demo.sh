@@ -145,6 +145,6 @@ stage "done"
 cat <<TEXT
 
 Took $SECONDS s. Next: README.md, docs/index.md, examples/first_pool.cpp. All workloads as such a page:
-  scripts/bench.sh --report DIR --quick    the best-known peers: two minutes and the build
+  scripts/bench.sh --report DIR --quick    the best-known peers: three minutes and the build
   scripts/bench.sh --report DIR            all peers, more threads: a quarter of an hour
 TEXT

@@ -6,6 +6,8 @@ import sys
 import tarfile
 from pathlib import Path
 
+import tables
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build/compare"
 WORKLOADS = "^(pair|burst|churn|handoff|thread_churn|near_exhaustion)/lido/.*/manual_time$"
@@ -25,7 +27,7 @@ def git(commit, *arguments):
 
 
 def commit_of(results):
-    commit = json.loads(Path(results).read_text(encoding="utf-8"))["context"].get("commit", "unknown")
+    commit = tables.read(results)["context"].get("commit", "unknown")
     if commit == "unknown" or commit.endswith("-dirty"):
         refuse(f"{results} is of commit {commit}, which cannot be built again; give NEW.json to compare with")
     return commit

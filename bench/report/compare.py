@@ -22,6 +22,7 @@ import sys
 from pathlib import Path
 
 import by_turns
+import tables
 
 LEAST_PAIRS = 8  # fewer say nothing about their own spread
 RESAMPLES = 2000
@@ -31,7 +32,7 @@ SMALLEST_CHANGE, HIDDEN_CHANGE = 0.03, 0.10
 def times_of(path):
     """Nanoseconds of each benchmark, in the order of its repetitions."""
     found = {}
-    for entry in json.loads(Path(path).read_text(encoding="utf-8"))["benchmarks"]:
+    for entry in tables.read(path)["benchmarks"]:
         if entry.get("run_type") == "iteration" and entry.get("ns_per_op") and not entry.get("error_occurred"):
             found.setdefault(entry["name"].removesuffix("/manual_time"), []).append((entry.get("repetition_index", 0), entry["ns_per_op"]))
     return {name: [time for _, time in sorted(times)] for name, times in found.items()}

@@ -16,6 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import other_pools
+
 WORKLOADS = ["pair", "burst", "churn", "handoff", "thread_churn", "near_exhaustion"]
 FLAME = "^(handoff|near_exhaustion)/lido/threads:2/manual_time$"
 MOST_SECONDS = 1200  # for one run; a peer that spins crawls on a machine that is busy with other things
@@ -68,7 +70,7 @@ class Bench:
         """All repetitions of a program that uses Google Benchmark."""
         options = self.options
         with tempfile.NamedTemporaryFile(suffix=".json") as out:
-            command = [self.folder / program, *([f"--threads={options.threads}"] if program == "lido_bench" else []),
+            command = [self.folder / program, *(self.own_options() if program == "lido_bench" else []),
                        f"--benchmark_filter={pattern}", f"--benchmark_min_time={min_time or options.min_time}",
                        f"--benchmark_repetitions={repetitions or options.repetitions}",
                        "--benchmark_enable_random_interleaving=true",
@@ -80,8 +82,24 @@ class Bench:
         self.contexts.append(data["context"])
         return [entry for entry in data["benchmarks"] if entry["run_type"] == "iteration"]
 
+    def own_options(self):
+        """What lido_bench takes beside Google Benchmark's options."""
+        return [*([f"--threads={self.options.threads}"] if self.options.threads else []), *(["--pin"] if self.options.pin else [])]
+
+    def connections(self):
+        """Of each repetition what the benches of connection pools print; empty where they were not built."""
+        programs = [self.folder / name for name in ("lido_bench_resource", "lido_bench_keyed")]
+        for _ in range(self.options.repetitions if all(program.exists() for program in programs) else 0):
+            lines = []
+            for program in programs:
+                done = subprocess.run([program, "--short"], capture_output=True, text=True, timeout=MOST_SECONDS, check=False)
+                if done.returncode != 0:
+                    sys.exit(f"bench: {program} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+                lines += other_pools.lines_of(done.stdout)
+            yield lines
+
     def names(self, pattern):
-        return subprocess.run([self.folder / "lido_bench", "--benchmark_list_tests=true", f"--benchmark_filter={pattern}"],
+        return subprocess.run([self.folder / "lido_bench", *self.own_options(), "--benchmark_list_tests=true", f"--benchmark_filter={pattern}"],
                               capture_output=True, text=True, check=True).stdout.split()
 
     def counts(self):
@@ -92,12 +110,27 @@ class Bench:
         return [{"workload": row[0], "threads": int(row[1]), "per_operation": float(row[2])} for row in rows]
 
 
+OPERATOR = re.compile(r"\boperator *(?:\(\)|\[\]|<=>|->\*?|<<=?|>>=?|[<>]=?|(?:new|delete)\b(?:\[\])?|\"\" *\w+|[^\s\w(<>]+|[\w:]+(?=[ *&]*\())")
+ROUND_BRACKETS, ANGLES = re.compile(r"\([^()]*\)"), re.compile(r"<[^<>]*>")
+
+
 def simpler(symbol):
-    """A name without template arguments and parameters."""
-    symbol = symbol.split(" [clone")[0].replace("operator()", "call")
-    while (shorter := re.sub(r"<[^<>()]*>|\([^()]*\)|\{lambda[^{}]*\}", "", symbol)) != symbol:
-        symbol = shorter
-    return re.sub(r"::(?:::)+", "::", symbol.split(" const")[0].split(" ")[-1]).strip(":") or "?"
+    """A name without template arguments and parameters; operators and lambdas keep theirs."""
+    symbol = symbol.split(" [clone")[0].replace("(anonymous namespace)::", "")
+    symbol = re.sub(r"\{lambda\(.*?\)#\d+\}(?:::operator\(\))?(?: const)?|\{?'?lambda\d*'?(?:\([^()]*\))?\}?::operator\(\)", "{lambda}", symbol)
+    operators = []
+
+    def keep(match):
+        operators.append(match[0])
+        return f"\0{len(operators) - 1}\1"
+
+    symbol = OPERATOR.sub(keep, symbol)
+    for brackets in (ROUND_BRACKETS, ANGLES):  # what is in round ones may compare
+        while (shorter := brackets.sub("", symbol)) != symbol:
+            symbol = shorter
+    symbol = re.sub(r"( (const|volatile|noexcept|&&?))+$", "", symbol.strip())
+    symbol = re.sub(r"::(?:::)+", "::", symbol.split(" ")[-1]).strip(":") or "?"
+    return re.sub("\0(\\d+)\1", lambda match: operators[int(match[1])], symbol)
 
 
 def tree_of(script):
@@ -197,7 +230,8 @@ def measure(options):
     of = f"({'|'.join(names)})/" if names else "[^/]+/"
     share = options.share
     steps = {**{workload: 4 * share for workload in WORKLOADS}, "latency": 8 * share, "locked instructions": 1.6 * (len(names) or 36), "memory": 4,
-             "pools": 3, "statistics": 2, "shared operations": 4, "compile time": 1.8 * (len(names) or 36), "flame graph": 6}
+             "pools": 3, "statistics": 2, "connection pools": 8 * options.repetitions, "slot maps": 20 * options.repetitions,
+             "shared operations": 4, "compile time": 1.8 * (len(names) or 36), "flame graph": 6}
     progress = Progress(steps)
     data = {"benchmarks": []}
     for workload in WORKLOADS:
@@ -215,6 +249,11 @@ def measure(options):
     progress.step("statistics")
     if (bench.folder / "lido_bench_counts").exists():  # without Boost there is no trace
         data["levels"] = bench.google("lido_bench_counts", ".")
+    progress.step("connection pools")
+    data["connections"] = list(bench.connections())
+    progress.step("slot maps")
+    if (bench.folder / "lido_bench_slot_map").exists():
+        data["slot_maps"] = bench.google("lido_bench_slot_map", options.slot_maps)
     progress.step("shared operations")
     data["counts"] = bench.counts()
     progress.step("compile time")
@@ -230,7 +269,9 @@ def main():
     parser.add_argument("build", help="folder of the build, with compile_commands.json and bench/lido_bench")
     parser.add_argument("results", type=Path, help="where results.json is written")
     parser.add_argument("--contenders", default="", help="names, separated by commas; all if left out")
-    parser.add_argument("--threads", default="1,2,8")
+    parser.add_argument("--threads", default="", help="numbers, separated by commas; those that lido_bench takes for this machine if left out")
+    parser.add_argument("--pin", action="store_true", help="pins the threads of lido_bench to processors")
+    parser.add_argument("--slot-maps", default=".", help="which of the slot maps' benches run, a regular expression")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--min-time", type=float, default=0.01, help="seconds of a repetition")
     parser.add_argument("--commit", default="unknown")
@@ -238,7 +279,7 @@ def main():
     options = parser.parse_args()
     if options.own and options.contenders:
         options.contenders += f",{options.own}"
-    cells = (len(options.contenders.split(",")) if options.contenders else 36) * len(options.threads.split(","))
+    cells = (len(options.contenders.split(",")) if options.contenders else 36) * (len(options.threads.split(",")) if options.threads else 4)
     # How long this run takes beside a quick one of ten contenders and three numbers of threads.
     options.share = cells / 30 * options.repetitions / 3 * (options.min_time + 0.03) / 0.04
     options.flame_time = min(1.0, 0.1 + options.min_time * 30)  # less gives a handful of samples

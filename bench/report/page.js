@@ -1,14 +1,18 @@
 // Draws the page from what page.py has embedded. ECharts draws the charts; every chart has a table with the same numbers.
 "use strict";
 const results = JSON.parse(document.getElementById("results").textContent);
+let run = results.runs[0]; // the chosen one
 const find = (selector) => document.querySelector(selector);
 const isOwn = (name) => /^lido/.test(name) || results.own.includes(name); // or the reader's
 const hue = (name) => (results.own.includes(name) ? "own" : isOwn(name) ? "lido" : "peer");
 const unique = (values) => [...new Set(values)];
+const ascending = (values) => unique(values).sort((left, right) => left - right);
 const charts = new Map(); // place -> function that draws it again
+const printing = () => document.documentElement.classList.contains("printing");
+const highest = 880; // pixels of a chart on paper
 
 function number(value) {
-  if (value === undefined || value === null) return "-";
+  if (typeof value !== "number") return value ?? "-"; // ECharts gives "-" where a line has a gap
   if (value === 0) return "0";
   if (value >= 1000) return Math.round(value).toLocaleString("en");
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value >= 0.01 ? value.toFixed(2) : value.toPrecision(2);
@@ -56,16 +60,21 @@ function tableBelow(place, header, rows, caption) {
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 const symbols = ["circle", "triangle", "diamond", "rect", "emptyCircle", "emptyTriangle", "emptyDiamond", "emptyRect"];
+const shapes = ["M-5,0A5,5,0,1,1,5,0A5,5,0,1,1,-5,0Z", "M0,-5.5L5.5,4.5L-5.5,4.5Z", "M0,-6.5L6.5,0L0,6.5L-6.5,0Z", "M-4.5,-4.5H4.5V4.5H-4.5Z"]; // of the first symbols
 const dashes = ["solid", "dashed", "dotted", [8, 3, 2, 3]];
+const short = (value) => (value >= 1e9 ? `${value / 1e9}G` : value >= 1e6 ? `${value / 1e6}M` : value >= 1e3 ? `${value / 1e3}k` : String(value)); // so that ticks do not meet
 
 function draw(place, label, height, option) {
   place.setAttribute("role", "img");
   place.setAttribute("aria-label", label);
-  place.style.height = `${height()}px`;
   place.hidden = typeof echarts === "undefined";
   if (place.hidden) return;
   charts.set(place, () => draw(place, label, height, option));
+  if (place.clientWidth === 0) return; // in a tab that is not shown; drawn when it is
+  place.style.height = `${height()}px`;
   const chart = echarts.getInstanceByDom(place) ?? echarts.init(place, null, { renderer: "svg" });
+  // ECharts would show the tip again a moment later, for series that are gone by then.
+  chart.dispatchAction({ type: "hideTip" });
   chart.resize();
   chart.setOption(option(), true);
 }
@@ -74,31 +83,62 @@ function axisStyle() {
   return { axisLabel: { color: colour("dim") }, nameTextStyle: { color: colour("dim") }, axisLine: { onZero: false, lineStyle: { color: colour("line") } }, splitLine: { lineStyle: { color: colour("line") } } };
 }
 
-// Names from top to bottom; each series has a value for each name. One series: bars with labels; several: a symbol each.
+// A whisker from low to high, a dot at the value, and a label to the right of both.
+function whisker(index, count, label) {
+  return (_, api) => {
+    const at = (dimension) => api.coord([api.value(dimension), api.value(1)]);
+    const [x, middle] = at(0);
+    const y = middle + 7 * (index - (count - 1) / 2);
+    const [low, high] = [at(2)[0], at(3)[0]];
+    const stroke = { stroke: api.visual("color"), lineWidth: 2 };
+    const line = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: stroke, silent: true });
+    return {
+      type: "group",
+      children: [
+        line(low, y, high, y), line(low, y - 4, low, y + 4), line(high, y - 4, high, y + 4), // always all: ECharts would keep a child that is gone
+        { type: "path", x, y, shape: { pathData: shapes[index % shapes.length], x: -5, y: -5, width: 10, height: 10 }, style: { fill: api.visual("color") } },
+        ...(label ? [{ type: "text", x: Math.max(x + 5, high) + 6, y, silent: true, style: { text: label(api.value(4)), fill: colour("text"), verticalAlign: "middle", fontSize: 12 } }] : []),
+      ],
+    };
+  };
+}
+
+// Names from top to bottom; each series has a value for each name, and may have its lowest and highest. A logarithmic axis
+// begins at 1. Only where a value lies below, it begins a decade or more earlier.
 function ranked(place, names, series, { unit, log, label }) {
+  const alone = series.length === 1;
+  const known = (value) => value !== undefined && value !== null;
   const smallest = Math.min(...series.flatMap((each) => each.values).filter((value) => value > 0), 1e9);
-  const least = log ? 10 ** Math.floor(Math.log10(smallest) - (series.length === 1 ? 0.01 : 0)) : 0;
-  draw(place, `${label}: ${names.map((name, row) => `${name} ${series.map((each) => number(each.values[row])).join(", ")}`).join("; ")}`, () => 70 + (series.length === 1 ? 24 : 28) * names.length, () => ({
+  const least = !log ? 0 : smallest >= 0.95 ? 1 : 10 ** Math.floor(Math.log10(smallest));
+  // ECharts rounds the end of a logarithmic axis to as many digits as the smallest value has, which is 0 beside an exact 1:
+  // hence not quite. A zero has no place on such an axis and stands at its end.
+  const decades = Math.log10(Math.max(...series.flatMap((each) => [...each.values, ...(each.highs ?? [])]).filter(known), least || 1) / (least || 1));
+  const tick = (value) => (log && decades > 3 && place.clientWidth < 600 && Math.round(Math.log10(value / least)) % 2 ? "" : short(value)); // on a phone each second
+  const placed = (value) => Math.max(value, least) * (log ? 1.000001 : 1);
+  const height = () => {
+    const [rest, row] = [alone ? 56 : 86, alone ? 24 : Math.max(28, 9 * series.length + 8)];
+    return printing() ? Math.min(rest + row * names.length, highest) : rest + row * names.length;
+  };
+  draw(place, `${label}: ${names.map((name, row) => `${name} ${series.map((each) => number(each.values[row])).join(", ")}`).join("; ")}`, height, () => ({
     animation: false,
     textStyle: { fontFamily: "system-ui, sans-serif", color: colour("text") },
-    grid: { left: 4, right: series.length === 1 ? 88 : 24, top: series.length === 1 ? 6 : 34, bottom: 26, containLabel: true },
-    legend: { show: series.length > 1, top: 0, itemWidth: 12, textStyle: { color: colour("text") }, selectedMode: false },
-    tooltip: { trigger: "item", formatter: (item) => `${names[item.dataIndex]}${series.length > 1 ? `, ${item.seriesName}` : ""}: ${number(series[item.seriesIndex].values[item.dataIndex])} ${unit}` },
-    xAxis: { type: log ? "log" : "value", min: least, startValue: least, name: unit, nameLocation: "middle", nameGap: 22, ...axisStyle(), axisLabel: { color: colour("dim"), hideOverlap: true } },
+    grid: { left: 4, right: alone ? 64 : 24, top: alone ? 6 : 36, bottom: 26, containLabel: true },
+    legend: { show: !alone, type: "scroll", top: 0, itemWidth: 12, textStyle: { color: colour("text") }, selectedMode: false, data: series.map((each, index) => ({ name: each.name, icon: symbols[index % shapes.length] })) },
+    tooltip: { trigger: "item", confine: true, formatter: ({ name, seriesName, value }) => `${name}${alone ? "" : `, ${seriesName}`}: ${number(value[4])} ${unit}${value[5] === null ? "" : `, ${number(value[5])} to ${number(value[6])}`}` },
+    xAxis: {
+      type: log ? "log" : "value", min: least, startValue: least, name: unit, nameLocation: "middle", nameGap: 24, ...axisStyle(), splitNumber: place.clientWidth < 600 ? 3 : 6,
+      axisLabel: { color: colour("dim"), hideOverlap: true, formatter: tick },
+    },
     yAxis: {
-      type: "category", inverse: true, data: names, axisTick: { show: false }, ...axisStyle(), axisLine: { show: false }, splitLine: { show: false }, splitArea: { show: series.length > 1, areaStyle: { color: ["transparent", colour("row")] } },
+      type: "category", inverse: true, data: names, axisTick: { show: false }, ...axisStyle(), axisLine: { show: false }, splitLine: { show: false }, splitArea: { show: true, areaStyle: { color: ["transparent", colour("row")] } },
       axisLabel: { color: colour("text"), interval: 0, formatter: (name) => (isOwn(name) ? `{${hue(name)}|${name}}` : name), rich: { lido: { fontWeight: "bold", color: colour("lido") }, own: { fontWeight: "bold", color: colour("own") } } },
     },
     series: series.map((each, index) => ({
-      name: each.name, type: series.length === 1 ? "bar" : "scatter", barWidth: 13, symbol: symbols[index], symbolSize: 10, symbolOffset: [0, 4 * (index - (series.length - 1) / 2)], itemStyle: { color: colour(`c${index}`) },
-      // A zero has no place on a logarithmic axis and stands at its end. ECharts rounds the end of such an axis to as many digits as
-      // the smallest value has, which is 0 beside an exact 1: hence not quite.
-      data: each.values.map((value, row) => ({
-        value: value === undefined || value === null ? "-" : Math.max(value, least) * (log ? 1.000001 : 1),
-        itemStyle: series.length === 1 ? { color: colour(hue(names[row])) } : undefined,
-        label: { formatter: each.labels?.[row] ?? number(value) },
-      })),
-      label: { show: series.length === 1, position: "right", color: colour("text") },
+      name: each.name, type: "custom", clip: false, color: colour(`c${index % 8}`), encode: { x: [0, 2, 3], y: 1 }, renderItem: whisker(index, series.length, alone ? (value) => each.text?.(value) ?? number(value) : null),
+      data: each.values.map((value, row) => ({ name: names[row], row, value })).filter(({ value }) => known(value)).map(({ name, row, value }) => {
+        const [low, high] = [each.lows?.[row] ?? null, each.highs?.[row] ?? null];
+        return { name, value: [placed(value), row, placed(low ?? value), placed(high ?? value), value, low, high], itemStyle: alone ? { color: colour(hue(name)) } : undefined };
+      }),
     })),
   }));
 }
@@ -119,9 +159,9 @@ function lines(place, x, series, { unit, label, cores }) {
     textStyle: { fontFamily: "system-ui, sans-serif", color: colour("text") },
     grid: { left: 8, right: 20, top: 56, bottom: 44 + legend(), containLabel: true },
     legend: { bottom: 0, textStyle: { color: colour("text") }, selectedMode: false, itemWidth: 44 },
-    tooltip: { trigger: "axis", valueFormatter: (value) => `${number(value)} ns`, order: "valueAsc" },
+    tooltip: { trigger: "axis", confine: true, valueFormatter: (value) => `${number(value)} ns`, order: "valueAsc" },
     xAxis: { type: "category", data: x.map(String), boundaryGap: ["5%", "5%"], name: "threads", nameLocation: "middle", nameGap: 26, ...axisStyle() },
-    yAxis: { type: "log", name: unit, nameLocation: "end", nameGap: 26, ...axisStyle(), nameTextStyle: { align: "left", color: colour("dim") }, axisLabel: { color: colour("dim") } },
+    yAxis: { type: "log", name: unit, nameLocation: "end", nameGap: 26, ...axisStyle(), nameTextStyle: { align: "left", color: colour("dim") }, axisLabel: { color: colour("dim"), formatter: short } },
     series: series.map((each, index) => ({ // no two of 32 look alike, also without colour
       name: each.name, type: "line", data: each.values.map((value) => value ?? "-"), connectNulls: true, symbol: symbols[each.style % symbols.length], symbolSize: 10,
       lineStyle: { width: isOwn(each.name) ? 4 : 2, type: dashes[(each.style + Math.floor(each.style / symbols.length)) % dashes.length] }, color: colour(hue(each.name) === "own" ? "own" : `c${each.style % 8}`),
@@ -130,93 +170,134 @@ function lines(place, x, series, { unit, label, cores }) {
   }));
 }
 
-// ---- sections -----------------------------------------------------------------------------------
+// ---- what is chosen, also in the address --------------------------------------------------------
 
-function fill(select, values, chosen) {
-  select.replaceChildren(...values.map((value) => make("option", value, { value })));
-  if (values.map(String).includes(String(chosen))) select.value = chosen;
+// The address ends in #section&control=value&control=value; either part may be missing.
+const anchor = () => (/^#[^=&]+(?=&|$)/.exec(location.hash) ?? [""])[0].slice(1);
+const wanted = () => new URLSearchParams(location.hash.slice(1).replace(/^[^=&]*(&|$)/, ""));
+
+function save() {
+  const chosen = new URLSearchParams();
+  const shown = [...document.querySelectorAll(".panel")].findIndex((panel) => !panel.hidden);
+  if (shown > 0) chosen.set("tab", document.querySelectorAll(".panel")[shown].id);
+  document.querySelectorAll("select[data-chosen]").forEach((select) => chosen.set(select.id, select.value));
+  const parts = [anchor(), chosen.toString()].filter(Boolean).join("&");
+  if (`#${parts}` !== location.hash && (parts || location.hash)) history.replaceState(null, "", `#${parts}`);
 }
 
-function machine() {
-  const { context } = results;
-  const facts = {
-    Machine: `${context.processor}, ${context.cores} cores, load ${number(context.load)}`, Compiler: context.compiler, malloc: context.malloc, Commit: context.commit, Date: context.date,
-    Repetitions: `${context.repetitions}, interleaved at random; medians are shown`,
-    Spread: context.spread === null ? "unknown: one repetition" : `±${(100 * context.spread).toFixed(0)} % of the median, in the median cell`,
-  };
-  for (const [name, value] of Object.entries(facts)) find("#machine").append(make("dt", name), make("dd", value));
-  find("#notes").textContent = context.notes.join(" ");
-  const wide = matchMedia("(min-width: 40rem)");
-  const fold = () => { find("#about").open = wide.matches; };
-  wide.addEventListener("change", fold);
-  fold();
+// Keeps what is chosen, or takes what the address says.
+function fill(select, values, texts = values, usual = values[0]) {
+  const asked = select.dataset.chosen ? select.value : wanted().get(select.id);
+  select.replaceChildren(...values.map((value, index) => make("option", texts[index], { value })));
+  const known = (value) => value !== null && values.map(String).includes(String(value));
+  if (known(asked)) select.dataset.chosen = "yes";
+  select.value = known(asked) ? asked : usual;
+}
+
+function onChoice(selects, update) {
+  for (const select of selects) {
+    select.onchange = () => { select.dataset.chosen = "yes"; update(); save(); };
+  }
+  update();
+}
+
+// Eight threads, or as many as there were: contention first.
+const most = (counts) => (counts.includes(8) ? 8 : Math.max(...counts));
+
+// ---- sections -----------------------------------------------------------------------------------
+
+// The contenders of a workload from fast to slow, and a series for each run.
+function times(workload, threads, names = null) {
+  const rows = (each) => each.rows.filter((row) => row.workload === workload && row.threads === threads && (!names || names.includes(row.contender)));
+  const done = rows(run).filter((row) => row.ns).sort((left, right) => left.ns - right.ns);
+  const unit = done.some((row) => row.multiple) ? "times the floor" : "ns";
+  const [scale, sign] = unit === "ns" ? [() => 1, " ns"] : [(row) => row.multiple / row.ns, "×"];
+  const order = unique([...done, ...results.runs.filter((each) => each !== run).flatMap((each) => rows(each).filter((row) => row.ns))].map((row) => row.contender));
+  const series = [run, ...results.runs.filter((each) => each !== run)].map((each) => {
+    const cells = order.map((name) => rows(each).find((row) => row.contender === name && row.ns));
+    const value = (key) => cells.map((row) => (row && row[key] !== null ? row[key] * scale(row) : null));
+    return { name: each.label, values: value("ns"), lows: value("low"), highs: value("high"), text: (number_) => {
+      const failed = cells.some((row) => row?.failed > 0 && row.ns * scale(row) === number_);
+      return `${number(number_)}${sign}${failed ? " !" : ""}`;
+    } };
+  });
+  return { order, series: series.filter((each) => each.values.some((value) => value !== null)), unit, done, refused: rows(run).filter((row) => !row.ns) };
+}
+
+function contention() {
+  const names = [...results.best_known, ...results.own];
+  for (const [workload, title] of [["burst", "Bursts of 256"], ["handoff", "Hand-off between threads"]]) {
+    const counts = ascending(run.rows.filter((row) => row.workload === workload).map((row) => row.threads));
+    const place = find(`#contention-${workload}`);
+    place.parentElement.hidden = counts.length === 0;
+    if (counts.length === 0) continue;
+    const threads = most(counts);
+    const { order, series, unit } = times(workload, threads, names);
+    find(`#contention-${workload}-title`).textContent = `${title}, ${threads} thread${threads > 1 ? "s" : ""}`;
+    ranked(place, order, series, { unit, log: true, label: `${title} on ${threads} threads, ${unit}` });
+  }
 }
 
 function ranking() {
   const place = find("#ranking .chart");
   const [workload, threads] = [find("#ranking-workload"), find("#ranking-threads")];
-  fill(workload, unique(results.rows.map((row) => row.workload)));
-  const update = () => {
-    fill(threads, unique(results.rows.filter((row) => row.workload === workload.value).map((row) => row.threads)), threads.value || 2);
-    find("#ranking-meaning").textContent = results.meaning[workload.value] ?? "";
-    const rows = results.rows.filter((row) => row.workload === workload.value && row.threads === Number(threads.value));
-    const done = rows.filter((row) => row.ns).sort((left, right) => left.ns - right.ns);
-    const values = done.map((row) => row.multiple ?? row.ns);
-    const unit = done.some((row) => row.multiple) ? "times the floor" : "ns";
-    const spread = (row) => (row.spread === null ? "" : ` ±${(100 * row.spread).toFixed(0)} %`);
-    const labels = done.map((row, index) => `${number(values[index])}${unit === "ns" ? " ns" : "×"}${spread(row)}${row.failed > 0 ? " !" : ""}`);
+  fill(workload, unique(run.rows.map((row) => row.workload)));
+  onChoice([workload, threads], () => {
+    const counts = ascending(run.rows.filter((row) => row.workload === workload.value).map((row) => row.threads));
+    fill(threads, counts, counts, most(counts));
+    const { order, series, unit, done, refused } = times(workload.value, Number(threads.value));
     const label = `${workload.value} on ${threads.value} threads, ${unit}`;
-    ranked(place, done.map((row) => row.contender), [{ name: unit, values, labels }], { unit, log: true, label });
-    const refused = rows.filter((row) => !row.ns);
-    tableBelow(place, ["contender", "times the floor", "ns", "fastest", "slowest", "repetitions", "failed per million"],
-      [...done.map((row) => [row.contender, row.multiple, row.ns, row.low, row.high, String(row.repetitions), row.failed]), ...refused.map((row) => [row.contender, row.error])], label);
-  };
-  workload.onchange = threads.onchange = update;
-  update();
-  find("#ranking-levels").hidden = results.levels.length === 0;
-  find("#ranking-levels").append(table(["pool", "ns", "fastest", "slowest"], results.levels.map((row) => [row.level, row.ns, row.low, row.high]), "Cost of Lido's statistics"));
+    find("#ranking-meaning").textContent = `${workload.value} on ${threads.value} thread${threads.value === "1" ? "" : "s"}: ${results.meaning[workload.value] ?? ""}`;
+    ranked(place, order, series, { unit, log: true, label });
+    const others = series.slice(1);
+    const of = (name) => others.map((each) => each.values[order.indexOf(name)]);
+    tableBelow(place, ["contender", "times the floor", "ns", "fastest", "slowest", "repetitions", "failed per million", ...others.map((each) => `${unit}, ${each.name}`)],
+      [...done.map((row) => [row.contender, row.multiple, row.ns, row.low, row.high, String(row.repetitions), row.failed, ...of(row.contender)]), ...refused.map((row) => [row.contender, row.error])], label);
+  });
+  find("#ranking-levels").hidden = run.levels.length === 0;
+  find("#ranking-levels .tables").replaceChildren(table(["pool", "ns", "fastest", "slowest"], run.levels.map((row) => [row.level, row.ns, row.low, row.high]), "Cost of Lido's statistics"));
 }
 
 function curves() {
   const place = find("#curves .chart");
   const workload = find("#curves-workload");
-  const names = unique(results.rows.map((row) => row.contender)).sort((left, right) => isOwn(right) - isOwn(left) || left.localeCompare(right));
-  const usual = ["floor", "lido", "dpdk", "tcmalloc", "malloc", "moodycamel_tokens", "boost_lockfree_stack", "mutex_vector", ...results.own];
-  fill(workload, unique(results.rows.map((row) => row.workload)));
-  for (const name of names) {
+  const names = unique(run.rows.map((row) => row.contender)).sort((left, right) => isOwn(right) - isOwn(left) || left.localeCompare(right));
+  const usual = [...results.best_known, ...results.own];
+  fill(workload, unique(run.rows.map((row) => row.workload)));
+  find("#curves-contenders").replaceChildren(make("legend", "Contenders"), ...names.map((name) => {
     const label = make("label", "");
     const box = make("input", "", { type: "checkbox", value: name });
     box.checked = names.length <= 8 || usual.includes(name);
     box.onchange = () => update();
     label.append(box, ` ${name}`);
-    find("#curves-contenders").append(label);
-  }
+    return label;
+  }));
   const update = () => {
-    const rows = results.rows.filter((row) => row.workload === workload.value && row.ns);
-    const x = unique(rows.map((row) => row.threads)).sort((left, right) => left - right);
+    const rows = run.rows.filter((row) => row.workload === workload.value && row.ns);
+    const x = ascending(rows.map((row) => row.threads));
     const shown = [...document.querySelectorAll("#curves-contenders input:checked")].map((box) => box.value);
     const series = names.map((name) => ({ name, style: shown.indexOf(name), values: x.map((count) => rows.find((row) => row.contender === name && row.threads === count)?.ns) })).filter((each) => each.values.some(Boolean));
     const label = `${workload.value}, ns of one core per operation`;
-    lines(place, x, series.filter((each) => each.style >= 0), { unit: "ns of one core per operation, logarithmic", label, cores: results.context.cores });
+    find("#curves-meaning").textContent = `${workload.value}: ${results.meaning[workload.value] ?? ""}`;
+    lines(place, x, series.filter((each) => each.style >= 0), { unit: "ns of one core per operation, logarithmic", label, cores: run.context.cores });
     tableBelow(place, ["contender", ...x.map((count) => `${count} thread${count > 1 ? "s" : ""}`)], series.map((each) => [each.name, ...each.values]), label);
   };
-  workload.onchange = update;
-  update();
+  onChoice([workload], update);
 }
 
 function latency() {
   const place = find("#latency .chart");
   const threads = find("#latency-threads");
   const points = ["p50", "p99", "p99.9", "p99.99"];
-  fill(threads, unique(results.latency.map((row) => row.threads)), 2);
-  const update = () => {
-    const [rows, refused] = split(results.latency.filter((row) => row.threads === Number(threads.value)), "p99.99");
+  const counts = ascending(run.latency.map((row) => row.threads));
+  fill(threads, counts, counts, most(counts));
+  onChoice([threads], () => {
+    const [rows, refused] = split(run.latency.filter((row) => row.threads === Number(threads.value)), "p99.99");
     const label = `Acquire on ${threads.value} threads, ns`;
+    find("#latency-meaning").textContent = `On ${threads.value} thread${threads.value === "1" ? "" : "s"}:`;
     ranked(place, rows.map((row) => row.contender), points.map((name) => ({ name, values: rows.map((row) => row[name]) })), { unit: "ns", log: true, label });
     tableBelow(place, ["contender", ...points, "max", "samples"], [...rows.map((row) => [row.contender, ...points.map((name) => row[name]), row.max, row.samples]), ...refused], label);
-  };
-  threads.onchange = update;
-  update();
+  });
 }
 
 // Rows in the order of a field, and rows of a table for those that have an error instead.
@@ -235,33 +316,60 @@ function fields(id, rows, names, options) {
 }
 
 function shared() {
-  fields("shared", results.locked, { pair: "pair", burst: "burst of 256", handoff: "handoff" },
+  fields("shared", run.locked, { pair: "pair", burst: "burst of 256", handoff: "handoff" },
     { by: "handoff", drawn: ["pair", "burst", "handoff"], unit: "locked instructions per operation", log: false, label: "Locked instructions per operation" });
-  find("#shared-counts").append(table(["workload", "threads", "per operation"], results.counts.map((row) => [row.workload, String(row.threads), row.per_operation]), "Lido's shared operations"));
+  find("#shared-counts").replaceChildren(table(["workload", "threads", "per operation"], run.counts.map((row) => [row.workload, String(row.threads), row.per_operation]), "Lido's shared operations"));
 }
 
 function missing() {
-  const absent = results.context.absent;
+  const absent = run.context.absent;
   find("#absent").textContent = absent.length ? `Not installed when the bench was built: ${absent.join(", ")}.` : "All other peers of this build were installed.";
-  find("#designs").append(table(["peer", "pair", "burst of 256", "handoff"], results.designs.map((row) => [row.peer, row.pair, row.burst, row.handoff].map((cell) => (cell > 1 ? cell.toFixed(3) : cell))), "Locked instructions per operation of missing peers"));
+  find("#designs").replaceChildren(table(["peer", "pair", "burst of 256", "handoff"], results.designs.map((row) => [row.peer, row.pair, row.burst, row.handoff].map((cell) => (cell > 1 ? cell.toFixed(3) : cell))), "Locked instructions per operation of missing peers"));
   for (const { peer, why } of results.designs) find("#designs").append(make("p", `${peer}: ${why}`));
 }
 
 function memory() {
-  fields("memory", results.memory, { bytes_per_object: "bytes per object", bytes_per_pool: "bytes per unused pool" },
+  fields("memory", run.memory, { bytes_per_object: "bytes per object", bytes_per_pool: "bytes per unused pool" },
     { by: "bytes_per_object", drawn: ["bytes_per_object"], unit: "bytes per object of 64 bytes", log: false, label: "Memory" });
-  find("#memory-pools").append(table(["pool", "heap bytes", "resident bytes", "us to construct, use and destroy"], results.pools.map((row) => [row.name, row.heap_bytes, row.resident_bytes, row.microseconds]), "Pools of 16 slots"));
+  find("#memory-pools").replaceChildren(table(["pool", "heap bytes", "resident bytes", "us to construct, use and destroy"], run.pools.map((row) => [row.name, row.heap_bytes, row.resident_bytes, row.microseconds]), "Pools of 16 slots"));
 }
 
 function build() {
-  fields("build", results.builds, { seconds: "seconds to compile", object_bytes: "bytes of the object file", linked_bytes: "bytes of a linked program" },
+  fields("build", run.builds, { seconds: "seconds to compile", object_bytes: "bytes of the object file", linked_bytes: "bytes of a linked program" },
     { by: "seconds", drawn: ["seconds"], unit: "seconds to compile", log: false, label: "Compile time and size" });
+}
+
+// Pools of another kind: measures with columns, of which one is drawn.
+function otherPools(id, measures) {
+  const place = find(`#${id} .chart`);
+  const [measure, column] = [find(`#${id}-measure`), find(`#${id}-column`)];
+  fill(measure, measures.map((each) => each.name));
+  onChoice([measure, column], () => {
+    const { name, meaning, columns, rows } = measures.find((each) => each.name === measure.value);
+    const keys = columns.map((each) => each.key);
+    fill(column, keys, columns.map((each) => each.text), keys.at(-1));
+    const text = columns.find((each) => String(each.key) === column.value).text;
+    const done = rows.filter((row) => String(row.column) === column.value).sort((left, right) => left.ns - right.ns);
+    const label = `${name}, ${text}, ns`;
+    find(`#${id}-meaning`).textContent = `${name}, ${text}: ${meaning}`;
+    ranked(place, done.map((row) => row.contender), [{ name: "ns", values: done.map((row) => row.ns), lows: done.map((row) => row.low), highs: done.map((row) => row.high), text: (value) => `${number(value)} ns` }], { unit: "ns", log: true, label });
+    tableBelow(place, ["contender", ...columns.map((each) => each.text)], unique([...done, ...rows].map((row) => row.contender)).map((contender) => [contender, ...keys.map((key) => rows.find((row) => row.contender === contender && row.column === key)?.ns)]), label);
+  });
+}
+
+// As much of a function's name as a box of this width has room for, its own name first.
+function labelOf(name, width) {
+  const parts = name.split(/::(?!operator\b)/);
+  const fits = (text) => 7 * text.length + 8 <= width;
+  let text = parts.pop();
+  while (parts.length && fits(`${parts.at(-1)}::${text}`)) text = `${parts.pop()}::${text}`;
+  return fits(text.slice(0, 3)) ? text : "";
 }
 
 function flames() {
   const graph = find("#flames-graph");
   const chosen = find("#flames-chosen");
-  const { tree, missing: reason } = results.flames;
+  const { tree, missing: reason } = run.flames;
   if (!tree) {
     graph.textContent = `No flame graph: ${reason}`;
     find("#flames-all").hidden = true;
@@ -276,7 +384,7 @@ function flames() {
       if (share < 0.004) return;
       deepest = Math.max(deepest, depth);
       const text = `${node.name}, ${(100 * node.value / tree.value).toFixed(1)} % of all samples`;
-      const button = make("button", node.name.replace(/^(lido|lido_bench|std)::(detail::)?/, ""), { type: "button", title: text, "aria-label": text, class: /^lido::/.test(node.name) ? "own" : "" });
+      const button = make("button", labelOf(node.name, share * graph.clientWidth), { type: "button", title: text, "aria-label": text, class: /^lido::/.test(node.name) ? "own" : "" });
       button.style = `left:${100 * left}%;width:${100 * share}%;top:${1.55 * depth}rem`;
       button.onclick = () => { show(node); chosen.textContent = text; graph.firstElementChild.focus(); };
       graph.append(button);
@@ -286,6 +394,7 @@ function flames() {
       }
     };
     add(top, 0, 0);
+    charts.set(graph, () => show(top)); // labels follow the width
     graph.style.height = `${1.55 * (deepest + 1)}rem`;
   };
   const count = (node) => {
@@ -300,21 +409,86 @@ function flames() {
   tableBelow(graph, ["function", "samples in itself"], rows, "Functions by samples in themselves");
 }
 
-// What this run has not measured is not shown.
-const parts = { ranking: [ranking, results.rows], curves: [curves, unique(results.rows.map((row) => row.threads)).length > 1], latency: [latency, results.latency], shared: [shared, results.locked], memory: [memory, results.memory], build: [build, results.builds], flames: [flames, results.flames], peers: [missing, true], data: [() => {}, true] };
-const left = [];
-machine();
-for (const [id, [show, data]] of Object.entries(parts)) {
-  const section = find(`#${id}`);
-  if (data && data.length !== 0) {
-    show();
-    find("nav").append(make("a", section.querySelector("h2").textContent, { href: `#${id}` }));
-  } else {
-    left.push(section.querySelector("h2").textContent);
-    section.remove();
-  }
-}
-if (left.length) find("#notes").append(` Not in this run: ${left.join(", ")}. scripts/bench.sh --report DIR measures all of it.`);
+// ---- the whole page -----------------------------------------------------------------------------
 
+// What a run has not measured is not shown.
+const parts = {
+  contention: [contention, () => run.rows.filter((row) => (row.workload === "burst" || row.workload === "handoff") && row.ns)], ranking: [ranking, () => run.rows],
+  curves: [curves, () => unique(run.rows.map((row) => row.threads)).length > 1], latency: [latency, () => run.latency], shared: [shared, () => run.locked], memory: [memory, () => run.memory],
+  build: [build, () => run.builds], flames: [flames, () => run.flames], peers: [missing, () => true],
+  connections: [() => otherPools("connections", run.connections), () => run.connections], "slot-maps": [() => otherPools("slot-maps", run.slot_maps), () => run.slot_maps], data: [() => {}, () => true],
+};
+
+function sections() {
+  find("nav").replaceChildren(...Object.keys(parts).map((id) => find(`#${id}`)).filter((section) => !section.hidden && !section.closest(".panel[hidden]"))
+    .map((section) => make("a", section.querySelector("h2").textContent, { href: `#${section.id}` })));
+}
+
+// Chooses the tab that has this panel.
+function showTab(id) {
+  for (const panel of document.querySelectorAll(".panel")) panel.hidden = panel.id !== id;
+  for (const tab of document.querySelectorAll(".tabs button")) tab.setAttribute("aria-pressed", String(tab.value === id));
+  sections();
+  charts.forEach((redraw) => redraw());
+}
+
+function showRun() {
+  const left = [];
+  for (const [id, [show, data]] of Object.entries(parts)) {
+    const [section, found] = [find(`#${id}`), data()];
+    section.hidden = !found || found.length === 0;
+    if (section.hidden) left.push(section.querySelector("h2").textContent);
+    else show();
+  }
+  find("#left-out").textContent = left.length ? `Not in this run: ${left.join(", ")}. scripts/bench.sh --report DIR measures all of it.` : "";
+  const full = [...document.querySelectorAll(".panel")].filter((panel) => panel.querySelector("section:not([hidden])"));
+  find(".tabs").hidden = full.length < 2;
+  find(".tabs").replaceChildren(...full.map((panel) => {
+    const tab = make("button", panel.dataset.tab, { type: "button", value: panel.id });
+    tab.onclick = () => { showTab(panel.id); save(); };
+    return tab;
+  }));
+  const shown = [find(`#${CSS.escape(anchor() || "-")}`)?.closest(".panel")?.id, wanted().get("tab"), full.find((panel) => !panel.hidden)?.id, full[0].id];
+  showTab(shown.find((id) => full.some((panel) => panel.id === id)));
+}
+
+const whichRun = find("#run");
+find("#choose-run").hidden = results.runs.length < 2;
+fill(whichRun, results.runs.map((_, index) => index), results.runs.map((each) => each.label));
+onChoice([whichRun], () => { run = results.runs[whichRun.value]; showRun(); });
+find(`#${CSS.escape(anchor() || "-")}`)?.scrollIntoView();
+
+// A link to a section keeps what is chosen; an address that was pasted chooses.
+addEventListener("hashchange", () => {
+  const panel = find(`#${CSS.escape(anchor() || "-")}`)?.closest(".panel")?.id ?? wanted().get("tab");
+  if (panel && find(`#${CSS.escape(panel)}`)?.hidden) showTab(panel);
+  for (const [id, value] of wanted()) {
+    const select = document.getElementById(id);
+    if (select?.localName !== "select" || select.value === value || ![...select.options].some((option) => option.value === value)) continue;
+    select.value = value;
+    select.onchange();
+  }
+  find(`#${CSS.escape(anchor() || "-")}`)?.scrollIntoView();
+  save();
+});
+
+const wide = matchMedia("(min-width: 40rem)");
+const fold = () => { find("#about").open = wide.matches; };
+wide.addEventListener("change", fold);
+fold();
+
+// On paper: all tabs and tables, in the width of a page.
+let folded = [];
+addEventListener("beforeprint", () => {
+  folded = [...document.querySelectorAll("details:not([open], .controls)")];
+  folded.forEach((details) => { details.open = true; });
+  document.documentElement.classList.add("printing");
+  charts.forEach((redraw) => redraw());
+});
+addEventListener("afterprint", () => {
+  document.documentElement.classList.remove("printing");
+  folded.forEach((details) => { details.open = false; });
+  charts.forEach((redraw) => redraw());
+});
 addEventListener("resize", () => charts.forEach((redraw) => redraw()));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => charts.forEach((redraw) => redraw()));

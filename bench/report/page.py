@@ -1,21 +1,34 @@
 #!/usr/bin/env python3
-"""Writes the contention report: one page that works offline, and the raw data beside it as JSON and CSV.
+"""Writes the contention report: one page that works offline and can be mailed, and the raw data beside it as JSON and CSV.
 
 usage: page.py RESULTS.json... FOLDER
 
-Results are what measure.py or `lido_bench --benchmark_out=FILE` wrote, of one run. The chart library comes from npm into
-build/echarts (scripts/setup.sh bench); without it the page has its tables alone.
+Results are what measure.py or `lido_bench --benchmark_out=FILE` wrote; each may be compressed (.gz). Files of one machine and
+commit that have no benchmark in common are one run. Other files are further runs, which the page shows beside the first one,
+each with its processor. The chart library comes from npm into build/echarts (scripts/setup.sh bench); without it the page
+has its tables alone.
 """
+import base64
 import csv
+import gzip
+import html
+import io
 import json
 import statistics
 import sys
 from pathlib import Path
 
+import other_pools
+import plain_tables
 import tables
+import verdict
 
 HERE = Path(__file__).resolve().parent
-LIBRARY = HERE.parents[1] / "build/echarts/node_modules/echarts/dist/echarts.common.min.js"
+LIBRARY = HERE.parents[1] / "build/echarts/node_modules/echarts/dist/echarts.min.js"
+# Contention first: what a reader looks for is seen without a choice.
+WORKLOADS = ["burst", "handoff", "churn", "near_exhaustion", "thread_churn", "pair", "list"]
+BEST_KNOWN = ["floor", "ring_alone", "lido", "dpdk", "tcmalloc", "jemalloc", "mimalloc", "malloc", "moodycamel_tokens", "boost_lockfree_stack",
+              "mutex_vector"]
 # Counted by hand in the sources that `why` names: operations and locked instructions of the loops that locked.hpp runs.
 DESIGNS = [
     {"peer": "folly IndexedMemPool", "pair": 1, "burst": 514 / 512, "handoff": 202 / 201,
@@ -61,7 +74,8 @@ def once(benchmarks, measure):
     rows = [{"contender": contender, "threads": threads,
              **{key: statistics.median(entry[key] for entry in entries) for key in counters if key in entries[0]}}
             for (contender, threads), entries in found.items()]
-    return rows + [{"contender": place[0], "threads": place[1], "error": error} for place, error in errors.items() if place not in found]
+    rows += [{"contender": place[0], "threads": place[1], "error": error} for place, error in errors.items() if place not in found]
+    return sorted(rows, key=lambda row: row["threads"])
 
 
 def pool_rows(entries):
@@ -81,54 +95,107 @@ def level_rows(entries):
             yield {"level": level, "ns": statistics.median(times), "low": min(times), "high": max(times)}
 
 
-def notes_of(benchmarks, rows):
-    if tables.is_disturbed(benchmarks):
-        yield "Something else ran on this machine meanwhile, so the times are too long; measure again on a quiet one."
-    if any(row["failed"] for row in rows):
-        yield "! marks a contender whose acquires failed although objects were free."
+def place_of(row):
+    workload = row["workload"]
+    return WORKLOADS.index(workload) if workload in WORKLOADS else len(WORKLOADS), workload, row["threads"], row["bytes"]
 
 
-def page_data(data):
+def run_data(data):
+    """What the page shows of one run, and the rows of its raw data."""
     context, benchmarks = data["context"], data["benchmarks"]
-    rows = sorted(rows_of(benchmarks), key=lambda row: (tables.ORDER.index(row["workload"]), row["threads"], row["bytes"]))
+    rows = sorted(rows_of(benchmarks), key=place_of)
     spreads = [row["spread"] for row in rows if row["spread"] is not None]
     known = {key: context.get(key, "unknown") for key in ("processor", "compiler", "malloc", "commit", "date")}
+    shown = [row for row in rows if row["bytes"] == 64]
+    cores, disturbed = int(context.get("cores", 1)), tables.is_disturbed(benchmarks)
     return {
-        "context": {**known, "cores": int(context.get("cores", 1)), "load": context.get("load_avg", ["?"])[0],
+        "label": f"{known['processor']}, {cores} cores",
+        "context": {**known, "cores": cores, "load": context.get("load_avg", ["?"])[0], "pinned": context.get("pinned", "no"),
                     "absent": [name for name in context.get("absent", "").split(",") if name],
                     "repetitions": max((row["repetitions"] for row in rows), default=0),
-                    "spread": statistics.median(spreads) if spreads else None, "notes": list(notes_of(benchmarks, rows))},
-        "rows": [row for row in rows if row["bytes"] == 64], "meaning": tables.MEANING, "own": [context["own"]] if context.get("own") else [],
-        "latency": once(benchmarks, "latency"), "locked": once(benchmarks, "locked"), "memory": once(benchmarks, "memory"),
+                    "spread": statistics.median(spreads) if spreads else None,
+                    "disturbed": disturbed, "verdict": verdict.sentence(shown, disturbed),
+                    "notes": ["! marks a contender whose acquires failed although objects were free."] if any(row["failed"] for row in rows) else []},
+        "rows": shown, "latency": once(benchmarks, "latency"), "locked": once(benchmarks, "locked"), "memory": once(benchmarks, "memory"),
         "levels": list(level_rows(data.get("levels", []))), "pools": list(pool_rows(data.get("pools", []))),
-        "counts": data.get("counts", []), "builds": data.get("builds", []), "flames": data.get("flames"), "designs": DESIGNS,
+        "counts": data.get("counts", []), "builds": data.get("builds", []), "flames": data.get("flames"),
+        "connections": other_pools.connections(data.get("connections", [])), "slot_maps": other_pools.slot_maps(data.get("slot_maps", [])),
     }, rows
 
 
-def write_csv(path, rows):
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+def names_of(data):
+    return {entry["name"] for entry in data["benchmarks"]}
 
 
-def write_page(data, folder):
+def runs_of(loaded):
+    """Files of one machine and commit without a common benchmark are parts of one run."""
+    runs = []
+    for data in loaded:
+        data = {**data, "benchmarks": [entry for entry in data["benchmarks"] if entry.get("run_type") == "iteration"]}
+        same = ("processor", "cores", "host_name", "commit", "compiler")
+        for run in runs:
+            if all(run["context"].get(key) == data["context"].get(key) for key in same) and not names_of(run) & names_of(data):
+                run["benchmarks"] += data["benchmarks"]
+                break
+        else:
+            runs.append(data)
+    return runs
+
+
+def label_apart(runs):
+    """Runs of like machines are told apart by commit and date."""
+    labels = [run["label"] for run in runs]
+    for run, label in zip(runs, labels):
+        if labels.count(label) > 1:
+            run["label"] = f"{label}, {run['context']['commit']}, {run['context']['date'][:16]}"
+
+
+def csv_text(runs, rows_of_runs):
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ["run", *rows_of_runs[0][0]])
+    writer.writeheader()
+    for run, rows in zip(runs, rows_of_runs):
+        writer.writerows({"run": run["label"], **row} for row in rows)
+    return text.getvalue()
+
+
+def link(name, kind, content):
+    """A link whose target is in the page itself, so that a page that was mailed has it, too."""
+    return f'<a download="{name}" href="data:{kind};base64,{base64.b64encode(content).decode()}">{name}</a>'
+
+
+def links(loaded, labels, table):
+    for data, label in zip(loaded, labels):
+        name = "results.json.gz" if len(loaded) == 1 else f"results-{1 + loaded.index(data)}.json.gz"
+        of = "" if len(loaded) == 1 else f" ({html.escape(label)})"
+        yield link(name, "application/gzip", gzip.compress(json.dumps(data).encode(), mtime=0)) + of
+    yield link("results.csv", "text/csv", table.encode())
+
+
+def write_page(loaded, folder):
     """Returns the path of the page."""
-    shown, rows = page_data(data)
-    if not rows:
+    loaded = runs_of(loaded)
+    found = [run_data(data) for data in loaded]
+    runs, rows = [run for run, _ in found], [rows for _, rows in found]
+    if not all(rows):
         sys.exit("page: no benchmark of Lido in these results")
+    label_apart(runs)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "results.json").write_text(json.dumps(data), encoding="utf-8")
-    write_csv(folder / "results.csv", rows)
+    for number, data in enumerate(loaded, 1):
+        (folder / ("results.json" if len(loaded) == 1 else f"results-{number}.json")).write_text(json.dumps(data), encoding="utf-8")
+    table = csv_text(runs, rows)
+    (folder / "results.csv").write_text(table, encoding="utf-8")
     library = LIBRARY.read_text(encoding="utf-8") if LIBRARY.exists() else ""
-    if not library:
-        shown["context"]["notes"].append("No charts: build/echarts is missing; scripts/setup.sh bench gets it.")
+    shown = {"runs": runs, "meaning": tables.MEANING, "designs": DESIGNS, "best_known": BEST_KNOWN,
+             "own": sorted({data["context"]["own"] for data in loaded if data["context"].get("own")})}
     page = (HERE / "page.html").read_text(encoding="utf-8")
-    # The library last, so that nothing is looked for in it.
-    for mark, text in (("/*{style}*/", (HERE / "page.css").read_text(encoding="utf-8")),
-                       ("/*{script}*/", (HERE / "page.js").read_text(encoding="utf-8")),
-                       ("{results}", json.dumps(shown).replace("<", "\\u003c")),
-                       ("{library}", library.replace("</script", "<\\/script"))):
+    said, machines = plain_tables.heads(runs, bool(library))
+    marks = {"{said}": said, "{machines}": machines, "{links}": ", ".join(links(loaded, [run["label"] for run in runs], table)),
+             **{f"{{plain {part}}}": f"<noscript>{text}</noscript>" for part, text in plain_tables.sections(shown).items()},
+             "/*{style}*/": (HERE / "page.css").read_text(encoding="utf-8"), "/*{script}*/": (HERE / "page.js").read_text(encoding="utf-8"),
+             # The library last, so that nothing is looked for in it.
+             "{results}": json.dumps(shown).replace("<", "\\u003c"), "{library}": library.replace("</script", "<\\/script")}
+    for mark, text in marks.items():
         page = page.replace(mark, text, 1)
     path = folder / "index.html"
     path.write_text(page, encoding="utf-8")
@@ -138,9 +205,7 @@ def write_page(data, folder):
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    loaded = [json.loads(Path(path).read_text(encoding="utf-8")) for path in sys.argv[1:-1]]
-    benchmarks = [entry for data in loaded for entry in data["benchmarks"] if entry.get("run_type") == "iteration"]
-    print(write_page({**loaded[0], "benchmarks": benchmarks}, Path(sys.argv[-1])))
+    print(write_page([tables.read(path) for path in sys.argv[1:-1]], Path(sys.argv[-1])))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ floor's time. The floor ran with the same number of threads in the same run.
 
 import argparse
 import collections
+import gzip
 import json
 import re
 import statistics
@@ -57,9 +58,15 @@ class Cell:
         return None
 
 
+def read(path):
+    """The JSON of a file, which may be compressed as the report's own download is."""
+    opened = gzip.open if str(path).endswith(".gz") else open
+    with opened(path, "rt", encoding="utf-8") as file:
+        return json.load(file)
+
+
 def load(path):
-    with open(path, encoding="utf-8") as file:
-        data = json.load(file)
+    data = read(path)
     return data["context"], data["benchmarks"]
 
 
