@@ -102,6 +102,12 @@ if [ -n "$own" ]; then
   # all: of a file that the build generates
   [[ " ${known[*]} all " != *" $own_name "* && ! -e bench/contenders/$own_name.hpp ]] ||
     refuse "--contender $own: the bench has a $own_name already; rename the file and its class"
+  # Without comments. A class from elsewhere may be given the name by `using`.
+  code=$(sed -E 's://.*$::' -- "$own")
+  grep -qE "(struct|class|using)[[:space:]]([^;{}()]*[[:space:]])?$own_name([^[:alnum:]_]|$)" <<<"$code" || {
+    others=$(grep -oE '^(template[^{}()]*>[[:space:]]*)?(struct|class)[[:space:]]+[A-Za-z_][A-Za-z0-9_]*' <<<"$code" | grep -oE '[A-Za-z0-9_]+$' | sort -u | paste -sd ' ') || true
+    refuse "--contender $own: the class has the name of its file, and the header has no $own_name${others:+ but $others}; rename one of them"
+  }
 fi
 programs=(lido_bench resources life_cycles growth exhausted pools counts resource_costs rmw blocked resource keyed)
 peers=dpdk,tcmalloc,jemalloc,mimalloc,malloc,boost_lockfree_stack,mutex_vector # the best known
