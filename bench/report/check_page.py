@@ -76,7 +76,7 @@ FOCUSED = f"""(() => {{
     name: {NAMED}(e), kind: e.closest(".tabs") ? "tab" : e.type === "checkbox" ? e.type : e.localName, options: e.options?.length ?? 0,
     shown: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 1 && box.bottom > 0 && box.top < innerHeight,
     state: [e.checked, e.parentElement.open, document.querySelector("#flames-chosen")?.value,
-      e.closest("section")?.querySelector(".chart")?.ariaLabel].join(" ") }};
+      (e.closest("section") ?? document).querySelector(".chart")?.ariaLabel].join(" ") }};
 }})()"""
 REACHED = f"""[...document.querySelectorAll("a[href], select, button, input, summary, [tabindex='0']")]
   .filter((e) => e.checkVisibility()).map({NAMED})"""

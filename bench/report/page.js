@@ -472,10 +472,7 @@ addEventListener("hashchange", () => {
   save();
 });
 
-const wide = matchMedia("(min-width: 40rem)");
-const fold = () => { find("#about").open = wide.matches; };
-wide.addEventListener("change", fold);
-fold();
+find("#about").open = false; // the page begins with contention
 
 // On paper: all tabs and tables, in the width of a page.
 let folded = [];

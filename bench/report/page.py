@@ -189,8 +189,7 @@ def write_page(loaded, folder):
     shown = {"runs": runs, "meaning": tables.MEANING, "designs": DESIGNS, "best_known": BEST_KNOWN,
              "own": sorted({data["context"]["own"] for data in loaded if data["context"].get("own")})}
     page = (HERE / "page.html").read_text(encoding="utf-8")
-    said, machines = plain_tables.heads(runs, bool(library))
-    marks = {"{said}": said, "{machines}": machines, "{links}": ", ".join(links(loaded, [run["label"] for run in runs], table)),
+    marks = {**plain_tables.heads(runs, bool(library)), "{links}": ", ".join(links(loaded, [run["label"] for run in runs], table)),
              **{f"{{plain {part}}}": f"<noscript>{text}</noscript>" for part, text in plain_tables.sections(shown).items()},
              "/*{style}*/": (HERE / "page.css").read_text(encoding="utf-8"), "/*{script}*/": (HERE / "page.js").read_text(encoding="utf-8"),
              # The library last, so that nothing is looked for in it.

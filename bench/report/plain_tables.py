@@ -35,7 +35,7 @@ def facts(run):
 
 
 def heads(runs, has_charts):
-    """Warnings, the sentence of result and the machine of each run."""
+    """Warnings, the sentence of result and the machine of each run; mark of the page -> text."""
     parts = [] if has_charts else ['<p class="warning">No charts: build/echarts is missing; scripts/setup.sh bench gets it.</p>']
     for run in runs:
         of = f"{html.escape(run['label'])}: " if len(runs) > 1 else ""
@@ -44,10 +44,11 @@ def heads(runs, has_charts):
                          "long. Measure again on a quiet one.</p>")
         if run["context"]["verdict"]:
             parts.append(f'<p class="verdict">{of}{html.escape(run["context"]["verdict"])}</p>')
-        parts += [f"<p>{of}{html.escape(note)}</p>" for note in run["context"]["notes"]]
+    parts += [f"<p>{html.escape(note)}</p>" for note in dict.fromkeys(note for run in runs for note in run["context"]["notes"])]
     machines = "".join("<dl>" + "".join(f"<dt>{name}</dt><dd>{html.escape(str(text))}</dd>" for name, text in facts(run).items()) + "</dl>"
                        for run in runs)
-    return "\n".join(parts), f'<div id="machine">{machines}</div>'
+    names = "; ".join(f"{run['label']}, {run['context']['date'][:10]}" for run in runs)
+    return {"{said}": "\n".join(parts), "{machine}": f"Machine and sections: {html.escape(names)}", "{machines}": f'<div id="machine">{machines}</div>'}
 
 
 def threads_text(count):
