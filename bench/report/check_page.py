@@ -43,6 +43,12 @@ TOUCHING = """[...document.querySelectorAll(".chart")].filter((chart) => chart.c
     ...boxes.slice(index + 1).filter(([, other]) => touch(box, other)).map(([other]) => `${chart.parentElement.id}: "${text}" touches "${other}"`),
     ...(box.left < frame.left - 2 || box.right > frame.right + 2 ? [`${chart.parentElement.id}: "${text}" leaves the chart`] : [])]);
 })"""
+# Bars have no place on a logarithmic axis, which begins at 1 unless a value lies below.
+MISLEADING = """typeof echarts === "undefined" ? [] : [...document.querySelectorAll(".chart")].filter((chart) => {
+  const option = echarts.getInstanceByDom(chart)?.getOption();
+  return option?.xAxis[0].type === "log" && (option.series.some((each) => each.type === "bar")
+    || option.xAxis[0].min !== 1 && !option.series.some((each) => each.data.some((item) => item.value[4] < 0.95)));
+}).map((chart) => chart.closest("section").id)"""
 OUTSIDE = """[...document.querySelectorAll("a[href]")].filter((link) => !/^(#|data:)/.test(link.getAttribute("href"))).map((link) => link.href)"""
 UNNAMED = """[...document.querySelectorAll("#flames-graph button")].filter((box) => box.clientWidth > 60 && !box.title.includes(box.textContent.trim() || "?"))
   .map((box) => box.title)"""
@@ -331,6 +337,7 @@ def problems_of(browser, page, folder, parts):
     yield from look(browser, folder, "opened", 390, "dark")
     if browser.value(UNLABELLED):
         yield "a control has no label"
+    yield from (f"the axis of {chart} misleads" for chart in browser.value(MISLEADING))
     yield from (f"a link leaves the file: {link}" for link in browser.value(OUTSIDE))
     yield from (f"a box of the flame graph has no name: {name}" for name in browser.value(UNNAMED))
     yield from on_paper(browser, folder)

@@ -102,7 +102,7 @@ def problems_of_files():
     with tempfile.TemporaryDirectory() as folder:
         text = page.write_page([run(), run(processor="Neoverse", busy=1.5)], Path(folder)).read_text(encoding="utf-8")
         yield from (f"a page of two runs does not have {part}" for part in ("A, 2 cores: On 8 threads Lido", "Neoverse, 2 cores: Something else ran",
-                    'class="warning"', 'download="results-2.json.gz"', "<h3>Neoverse, 2 cores</h3>") if part not in text)
+                    'class="warning"><strong>Warning', 'download="results-2.json.gz"', "<h3>Neoverse, 2 cores</h3>") if part not in text)
         packed = Path(folder) / "results.json.gz"
         packed.write_bytes(gzip.compress(json.dumps(run()).encode()))
         if tables.read(packed) != run():

@@ -15,6 +15,8 @@ def number(value):
 
 
 def table(caption, header, rows):
+    if not rows:  # not in this run
+        return ""
     head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in header)
     body = "".join(f'<tr><th scope="row">{html.escape(str(row[0]))}</th>' + "".join(f"<td>{number(cell)}</td>" for cell in row[1:]) + "</tr>"
                    for row in rows)
