@@ -47,7 +47,7 @@ function table(header, rows, caption) {
 function tableBelow(place, header, rows, caption) {
   const old = place.nextElementSibling;
   const details = make("details", "", typeof echarts === "undefined" ? { open: "" } : {});
-  details.append(make("summary", "Table"), table(header, rows, caption));
+  details.append(make("summary", "Table", { "aria-label": `Table: ${caption}` }), table(header, rows, caption));
   if (old?.tagName === "DETAILS") {
     details.open = old.open;
     old.replaceWith(details);
@@ -234,7 +234,9 @@ function contention() {
     const threads = most(counts);
     const { order, series, unit } = times(workload, threads, names);
     find(`#contention-${workload}-title`).textContent = `${title}, ${threads} thread${threads > 1 ? "s" : ""}`;
-    ranked(place, order, series, { unit, log: true, label: `${title} on ${threads} threads, ${unit}` });
+    const label = `${title} on ${threads} threads, ${unit}`;
+    ranked(place, order, series, { unit, log: true, label });
+    tableBelow(place, ["contender", ...series.map((each) => (series.length > 1 ? each.name : unit))], order.map((name, row) => [name, ...series.map((each) => each.values[row])]), label);
   }
 }
 
