@@ -52,7 +52,7 @@ def may_sample():
 
 
 def problems_without_charts(data, folder):
-    """Where there is no chart library, tables show every number from the start."""
+    """Where there is no chart library, tables show every number from the start. Runs last: pages have no charts from here on."""
     pages.LIBRARY = folder / "no library"
     index = pages.write_page([data], folder)
     if "build/echarts is missing" not in index.read_text(encoding="utf-8"):
@@ -94,8 +94,8 @@ def problems(build, folder):
     looked = run("check_page.py", index, folder / "screenshots", *PARTS, *(["flames-graph"] if sampled else []))
     if looked.returncode != 0:
         yield looked.stdout + looked.stderr
-    yield from problems_without_charts(json.loads((folder / "results.json").read_text(encoding="utf-8")), folder / "without_charts")
     yield from problems_of_look(json.loads((folder / "results.json").read_text(encoding="utf-8")), folder / "broken")
+    yield from problems_without_charts(json.loads((folder / "results.json").read_text(encoding="utf-8")), folder / "without_charts")
 
 
 def problems_of_look(data, folder):
