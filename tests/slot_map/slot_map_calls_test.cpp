@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstddef>
+#include <ctime>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -68,8 +68,9 @@ TEST(SlotMapSort, OfNoneOneAndSortedValues) {
 }
 
 TEST(SlotMapSort, TakesTimeForEachValueOnceInARotation) {
-  // A hundred thousand values in a few milliseconds; with a walk along each cycle, in a minute.
-  const auto began = std::chrono::steady_clock::now();
+  // A hundred thousand values in a few milliseconds of the processor; with a walk along each cycle,
+  // in a minute.
+  const std::clock_t began = std::clock();
   number_map map;
   constexpr int count = 100'000;
   for (int i = 1; i <= count; ++i) {
@@ -77,7 +78,7 @@ TEST(SlotMapSort, TakesTimeForEachValueOnceInARotation) {
   }
   map.sort();
   EXPECT_TRUE(std::is_sorted(map.begin(), map.end()));
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
+  EXPECT_LT(std::clock() - began, 5 * CLOCKS_PER_SEC);
 }
 
 TEST(SlotMapSort, WhoseComparisonThrowsChangesNoOrder) {
