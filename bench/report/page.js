@@ -114,6 +114,8 @@ function ranked(place, names, series, { unit, log, label }) {
   // hence not quite. A zero has no place on such an axis and stands at its end.
   const decades = Math.log10(Math.max(...series.flatMap((each) => [...each.values, ...(each.highs ?? [])]).filter(known), least || 1) / (least || 1));
   const tick = (value) => (log && decades > 3 && place.clientWidth < 600 && Math.round(Math.log10(value / least)) % 2 ? "" : short(value)); // on a phone each second
+  const labelOf = (value) => series[0].text?.(value) ?? number(value);
+  const room = 18 + 6.7 * Math.max(0, ...series[0].values.filter(known).map((value) => labelOf(value).length)); // right of a dot
   const placed = (value) => Math.max(value, least) * (log ? 1.000001 : 1);
   const height = () => {
     const [rest, row] = [alone ? 56 : 86, alone ? 24 : Math.max(28, 9 * series.length + 8)];
@@ -122,7 +124,7 @@ function ranked(place, names, series, { unit, log, label }) {
   draw(place, `${label}: ${names.map((name, row) => `${name} ${series.map((each) => number(each.values[row])).join(", ")}`).join("; ")}`, height, () => ({
     animation: false,
     textStyle: { fontFamily: "system-ui, sans-serif", color: colour("text") },
-    grid: { left: 4, right: alone ? 64 : 24, top: alone ? 6 : 36, bottom: 26, containLabel: true },
+    grid: { left: 4, right: alone ? room : 24, top: alone ? 6 : 36, bottom: 26, containLabel: true },
     legend: { show: !alone, type: "scroll", top: 0, itemWidth: 12, textStyle: { color: colour("text") }, selectedMode: false, data: series.map((each, index) => ({ name: each.name, icon: symbols[index % shapes.length] })) },
     tooltip: { trigger: "item", confine: true, formatter: ({ name, seriesName, value }) => `${name}${alone ? "" : `, ${seriesName}`}: ${number(value[4])} ${unit}${value[5] === null ? "" : `, ${number(value[5])} to ${number(value[6])}`}` },
     xAxis: {
@@ -134,7 +136,7 @@ function ranked(place, names, series, { unit, log, label }) {
       axisLabel: { color: colour("text"), interval: 0, formatter: (name) => (isOwn(name) ? `{${hue(name)}|${name}}` : name), rich: { lido: { fontWeight: "bold", color: colour("lido") }, own: { fontWeight: "bold", color: colour("own") } } },
     },
     series: series.map((each, index) => ({
-      name: each.name, type: "custom", clip: false, color: colour(`c${index % 8}`), encode: { x: [0, 2, 3], y: 1 }, renderItem: whisker(index, series.length, alone ? (value) => each.text?.(value) ?? number(value) : null),
+      name: each.name, type: "custom", clip: false, color: colour(`c${index % 8}`), encode: { x: [0, 2, 3], y: 1 }, renderItem: whisker(index, series.length, alone ? labelOf : null),
       data: each.values.map((value, row) => ({ name: names[row], row, value })).filter(({ value }) => known(value)).map(({ name, row, value }) => {
         const [low, high] = [each.lows?.[row] ?? null, each.highs?.[row] ?? null];
         return { name, value: [placed(value), row, placed(low ?? value), placed(high ?? value), value, low, high], itemStyle: alone ? { color: colour(hue(name)) } : undefined };
