@@ -603,7 +603,7 @@ TEST(ServerCases, CreateMayReturnItsFailure) {
   };
   const factory f;
   resource_pool<connection> pool(f, {.max_size = 1, .retry_first = 1ms, .retry_longest = 1ms});
-  auto refused = pool.try_acquire_for(20ms);
+  auto refused = pool.try_acquire_for(250ms);
   ASSERT_FALSE(refused);
   EXPECT_NE(std::string(refused.error().what()).find("connection refused"), std::string::npos)
       << refused.error().what();
