@@ -73,6 +73,9 @@ void register_size(std::string_view suffix) {
   if constexpr (Pool::crosses_threads) {
     register_workload<handoff, Pool>(suffix);
   }
+  if constexpr (Pool::crosses_threads && !Pool::only_crosses_threads) {
+    register_workload<moving, Pool>(suffix);
+  }
   if constexpr (Pool::fixed_capacity) {
     register_workload<near_exhaustion, Pool>(suffix);
   }

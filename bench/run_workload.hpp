@@ -8,6 +8,7 @@
 #include "workloads/burst.hpp"
 #include "workloads/churn.hpp"
 #include "workloads/handoff.hpp"
+#include "workloads/moving.hpp"
 #include "workloads/near_exhaustion.hpp"
 #include "workloads/pair.hpp"
 #include "workloads/thread_churn.hpp"
@@ -20,16 +21,18 @@ template <typename Workload>
 sizing sizing_for(unsigned threads) {
   if constexpr (std::same_as<Workload, near_exhaustion>) {
     return {.capacity = threads * near_exhaustion::held_count, .threads = threads};
+  } else if constexpr (std::same_as<Workload, moving>) {
+    return {.capacity = threads * moving::objects_a_thread, .threads = threads};
   } else {
     return {.capacity = threads * std::size_t{1024} + 4096, .threads = threads};
   }
 }
 
-/// A team that gave up leaves objects on the way.
-template <contender Pool>
-void drain(Pool& pool, std::span<handoff::ring> rings) {
+/// Releases objects that are on the way when a team ends.
+template <contender Pool, typename Ring>
+void drain(Pool& pool, std::vector<Ring>& rings) {
   typename Pool::session session{pool};
-  for (handoff::ring& ring : rings) {
+  for (Ring& ring : rings) {
     ring.consume_all([&](void* object) { session.release(object); });
   }
 }
@@ -46,11 +49,22 @@ team_result run_handoff(Pool& pool, unsigned threads, std::uint64_t iterations) 
   return result;
 }
 
+template <contender Pool>
+team_result run_moving(Pool& pool, unsigned threads, std::uint64_t iterations) {
+  std::vector<moving::mailbox> mailboxes(threads);
+  const team_result result{run_team(threads, moving::warm_up, iterations,
+                                    [&](lane& self) { moving::run(pool, mailboxes, self); })};
+  drain(pool, mailboxes);
+  return result;
+}
+
 template <typename Workload, contender Pool>
 team_result run_workload(unsigned threads, std::uint64_t iterations) {
   Pool pool{sizing_for<Workload>(threads)};
   if constexpr (std::same_as<Workload, handoff>) {
     return run_handoff(pool, threads, iterations);
+  } else if constexpr (std::same_as<Workload, moving>) {
+    return run_moving(pool, threads, iterations);
   } else {
     return run_team(threads, Workload::warm_up, iterations,
                     [&](lane& self) { Workload::run(pool, self); });

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-WORKLOADS = {"pair", "burst", "churn", "handoff", "thread_churn", "near_exhaustion"}
+WORKLOADS = {"pair", "burst", "churn", "handoff", "thread_churn", "near_exhaustion", "moving"}
 OWN = {"lido", "lido_locked_cache", "lido_no_cache", "lido_boost_list", "lido_grow", "lido_block"}
 
 

@@ -110,7 +110,7 @@ if [ -n "$own" ]; then
   }
 fi
 programs=(lido_bench resources life_cycles growth exhausted pools counts resource_costs rmw blocked resource keyed)
-peers=dpdk,tcmalloc,jemalloc,mimalloc,malloc,boost_lockfree_stack,mutex_vector # the best known
+peers=brpc_model,dpdk,tcmalloc,jemalloc,mimalloc,malloc,boost_lockfree_stack,mutex_vector # the best known
 [ $quick -eq 0 ] || [ -n "$page" ] || refuse "--quick goes with --report"
 [ -z "$page" ] || [ -z "$filter" ] || refuse "--report shows all workloads: no --filter"
 if [ $quick -eq 1 ]; then
@@ -119,7 +119,7 @@ fi
 if [ $publish -eq 1 ]; then
   contenders=floor,ring_alone,lido,$peers,moodycamel_tokens
   : "${threads:=1,2,8}"
-  filter='^(pair|burst|churn|handoff|near_exhaustion)/'
+  filter='^(pair|burst|churn|handoff|near_exhaustion|moving)/'
 fi
 if [ -n "$contenders" ]; then
   IFS=, read -r -a selected <<<"$contenders"
@@ -140,7 +140,7 @@ if [ -n "$filter" ]; then
   }
   names_of() { # contender
     local workload count
-    for workload in pair burst churn thread_churn handoff near_exhaustion; do
+    for workload in pair burst churn thread_churn handoff near_exhaustion moving; do
       for count in $(tr , ' ' <<<"${threads:-1,2,8,$(nproc),$((2 * $(nproc)))}"); do
         printf '%s\n' "$workload/$1/threads:$count" "$workload/$1/threads:$count/bytes:"{16,256,4096}
       done
@@ -248,9 +248,9 @@ if has lido_bench; then
   else
     # One process a workload, so that there is something to see meanwhile. What is compared with the
     # floor's pair has that in its own process, too.
-    for workload in pair burst churn handoff thread_churn near_exhaustion; do
+    for workload in pair burst churn handoff thread_churn near_exhaustion moving; do
       case $workload in
-        handoff | near_exhaustion) run "$workload" "^($workload/|pair/floor/)" ;;
+        handoff | near_exhaustion | moving) run "$workload" "^($workload/|pair/floor/)" ;;
         *) run "$workload" "^$workload/" ;;
       esac
     done

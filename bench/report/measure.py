@@ -18,7 +18,7 @@ from pathlib import Path
 
 import other_pools
 
-WORKLOADS = ["pair", "burst", "churn", "handoff", "thread_churn", "near_exhaustion"]
+WORKLOADS = ["pair", "burst", "churn", "handoff", "thread_churn", "near_exhaustion", "moving"]
 FLAME = "^(handoff|near_exhaustion)/lido/threads:2/manual_time$"
 MOST_SECONDS = 1200  # for one run; a peer that spins crawls on a machine that is busy with other things
 PROBE = """#include "{header}"

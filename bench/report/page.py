@@ -26,9 +26,9 @@ import verdict
 HERE = Path(__file__).resolve().parent
 LIBRARY = HERE.parents[1] / "build/echarts/node_modules/echarts/dist/echarts.min.js"
 # Contention first: what a reader looks for is seen without a choice.
-WORKLOADS = ["burst", "handoff", "churn", "near_exhaustion", "thread_churn", "pair", "list"]
-BEST_KNOWN = ["floor", "ring_alone", "lido", "dpdk", "tcmalloc", "jemalloc", "mimalloc", "malloc", "moodycamel_tokens", "boost_lockfree_stack",
-              "mutex_vector"]
+WORKLOADS = ["burst", "handoff", "churn", "near_exhaustion", "moving", "thread_churn", "pair", "list"]
+BEST_KNOWN = ["floor", "ring_alone", "lido", "brpc_model", "snmalloc_model", "dpdk", "tcmalloc", "jemalloc", "mimalloc", "malloc", "moodycamel_tokens",
+              "boost_lockfree_stack", "mutex_vector"]
 # Counted by hand in the sources that `why` names: operations and locked instructions of the loops that locked.hpp runs.
 DESIGNS = [
     {"peer": "folly IndexedMemPool", "pair": 1, "burst": 514 / 512, "handoff": 202 / 201,

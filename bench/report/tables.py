@@ -14,7 +14,7 @@ import statistics
 import sys
 
 NAME = re.compile(r"^(?P<workload>\w+)/(?P<contender>\w+)/threads:(?P<threads>\d+)(?:/bytes:(?P<bytes>\d+))?")
-ORDER = ["pair", "burst", "churn", "handoff", "thread_churn", "near_exhaustion", "list"]
+ORDER = ["pair", "burst", "churn", "handoff", "thread_churn", "near_exhaustion", "moving", "list"]
 MEANING = {
     "pair": "acquire one, release it",
     "burst": "acquire 256, release 256",
@@ -23,9 +23,11 @@ MEANING = {
     "thread_churn": "threads start, do 512 operations and end; start and end are timed",
     "list": "a std::pmr::list of 64 values: append one, drop the first",
     "near_exhaustion": "capacity is exactly threads x 64, every thread takes 64 one by one",
+    "moving": "capacity is threads x 8; acquire one, pass it on, release one from another thread",
 }
+SCARCE = ("near_exhaustion", "moving")  # no object to spare, and no floor of their own
 MEASURES = ("latency", "locked", "memory")  # of each contender, but no workloads
-OPERATIONS = {"near_exhaustion": 128}
+OPERATIONS = {"near_exhaustion": 128, "moving": 2}
 OWN = ("floor", "ring_alone", "lido", "lido_locked_cache", "lido_no_cache", "lido_boost_list", "lido_checked",
        "lido_grow", "lido_block", "lido_block_resource", "lido_block_sizes", "lido_keep_constructed",
        "lido_construct_each_time")
@@ -120,7 +122,7 @@ def ordered(table):
 def references_for(tables, workload, size, threads):
     if workload == "handoff":
         return [tables[workload, size].get((name, threads)) for name in ("lido", "ring_alone")]
-    if workload == "near_exhaustion":
+    if workload in SCARCE:
         return [tables["pair", size].get(("floor", threads))]
     return [tables[workload, size].get(("floor", threads))]
 
@@ -129,7 +131,7 @@ def rows_of(tables, workload, size, absent):
     table = tables[workload, size]
     thread_counts = sorted({threads for _, threads in table})
     header = ["contender"] + [f"{count} thread{'s' if count > 1 else ''}" for count in thread_counts]
-    failures = workload == "near_exhaustion"
+    failures = workload in SCARCE
     if failures:
         header.append("failed per million")
     best = {}
@@ -200,7 +202,7 @@ def title(workload, size):
     text = f"{workload}, {size} bytes: {MEANING.get(workload, '')}"
     if workload == "handoff":
         text += " (ns, multiple of lido, multiple of ring_alone)"
-    if workload == "near_exhaustion":
+    if workload in SCARCE:
         text += " (multiple of the floor's pair)"
     return text
 
@@ -238,7 +240,7 @@ def print_run(tables, absent, markdown):
         print_table(header, rows, markdown)
     dry = sorted(f"{workload}/{name}/{threads}" for (workload, _), table in tables.items()
                  for (name, threads), cell in table.items()
-                 if workload != "near_exhaustion" and cell.failed and statistics.median(cell.failed) > 0)
+                 if workload not in SCARCE and cell.failed and statistics.median(cell.failed) > 0)
     if dry:
         print("\nran dry at times although not exhausted: " + ", ".join(dry))
 
