@@ -1,6 +1,6 @@
 /// @file
-/// `locked`: locked instructions per operation, counted in the machine code that each contender
-/// runs.
+/// `locked`: locked instructions per operation, and all of an acquire with its release, counted in
+/// the machine code that each contender runs.
 ///
 /// The processor stops after every instruction (the trap flag of x86-64), and a signal handler
 /// looks at the next one. Two threads take turns, so there is no contention and no retry is
@@ -59,14 +59,19 @@ inline void on_step(int /*signal*/, siginfo_t* /*info*/, void* context) {
   }
 }
 
-/// Locked instructions of `body`.
+struct instruction_counts {
+  std::uint64_t locked{0};
+  std::uint64_t all{0};
+};
+
+/// Instructions of `body`, with its loop.
 template <typename Body>
-std::uint64_t count_locked(const Body& body) {
-  const std::uint64_t before{locked_steps};
+instruction_counts count_instructions(const Body& body) {
+  const instruction_counts before{locked_steps, steps};
   __writeeflags(__readeflags() | trap_flag);
   body();
   __writeeflags(__readeflags() & ~trap_flag);
-  return locked_steps - before;
+  return {locked_steps - before.locked, steps - before.all};
 }
 
 /// What both threads share; `turn` lets lane 0 and lane 1 step by turns.
@@ -77,9 +82,9 @@ struct locked_counts {
   std::barrier<> turn{2};
   std::array<void*, lido_bench::burst::length> objects{};
   bool failed{false};  // an acquire got nothing
-  std::uint64_t in_pairs{0};
-  std::uint64_t in_bursts{0};
-  std::uint64_t in_handoffs{0};
+  instruction_counts in_pairs;
+  instruction_counts in_bursts;
+  std::uint64_t in_handoffs{0};  ///< locked
 };
 
 template <typename Session>
@@ -119,9 +124,9 @@ void count_alone(Session& session, locked_counts& counts) {
     bursts();
   }
   if (!counts.failed) {
-    counts.in_bursts = count_locked(bursts);
+    counts.in_bursts = count_instructions(bursts);
     pairs();
-    counts.in_pairs = count_locked(pairs);
+    counts.in_pairs = count_instructions(pairs);
   }
 }
 
@@ -142,7 +147,7 @@ void count_handoff(Session& session, unsigned lane, locked_counts& counts) {
     if (round < locked_counts::warm_up) {
       half();
     } else {
-      counts.in_handoffs += count_locked(half);
+      counts.in_handoffs += count_instructions(half).locked;
     }
     if (lane == 0) {
       counts.turn.arrive_and_wait();
@@ -181,9 +186,12 @@ void run_locked(benchmark::State& state) {
       return;
     }
     constexpr double operations{2.0 * burst::length};
-    state.counters["pair"] =
-        static_cast<double>(counts.in_pairs) / (2.0 * detail::locked_counts::pairs);
-    state.counters["burst"] = static_cast<double>(counts.in_bursts) / operations;
+    constexpr double pairs{detail::locked_counts::pairs};
+    state.counters["pair"] = static_cast<double>(counts.in_pairs.locked) / (2 * pairs);
+    state.counters["burst"] = static_cast<double>(counts.in_bursts.locked) / operations;
+    state.counters["pair_instructions"] = static_cast<double>(counts.in_pairs.all) / pairs;
+    state.counters["burst_instructions"] =
+        static_cast<double>(counts.in_bursts.all) / burst::length;
     if constexpr (Pool::crosses_threads) {
       state.counters["handoff"] =
           static_cast<double>(counts.in_handoffs) / operations / detail::locked_counts::rounds;

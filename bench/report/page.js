@@ -320,7 +320,8 @@ function fields(id, rows, names, options) {
 }
 
 function shared() {
-  fields("shared", run.locked, { pair: "pair", burst: "burst of 256", handoff: "handoff" },
+  fields("shared", run.locked, { pair: "pair", burst: "burst of 256", handoff: "handoff",
+    pair_instructions: "all of a pair", burst_instructions: "all of a burst, per object" },
     { by: "handoff", drawn: ["pair", "burst", "handoff"], unit: "locked instructions per operation", log: false, label: "Locked instructions per operation" });
   find("#shared-counts").replaceChildren(table(["workload", "threads", "per operation"], run.counts.map((row) => [row.workload, String(row.threads), row.per_operation]), "Lido's shared operations"));
 }

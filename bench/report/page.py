@@ -70,7 +70,8 @@ def once(benchmarks, measure):
                 errors[place] = entry.get("error_message", "failed")
             else:
                 found.setdefault(place, []).append(entry)
-    counters = ("p50", "p99", "p99.9", "p99.99", "max", "samples", "pair", "burst", "handoff", "bytes_per_object", "bytes_per_pool")
+    counters = ("p50", "p99", "p99.9", "p99.99", "max", "samples", "pair", "burst", "handoff", "pair_instructions", "burst_instructions",
+                "bytes_per_object", "bytes_per_pool")
     rows = [{"contender": contender, "threads": threads,
              **{key: statistics.median(entry[key] for entry in entries) for key in counters if key in entries[0]}}
             for (contender, threads), entries in found.items()]
