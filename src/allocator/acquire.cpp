@@ -197,7 +197,8 @@ void* allocator_state::refill(owned_cache& cache) noexcept {
   const std::uint32_t limit = cache.limit.slots();
   std::array<slot_index, most_per_trip> slots;
   std::uint32_t count =
-      limit == 0 ? 0 : depot_.take(slots, std::min(limit - limit / 8, most_per_trip));
+      limit == 0 ? 0
+                 : depot_.take(place_of(&cache), slots, std::min(limit - limit / 8, most_per_trip));
   if (count == 0) {
     cache.limit.close();
     cache.close();
@@ -205,7 +206,7 @@ void* allocator_state::refill(owned_cache& cache) noexcept {
   }
   bump(cache.refills);
   if (count - 1 > limit) {  // a whole magazine for a small cache
-    depot_.give(std::span(slots).subspan(limit + 1, count - limit - 1));
+    depot_.give(place_of(&cache), std::span(slots).subspan(limit + 1, count - limit - 1));
     count = limit + 1;
   }
   if (count_drawn(&cache, count)) [[unlikely]] {
@@ -296,7 +297,7 @@ void* allocator_state::find_present(owned_cache* self) noexcept {
 }
 
 void* allocator_state::take_one(owned_cache* self) noexcept {
-  if (const slot_index single = depot_.pop_single(); single != null_slot) {
+  if (const slot_index single = depot_.pop_single(place_of(self)); single != null_slot) {
     if (count_drawn(self, 1)) [[unlikely]] {
       mark_use(self, 0);
     }
@@ -312,7 +313,7 @@ void allocator_state::release_past_cache(owned_cache* self, void* slot) noexcept
     return;
   }
   (void)count_drawn(self, -1);
-  depot_.push_single(slots_.index_of(slot));
+  depot_.push_single(place_of(self), slots_.index_of(slot));
   serve_waiters(self);
 }
 
@@ -325,9 +326,9 @@ std::size_t allocator_state::take_shared(owned_cache* self, std::span<void*> out
   const auto want = static_cast<std::uint32_t>(std::min<std::size_t>(out.size(), most_per_trip));
   // relaxed: shown to others by the pop's release half before the slots are missed
   carrying_.fetch_add(1, std::memory_order_relaxed);
-  const std::uint32_t count = depot_.take(slots, want);
+  const std::uint32_t count = depot_.take(place_of(self), slots, want);
   const std::uint32_t kept = std::min(count, want);
-  depot_.give(std::span(slots).subspan(kept, count - kept));
+  depot_.give(place_of(self), std::span(slots).subspan(kept, count - kept));
   // (1) - this release-fetch-sub synchronizes-with the acquire-load theft.cpp (2), so a thread that
   // sees no thread carrying sees in the depot what was carried
   carrying_.fetch_sub(1, std::memory_order_release);
@@ -351,7 +352,7 @@ void allocator_state::give(owned_cache* self, std::span<void* const> slots) noex
     const std::size_t size = std::min<std::size_t>(slots.size(), most_per_trip);
     std::transform(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(size),
                    indices.begin(), [this](const void* slot) { return slots_.index_of(slot); });
-    depot_.give(std::span(indices).first(size));
+    depot_.give(place_of(self), std::span(indices).first(size));
     slots = slots.subspan(size);
   }
 }
@@ -460,7 +461,7 @@ void* allocator_state::add_keeping_first(slot_index first, slot_index last) noex
 }
 
 void allocator_state::give_back(std::span<const slot_index> slots) noexcept {
-  depot_.give(slots);
+  depot_.give({}, slots);
   serve_waiters(own_cache());
 }
 

@@ -122,7 +122,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   void collect(Sink sink) noexcept {
     const auto empty_depot = [&] {
       std::array<slot_index, most_per_trip> slots;
-      while (const std::uint32_t count = depot_.take(slots, most_per_trip)) {
+      while (const std::uint32_t count = depot_.take({}, slots, most_per_trip)) {
         sink(std::span<const slot_index>(slots).first(count));
       }
     };
@@ -185,6 +185,19 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   }
 
   // The shared lists.
+  /// `self`: the cache of the calling thread, or of one that ends; null: it has no number.
+  [[nodiscard]] depot_place place_of(const owned_cache* self) const noexcept {
+    if (self == nullptr) {
+      return {};
+    }
+    // relaxed: as in slot_allocator::at
+    const void* const table = table_.load(std::memory_order_relaxed);
+    const auto offset = static_cast<const std::byte*>(static_cast<const void*>(self)) -
+                        static_cast<const std::byte*>(table);
+    // relaxed: written by this thread alone
+    return {depot_.shard_of(static_cast<std::uint32_t>(offset) / thread_stride),
+            self->drawn.load(std::memory_order_relaxed) > fresh_reach_};
+  }
   // NOLINTNEXTLINE(misc-no-recursion): it ends at the gate of the queue, which is taken by then
   [[nodiscard]] std::size_t take_shared(owned_cache* self, std::span<void*> out) noexcept;
   void give(owned_cache* self, std::span<void* const> slots) noexcept;
@@ -263,6 +276,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   const std::string name_;  ///< for traces
   const bool may_wait_;
   const std::uint8_t most_unreported_;
+  const std::int64_t fresh_reach_;  ///< a thread that has drawn more takes what others stored first
   const std::size_t enough_;  ///< a mark that reports need not raise; a pool that grows has none
   atomic<cell_block*> blocks_{nullptr};
   atomic<std::size_t> grown_bytes_{0};

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/slot_index.hpp"
@@ -40,6 +42,14 @@ class depot_list {
   depot_list(const shared_list* others, std::uint32_t nodes, slot_index first, room kind)
       : own_(others == nullptr ? nodes : 0, others == nullptr ? first : 0, kind),
         other_(others == nullptr ? nullptr : others->make(nodes, first, kind)) {}
+
+  /// An empty list of Lido's own with the links of `owner`, which lives longer.
+  explicit depot_list(depot_list& owner) noexcept : own_(treiber_list::sharing{owner.own_}) {}
+
+  /// An empty list. Lido's own has the links of `owner`, which lives longer.
+  depot_list(const shared_list* others, depot_list& owner, std::uint32_t nodes, room kind)
+      : own_(treiber_list::sharing{owner.own_}),
+        other_(others == nullptr ? nullptr : others->make(nodes, nodes, kind)) {}
 
   void push(slot_index index) noexcept {
     return other_ == nullptr ? own_.push(index) : other_->push(index);
@@ -80,13 +90,25 @@ class depot_list {
 
 static_assert(sizeof(depot_list) == sizeof(treiber_list));
 
+/// What a thread is to the depot.
+struct depot_place {
+  std::uint32_t shard = 0;  ///< where it stores, and takes first; 0: what is common to all
+  bool roams = false;       ///< takes what others stored before what is common
+};
+
 /// All free slots that no cache holds.
 ///
+/// Large pools have shards: threads get back what they stored themselves, so that neighbours in
+/// memory stay with one processor. What no thread has used is common. It leaves in whole runs of
+/// slots, one for each thread. Lists of all shards share one array of links.
+///
 /// Invariants
-///  I1 A magazine is in `full_` (32 slots in it), in `empty_`, or in the hands of one thread.
-///  I2 A slot is in `singles_`, in one full magazine, in a cache, or in the hands of one thread.
-///  I3 There are so few magazines that they and the links cost at most 8 bytes a slot; when none is
-///     left, slots go to `singles_`, which has room for all.
+///  I1 A magazine is in one `full` list (32 slots in it), in one `empty`, or in the hands of one
+///     thread.
+///  I2 A slot is in one list of singles, in one full magazine, in a cache, or in the hands of one
+///     thread.
+///  I3 There are so few magazines that they and the links cost at most 8 bytes a slot, beside the
+///     heads of shards. When none is left, slots go to `singles`, whose links have room for all.
 ///  I4 Zero memory is the first state, in which every slot is free: construction writes nothing.
 /// Memory ordering: what a magazine holds is written and read relaxed; the lists' push -> pop edges
 ///   carry it from one thread to the next.
@@ -94,94 +116,154 @@ static_assert(sizeof(depot_list) == sizeof(treiber_list));
 class depot {
  public:
   /// Starts with every slot free, low indices on top; without any if it grows. `others` is null for
-  /// Lido's own lists. Throws std::bad_alloc.
+  /// Lido's own lists, which alone have shards. Throws std::bad_alloc.
   depot(std::uint32_t capacity, room kind, const shared_list* others = nullptr)
-      : depot(capacity, affordable_magazines(capacity), kind, others) {}
+      : depot(capacity, affordable_magazines(capacity), kind, others) {
+    if (others == nullptr && capacity >= tuning::slots_for_shards) {
+      shards_ = make_shards(common_, std::make_index_sequence<tuning::shards>());
+    }
+  }
+
+  /// The place in which thread `number` stores; 0 is a thread without a number.
+  [[nodiscard]] std::uint32_t shard_of(std::uint32_t number) const noexcept {
+    return number == 0 || shards_ == nullptr ? 0 : 1 + number % tuning::shards;
+  }
 
   /// Makes room for the slots below `slots`, beside any other operation; one thread at a time.
   /// Returns 0, or the error number of the system: then there may be more room, but not less.
   [[nodiscard]] int extend_to(std::uint32_t slots) noexcept {
     const std::uint32_t count = affordable_magazines(slots);
     const auto before = static_cast<std::uint32_t>(magazines_.size());
-    int error = singles_.extend_to(slots);
-    error = error != 0 ? error : full_.extend_to(count);
-    error = error != 0 ? error : empty_.extend_to(count);
+    int error = common_.singles.extend_to(slots);
+    error = error != 0 ? error : common_.full.extend_to(count);
+    error = error != 0 ? error : common_.empty.extend_to(count);
     error = error != 0 ? error : magazines_.extend_to(count);
     for (std::uint32_t id = before; error == 0 && id < count; ++id) {
-      empty_.push(id);
+      common_.empty.push(id);
     }
     return error;
   }
 
-  /// Stores the slots from `first` to before `last`, low ones on top. Requires: there is room.
+  /// Stores the slots from `first` to before `last` for all threads, low ones on top. Requires:
+  /// there is room.
   void add(slot_index first, slot_index last) noexcept {
     std::array<slot_index, magazine_size> chunk;
     while (last > first) {
       const std::uint32_t size = std::min(magazine_size, last - first);
       // A cache hands out what comes last first: descending order.
       std::generate_n(chunk.begin(), size, [&last] { return --last; });
-      give(std::span(chunk).first(size));
+      give({}, std::span(chunk).first(size));
     }
   }
 
-  [[nodiscard]] slot_index pop_single() noexcept { return singles_.pop(); }
-  void push_single(slot_index slot) noexcept { singles_.push(slot); }
-
-  /// Takes up to `want` slots, or a whole magazine where only that is to be had; returns how many.
-  /// Requires: out.size() >= max(want, magazine_size).
-  [[nodiscard]] std::uint32_t take(std::span<slot_index> out, std::uint32_t want) noexcept {
-    if (want < magazine_size) {
-      if (const std::uint32_t count = singles_.pop_chain(out.first(want)); count > 0) {
-        return count;
+  /// A single slot, or null_slot where only a look at runs and magazines can tell.
+  [[nodiscard]] slot_index pop_single(depot_place at) noexcept {
+    shard& own = shard_at(at.shard);
+    slot_index slot = own.singles.pop();
+    if (slot == null_slot && shards_ != nullptr && own.full.empty() && common_.is_bare()) {
+      for (std::uint32_t i = 1; i < places() && slot == null_slot; ++i) {
+        slot = shard_at((at.shard + i) % places()).singles.pop();
       }
     }
-    if (const std::uint32_t count = take_magazines(out, std::max(want / magazine_size, 1U));
-        count > 0) {
+    return slot;
+  }
+  void push_single(depot_place at, slot_index slot) noexcept {
+    shard_at(at.shard).singles.push(slot);
+  }
+
+  /// Takes up to `want` slots, or a whole run where only that is to be had; returns how many.
+  /// Requires: out.size() >= max(want, magazine_size).
+  [[nodiscard]] std::uint32_t take(depot_place at, std::span<slot_index> out,
+                                   std::uint32_t want) noexcept {
+    shard& own = shard_at(at.shard);
+    std::uint32_t count = take_from(own, own, out, want);
+    if (count != 0 || shards_ == nullptr) [[likely]] {
       return count;
     }
-    return singles_.pop_chain(out.first(want));
+    count = at.roams ? 0 : take_fresh(own, out, want);
+    for (std::uint32_t i = 1; count == 0 && i < places(); ++i) {
+      if (shard& other = shard_at((at.shard + i) % places()); &other != &common_) {
+        count = take_from(other, other, out, want);
+      }
+    }
+    return count == 0 && at.roams ? take_fresh(own, out, want) : count;
   }
 
   /// Stores all of `slots`. Requires: slots.size() <= most_per_trip.
-  void give(std::span<const slot_index> slots) noexcept {
+  void give(depot_place at, std::span<const slot_index> slots) noexcept {
+    shard& own = shard_at(at.shard);
     std::array<slot_index, most_per_trip / magazine_size> ids;
     const std::uint32_t count =
-        empty_.pop_chain(std::span(ids).first(slots.size() / magazine_size));
+        take_empty(at.shard, std::span(ids).first(slots.size() / magazine_size));
     for (std::uint32_t m = 0; m < count; ++m) {
       for (std::uint32_t i = 0; i < magazine_size; ++i) {
-        // relaxed: published by the push to full_
+        // relaxed: published by the push to `full`
         magazines_[ids[m]].cells[i].store(slots[m * magazine_size + i] - first_slot(ids[m], i),
                                           std::memory_order_relaxed);
       }
     }
-    full_.push_chain(std::span(ids).first(count));
-    singles_.push_chain(slots.subspan(std::size_t{count} * magazine_size));
+    own.full.push_chain(std::span(ids).first(count));
+    own.singles.push_chain(slots.subspan(std::size_t{count} * magazine_size));
   }
 
-  [[nodiscard]] bool empty() const noexcept { return singles_.empty() && full_.empty(); }
+  [[nodiscard]] bool empty() const noexcept {
+    bool bare = common_.is_bare();
+    for (std::uint32_t i = 1; i < places() && bare; ++i) {
+      bare = shard_at(i).is_bare();
+    }
+    return bare;
+  }
 
   /// Moves with every push of slots and with nothing else; see index_list.
   [[nodiscard]] std::uint64_t version() const noexcept {
-    return singles_.version() + full_.version();
+    std::uint64_t sum = common_.version();
+    for (std::uint32_t i = 1; i < places(); ++i) {
+      sum += shard_at(i).version();
+    }
+    return sum;
   }
 
   [[nodiscard]] std::size_t memory() const noexcept {
-    return magazines_.size() * sizeof(magazine) + singles_.memory() + full_.memory() +
-           empty_.memory();
+    return magazines_.size() * sizeof(magazine) + common_.memory() + (places() - 1) * sizeof(shard);
   }
   void add_to(pool_stats& stats) const noexcept {
-    singles_.add_to(stats);
-    full_.add_to(stats);
-    empty_.add_to(stats);
+    common_.add_to(stats);
+    for (std::uint32_t i = 1; i < places(); ++i) {
+      shard_at(i).add_to(stats);
+    }
   }
 
  private:
+  struct shard {
+    /// The common one. A list of another library keeps its links to itself.
+    shard(std::uint32_t capacity, std::uint32_t magazines, room kind, const shared_list* others)
+        : singles(others, capacity, kind == room::fixed ? magazines * magazine_size : capacity,
+                  kind),
+          full(others, magazines, kind == room::fixed ? 0 : magazines, kind),
+          empty(others, full, magazines, kind) {}
+    explicit shard(shard& common)
+        : singles(common.singles), full(common.full), empty(common.full) {}
+
+    [[nodiscard]] bool is_bare() const noexcept { return singles.empty() && full.empty(); }
+    [[nodiscard]] std::uint64_t version() const noexcept {
+      return singles.version() + full.version();
+    }
+    [[nodiscard]] std::size_t memory() const noexcept {
+      return singles.memory() + full.memory() + empty.memory();
+    }
+    void add_to(pool_stats& stats) const noexcept {
+      singles.add_to(stats);
+      full.add_to(stats);
+      empty.add_to(stats);
+    }
+
+    depot_list singles;
+    depot_list full;
+    depot_list empty;
+  };
+
   depot(std::uint32_t capacity, std::uint32_t magazines, room kind, const shared_list* others)
-      : magazines_(magazines, kind),
-        singles_(others, capacity, kind == room::fixed ? magazines * magazine_size : capacity,
-                 kind),
-        full_(others, magazines, kind == room::fixed ? 0 : magazines, kind),
-        empty_(others, magazines, magazines, kind) {}
+      : magazines_(magazines, kind), common_(capacity, magazines, kind, others) {}
 
   // Links cost 4 bytes a slot. A magazine costs 128 bytes and its links in each of two lists 4.
   static constexpr std::uint32_t affordable_magazines(std::uint32_t capacity) noexcept {
@@ -190,31 +272,86 @@ class depot {
     return static_cast<std::uint32_t>(budget_per_slot * capacity / cost);
   }
 
+  using shard_array = std::array<shard, tuning::shards>;
+  template <std::size_t... Each>
+  static std::unique_ptr<shard_array> make_shards(shard& common,
+                                                  std::index_sequence<Each...> /*each*/) {
+    return std::unique_ptr<shard_array>(
+        new shard_array{(static_cast<void>(Each), shard(common))...});
+  }
+
   /// The slot that zero memory puts in a cell: magazines follow one another, low slots come last.
   static constexpr slot_index first_slot(std::uint32_t id, std::uint32_t cell) noexcept {
     return id * magazine_size + (magazine_size - 1 - cell);
   }
 
-  [[nodiscard]] std::uint32_t take_magazines(std::span<slot_index> out,
+  /// How many places there are: the common one, and the shards.
+  [[nodiscard]] std::uint32_t places() const noexcept {
+    return shards_ == nullptr ? 1 : 1 + tuning::shards;
+  }
+  [[nodiscard]] const shard& shard_at(std::uint32_t at) const noexcept {
+    return at == 0 ? common_ : (*shards_)[at - 1];
+  }
+  [[nodiscard]] shard& shard_at(std::uint32_t at) noexcept {
+    return at == 0 ? common_ : (*shards_)[at - 1];
+  }
+
+  /// Empty magazines end in `emptied`.
+  [[nodiscard]] std::uint32_t take_from(shard& from, shard& emptied, std::span<slot_index> out,
+                                        std::uint32_t want) noexcept {
+    if (want < magazine_size) {
+      if (const std::uint32_t count = from.singles.pop_chain(out.first(want)); count > 0) {
+        return count;
+      }
+    }
+    if (const std::uint32_t count =
+            take_magazines(from, emptied, out, std::max(want / magazine_size, 1U));
+        count > 0) {
+      return count;
+    }
+    return from.singles.pop_chain(out.first(want));
+  }
+
+  /// Whole runs of what is common, so that no two threads get slots of one cache line.
+  [[nodiscard]] std::uint32_t take_fresh(shard& own, std::span<slot_index> out,
+                                         std::uint32_t want) noexcept {
+    if (want < magazine_size) {
+      if (const std::uint32_t count = common_.singles.pop_chain(out.first(magazine_size));
+          count > 0) {
+        return count;
+      }
+    }
+    return take_from(common_, own, out, std::max(want, magazine_size));
+  }
+
+  [[nodiscard]] std::uint32_t take_magazines(shard& from, shard& emptied, std::span<slot_index> out,
                                              std::uint32_t most) noexcept {
     std::array<slot_index, most_per_trip / magazine_size> ids;
     const std::uint32_t count =
-        full_.pop_chain(std::span(ids).first(std::min<std::size_t>(most, ids.size())));
+        from.full.pop_chain(std::span(ids).first(std::min<std::size_t>(most, ids.size())));
     for (std::uint32_t m = 0; m < count; ++m) {
       for (std::uint32_t i = 0; i < magazine_size; ++i) {
-        // relaxed: ordered by the pop from full_
+        // relaxed: ordered by the pop from `full`
         out[m * magazine_size + i] =
             magazines_[ids[m]].cells[i].load(std::memory_order_relaxed) + first_slot(ids[m], i);
       }
     }
-    empty_.push_chain(std::span(ids).first(count));
+    emptied.empty.push_chain(std::span(ids).first(count));
     return count * magazine_size;
   }
 
+  /// Empty magazines of the own shard first; returns how many.
+  [[nodiscard]] std::uint32_t take_empty(std::uint32_t own, std::span<slot_index> ids) noexcept {
+    std::uint32_t count = 0;
+    for (std::uint32_t i = 0; i < places() && count < ids.size(); ++i) {
+      count += shard_at((own + i) % places()).empty.pop_chain(ids.subspan(count));
+    }
+    return count;
+  }
+
   zeroed_array<magazine> magazines_;
-  depot_list singles_;
-  depot_list full_;
-  depot_list empty_;
+  std::unique_ptr<shard_array> shards_;  ///< null: all is common
+  shard common_;
 };
 
 }  // namespace lido::detail

@@ -236,6 +236,7 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
       name_(options.name),
       may_wait_(options.may_wait),
       most_unreported_(tuning::most_unreported(options.capacity)),
+      fresh_reach_(static_cast<std::int64_t>(tuning::fresh_bytes / options.geometry.stride())),
       enough_(enough_for(options)),
       depot_(options.capacity, options.segments == nullptr ? room::fixed : room::grows,
              options.list),

@@ -39,7 +39,7 @@ class Depot : public ::testing::TestWithParam<test::list_kind> {
   /// Takes once; returns what was taken.
   static indices take(depot& from, std::uint32_t want) {
     std::array<slot_index, most_per_trip> out{};
-    const std::uint32_t count = from.take(out, want);
+    const std::uint32_t count = from.take({}, out, want);
     return {out.begin(), out.begin() + count};
   }
 
@@ -62,7 +62,7 @@ class Depot : public ::testing::TestWithParam<test::list_kind> {
     std::span<const slot_index> left = slots;
     for (std::size_t round = 0; !left.empty(); ++round) {
       const std::size_t size = std::min(left.size(), sizes.at(round % sizes.size()));
-      to.give(left.first(size));
+      to.give({}, left.first(size));
       left = left.subspan(size);
     }
   }
@@ -101,7 +101,7 @@ TEST_P(Depot, EverySlotComesBackOnceWhateverTheSizes) {
 TEST_P(Depot, SinglesComeBackInTrips) {
   const auto store = make(1000);
   for (const slot_index slot : take_all(*store)) {
-    store->push_single(slot);
+    store->push_single({}, slot);
   }
   EXPECT_EQ(test::count_distinct(take_all(*store)), 1000U);
 }
@@ -109,7 +109,7 @@ TEST_P(Depot, SinglesComeBackInTrips) {
 TEST_P(Depot, PopSingleLeavesMagazinesAlone) {
   const auto store = make(1000);
   indices singles;
-  for (slot_index slot = store->pop_single(); slot != null_slot; slot = store->pop_single()) {
+  for (slot_index slot = store->pop_single({}); slot != null_slot; slot = store->pop_single({})) {
     singles.push_back(slot);
   }
   EXPECT_FALSE(store->empty());
@@ -123,7 +123,7 @@ TEST_P(Depot, SmallRequestIsServedFromSinglesFirst) {
 
 TEST_P(Depot, SmallRequestGetsAWholeMagazineWhenThereIsNothingElse) {
   const auto store = make(64);
-  while (store->pop_single() != null_slot) {
+  while (store->pop_single({}) != null_slot) {
   }
   EXPECT_EQ(take(*store, 5).size(), magazine_size);
 }
@@ -148,13 +148,13 @@ TEST_P(Depot, IsEmptyWhenAllIsTaken) {
   EXPECT_FALSE(store->empty());
   (void)take_all(*store);
   EXPECT_TRUE(store->empty());
-  EXPECT_EQ(store->pop_single(), null_slot);
+  EXPECT_EQ(store->pop_single({}), null_slot);
 }
 
 TEST_P(Depot, GivingNothingChangesNothing) {
   const auto store = make(100);
   const std::uint64_t before = store->version();
-  store->give({});
+  store->give({}, {});
   EXPECT_EQ(store->version(), before);
 }
 
@@ -162,9 +162,9 @@ TEST_P(Depot, VersionMovesWithEverythingGiven) {
   const auto store = make(1000);
   const indices all = take_all(*store);
   const std::uint64_t empty = store->version();
-  store->push_single(all[0]);
+  store->push_single({}, all[0]);
   const std::uint64_t after_single = store->version();
-  store->give(std::span(all).subspan(1, magazine_size));
+  store->give({}, std::span(all).subspan(1, magazine_size));
   EXPECT_NE(after_single, empty);
   EXPECT_NE(store->version(), after_single);
 }
@@ -174,7 +174,7 @@ TEST_P(Depot, VersionOfAnEmptyDepotTellsWhatWasThereInBetween) {
   const indices all = take_all(*store);
   std::vector<std::uint64_t> versions{store->version()};
   for (const std::size_t size : {std::size_t{1}, std::size_t{magazine_size}, std::size_t{40}}) {
-    store->give(std::span(all).first(size));
+    store->give({}, std::span(all).first(size));
     (void)take_all(*store);
     versions.push_back(store->version());
   }
@@ -191,7 +191,7 @@ TEST_P(Depot, SlotsBelongToOneThreadAtATime) {
       for (const slot_index slot : some) {
         ++touched[slot];
       }
-      store->give(some);
+      store->give({}, some);
     }
   });
   EXPECT_EQ(test::count_distinct(take_all(*store)), capacity);
@@ -199,20 +199,132 @@ TEST_P(Depot, SlotsBelongToOneThreadAtATime) {
 
 TEST(DepotOfOwnLists, HandsOutLowIndicesFirst) {
   depot small(10, room::fixed);
-  EXPECT_EQ(small.pop_single(), 0U);
-  EXPECT_EQ(small.pop_single(), 1U);
+  EXPECT_EQ(small.pop_single({}), 0U);
+  EXPECT_EQ(small.pop_single({}), 1U);
   depot large(1000, room::fixed);
   std::array<slot_index, magazine_size> out{};
-  ASSERT_EQ(large.take(out, magazine_size), magazine_size);
+  ASSERT_EQ(large.take({}, out, magazine_size), magazine_size);
   EXPECT_EQ(out.front(), magazine_size - 1);
   EXPECT_EQ(out.back(), 0U);
 }
 
-TEST(DepotOfOwnLists, OwnsAtMostEightBytesASlot) {
+TEST(DepotOfOwnLists, OwnsAtMostEightBytesASlotBesideTheHeadsOfShards) {
+  constexpr std::size_t heads = std::size_t{8} * 3 * sizeof(depot_list);
   for (std::uint32_t capacity = 1; capacity <= 3000; ++capacity) {
-    ASSERT_LE(depot(capacity, room::fixed).memory(), std::size_t{8} * capacity);
+    ASSERT_LE(depot(capacity, room::fixed).memory(),
+              std::size_t{8} * capacity + (capacity < 1024 ? 0 : heads));
   }
-  EXPECT_LE(depot(1'000'003, room::fixed).memory(), std::size_t{8} * 1'000'003);
+  EXPECT_LE(depot(1'000'003, room::fixed).memory(), std::size_t{8} * 1'000'003 + heads);
+}
+
+/// What two threads do with a depot that has shards for both.
+class DepotInShards : public ::testing::Test {
+ protected:
+  indices take(depot_place at, std::uint32_t want) {
+    std::array<slot_index, most_per_trip> out{};
+    const std::uint32_t count = store_.take(at, out, want);
+    return {out.begin(), out.begin() + count};
+  }
+  void give(depot_place at, const indices& slots) { store_.give(at, slots); }
+  /// All that is left.
+  indices drain(depot_place at) {
+    indices all;
+    for (indices some = take(at, most_per_trip); !some.empty(); some = take(at, most_per_trip)) {
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    return all;
+  }
+
+  static constexpr std::uint32_t capacity = 157 * magazine_size;
+  depot store_{capacity, room::fixed};
+  depot_place here_{.shard = store_.shard_of(1)};
+  depot_place there_{.shard = store_.shard_of(2)};
+};
+
+TEST_F(DepotInShards, SmallPoolsHaveNoneNorHaveListsOfOthers) {
+  const testing::narrow_tags others;
+  EXPECT_EQ(depot(1023, room::fixed).shard_of(1), 0U);
+  EXPECT_EQ(depot(1024, room::fixed, &others).shard_of(1), 0U);
+  EXPECT_NE(depot(1024, room::fixed).shard_of(1), depot(1024, room::fixed).shard_of(2));
+}
+
+TEST_F(DepotInShards, EightThreadsHaveOneEachAndThreadsWithoutANumberTheCommonOne) {
+  std::vector<std::uint32_t> all{store_.shard_of(0)};
+  for (std::uint32_t number = 1; number <= 8; ++number) {
+    all.push_back(store_.shard_of(number));
+  }
+  EXPECT_EQ(test::count_distinct(all), 9U);
+  EXPECT_EQ(store_.shard_of(0), 0U);
+}
+
+TEST_F(DepotInShards, WhatIsGivenComesBackToItsGiver) {
+  const indices mine = take(here_, 2 * magazine_size);
+  give(here_, mine);
+  const indices others = take(there_, most_per_trip);
+  EXPECT_TRUE(std::none_of(others.begin(), others.end(), [&mine](slot_index slot) {
+    return std::find(mine.begin(), mine.end(), slot) != mine.end();
+  }));
+  EXPECT_EQ(take(here_, 2 * magazine_size), mine);
+}
+
+TEST_F(DepotInShards, FreshSlotsLeaveInWholeRunsHoweverFewAreWanted) {
+  for (int turn = 0; turn < 20; ++turn) {
+    const indices run = take(turn % 2 == 0 ? here_ : there_, 1);
+    ASSERT_EQ(run.size(), magazine_size);
+    EXPECT_EQ(*std::min_element(run.begin(), run.end()) % magazine_size, 0U);
+    const auto [low, high] = std::minmax_element(run.begin(), run.end());
+    EXPECT_EQ(*high - *low, magazine_size - 1);
+  }
+}
+
+TEST_F(DepotInShards, WhatOthersGaveIsFoundWhereNothingElseIs) {
+  const indices all = drain(here_);
+  ASSERT_EQ(all.size(), capacity);
+  give(there_, {all.begin(), all.begin() + 40});
+  EXPECT_FALSE(store_.empty());
+  EXPECT_EQ(drain(here_).size(), 40U);
+  store_.push_single(there_, all[0]);
+  EXPECT_FALSE(store_.empty());
+  EXPECT_EQ(store_.pop_single(here_), all[0]);
+  EXPECT_TRUE(store_.empty());
+}
+
+TEST_F(DepotInShards, ThreadThatRoamsTakesWhatOthersGaveBeforeFreshSlots) {
+  const indices used = take(there_, magazine_size);
+  give(there_, used);
+  EXPECT_EQ(take({.shard = here_.shard, .roams = true}, magazine_size), used);
+}
+
+TEST_F(DepotInShards, VersionMovesWithWhatAnyShardIsGiven) {
+  const indices all = drain(here_);
+  const std::uint64_t before = store_.version();
+  give(there_, {all.begin(), all.begin() + magazine_size});
+  const std::uint64_t magazine = store_.version();
+  store_.push_single(here_, all.back());
+  EXPECT_NE(magazine, before);
+  EXPECT_NE(store_.version(), magazine);
+}
+
+TEST_F(DepotInShards, MagazinesThatOneShardLacksAreThoseOfAnother) {
+  const indices all = drain(here_);  // all empty magazines are here
+  give(there_, {all.begin(), all.begin() + most_per_trip});
+  EXPECT_EQ(take(there_, most_per_trip).size(), most_per_trip);
+}
+
+TEST_F(DepotInShards, SlotsBelongToOneThreadAtATime) {
+  std::vector<int> touched(capacity);
+  test::run_crew(4, [&](unsigned crew_index) {
+    for (unsigned round = 0; round < 5000; ++round) {
+      const depot_place at{.shard = store_.shard_of(crew_index + round % 2),
+                           .roams = round % 3 == 0};
+      const indices some = take(at, 1 + (round * 13 + crew_index * 50) % most_per_trip);
+      for (const slot_index slot : some) {
+        ++touched[slot];
+      }
+      give(at, some);
+    }
+  });
+  EXPECT_EQ(test::count_distinct(drain(here_)), capacity);
 }
 
 TEST(DepotOfOwnLists, TwentyMillionSlotsAreNotInMemoryBeforeTheirUse) {
@@ -222,7 +334,7 @@ TEST(DepotOfOwnLists, TwentyMillionSlotsAreNotInMemoryBeforeTheirUse) {
   const std::size_t before = test::resident_bytes();
   depot store(20'000'000, room::fixed);
   std::array<slot_index, most_per_trip> out{};
-  EXPECT_EQ(store.take(out, most_per_trip), most_per_trip);
+  EXPECT_EQ(store.take({}, out, most_per_trip), most_per_trip);
   EXPECT_LT(test::resident_bytes() - before, std::size_t{8} << 20U);
 }
 
@@ -238,10 +350,10 @@ TEST(DepotOfOwnLists, GrowsBesideWhatItHas) {
   for (std::uint32_t slots = 0; slots < 5000; slots += 500) {
     ASSERT_EQ(store.extend_to(slots + 500), 0);
     store.add(slots, slots + 500);
-    all.push_back(store.pop_single());
+    all.push_back(store.pop_single({}));
   }
   std::array<slot_index, most_per_trip> out{};
-  while (const std::uint32_t count = store.take(out, most_per_trip)) {
+  while (const std::uint32_t count = store.take({}, out, most_per_trip)) {
     all.insert(all.end(), out.begin(), out.begin() + count);
   }
   std::erase(all, null_slot);

@@ -15,9 +15,13 @@
 namespace lido::detail {
 
 struct tuning {
-  static constexpr std::uint32_t thread_numbers = 4096;   ///< threads that can have a cache
-  static constexpr std::uint32_t magazine_size = 32;      ///< slots: two cache lines of indices
-  static constexpr std::uint32_t magazines_per_trip = 8;  ///< most that one head update moves
+  static constexpr std::uint32_t thread_numbers = 4096;    ///< threads that can have a cache
+  static constexpr std::uint32_t magazine_size = 32;       ///< slots: two cache lines of indices
+  static constexpr std::uint32_t magazines_per_trip = 8;   ///< most that one head update moves
+  static constexpr std::uint32_t shards = 8;               ///< of a depot: a power of two
+  static constexpr std::uint32_t slots_for_shards = 1024;  ///< smaller pools have none
+  /// A thread with fewer bytes of slots takes fresh ones before those that others stored.
+  static constexpr std::size_t fresh_bytes = std::size_t{512} * 1024;
   static constexpr std::uint32_t smallest_cache = 4;      ///< a smaller one is not worth stealing
   static constexpr std::size_t first_cache_bytes = 1024;  ///< cache and cells, before it grows
   static constexpr std::uint32_t patience = 32;         ///< operations before a closed cache opens

@@ -40,6 +40,13 @@ class zeroed_array {
     }
   }
 
+  /// The items of `owner`, which lives longer. Has none itself, so that its size stays 0.
+  struct borrowed {
+    zeroed_array& owner;
+  };
+  explicit zeroed_array(borrowed from) noexcept
+      : fixed_(nullptr), size_(0), items_(from.owner.items_) {}
+
   zeroed_array(const zeroed_array&) = delete;
   zeroed_array& operator=(const zeroed_array&) = delete;
   ~zeroed_array() {
@@ -56,10 +63,10 @@ class zeroed_array {
     return size_.load(std::memory_order_relaxed);
   }
 
-  /// Makes room for `size` items; no effect if there is already. Returns 0, or the system's error
-  /// number; the array is then as before. Requires: size <= most.
+  /// Makes room for `size` items; no effect if there is already, or if they are another's. Returns
+  /// 0, or the system's error number; the array is then as before. Requires: size <= most.
   [[nodiscard]] int extend_to(std::size_t size) noexcept {
-    if (size <= this->size()) {
+    if (size <= this->size() || space_ == nullptr) {
       return 0;
     }
     const std::size_t before = committed(this->size());

@@ -25,6 +25,8 @@ namespace lido::detail {
 ///     an earlier value only after 2^tag_bits pushes.
 ///  I4 A link is stored as its difference (xor, which costs a walk one cycle) from the index that
 ///     follows, so zero memory is the chain of all indices in order. Index `nodes` ends it.
+///  I5 Lists that share links have each index in at most one of them. A pop that reads the link of
+///     an index which is in another list by now fails as in I3: its own head has moved.
 /// Memory ordering: push (4) -> pop (1, 2). All changes of the head are read-modify-writes, so a
 ///   pop that reads any later head is still in the release sequence of the push of its node.
 /// Progress: lock-free.
@@ -37,6 +39,15 @@ class basic_treiber_list final : public index_list {
   /// max_capacity; a list that grows starts empty, so that `first` is `nodes`.
   basic_treiber_list(std::uint32_t nodes, slot_index first, room kind, unsigned most_tag_bits = 64)
       : format_(nodes, most_tag_bits), links_(nodes, kind), head_(format_.make(first, 0)) {}
+
+  /// An empty list with the links of `owner`, which lives longer; see I5.
+  struct sharing {
+    basic_treiber_list& owner;
+  };
+  explicit basic_treiber_list(sharing with) noexcept
+      : format_(with.owner.format_),
+        links_(typename zeroed_array<atomic<slot_index>>::borrowed{with.owner.links_}),
+        head_(format_.make(format_.end(), 0)) {}
 
   void push(slot_index index) noexcept override { push_linked(index, index); }
 

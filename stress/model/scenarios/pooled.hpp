@@ -29,6 +29,28 @@ class without_heavy_fence {
   ~without_heavy_fence() { take_heavy_fence_away(/*yes=*/false); }
 };
 
+/// While it lives, new pools of that many slots or more have two shards in their depots, for even
+/// and for odd thread numbers. `roams`: threads take what the other one stored before what is
+/// common.
+class depot_in_shards {
+ public:
+  explicit depot_in_shards(std::uint32_t slots, bool roams = false) {
+    tuning::slots_for_shards = slots;
+    tuning::fresh_bytes = roams ? 0 : usual_reach_;
+  }
+  depot_in_shards(const depot_in_shards&) = delete;
+  depot_in_shards& operator=(const depot_in_shards&) = delete;
+  ~depot_in_shards() {
+    tuning::slots_for_shards = usual_;
+    tuning::fresh_bytes = usual_reach_;
+  }
+
+ private:
+  using tuning = lido::detail::tuning;
+  std::uint32_t usual_ = tuning::slots_for_shards;
+  std::size_t usual_reach_ = tuning::fresh_bytes;
+};
+
 /// Slots without memory: no layer below the objects ever touches it.
 class pooled {
  public:

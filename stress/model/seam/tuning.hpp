@@ -11,6 +11,11 @@ struct tuning {
   static constexpr std::uint32_t thread_numbers = 4;
   static constexpr std::uint32_t magazine_size = 4;
   static constexpr std::uint32_t magazines_per_trip = 2;
+  static constexpr std::uint32_t shards = 2;
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a switch of a scenario
+  static inline std::uint32_t slots_for_shards = 1024;
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a switch of a scenario
+  static inline std::size_t fresh_bytes = 1024;
   static constexpr std::uint32_t smallest_cache = 1;
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a switch of a scenario
   static inline std::size_t first_cache_bytes = 1024;
