@@ -247,8 +247,7 @@ def measure(options):
     progress.step("pools")
     data["pools"] = bench.google("lido_bench_pools", ".", min_time=min(options.min_time, 0.05))
     progress.step("statistics")
-    if (bench.folder / "lido_bench_counts").exists():  # without Boost there is no trace
-        data["levels"] = bench.google("lido_bench_counts", ".")
+    data["levels"] = bench.google("lido_bench_counts", ".")
     progress.step("connection pools")
     data["connections"] = list(bench.connections())
     progress.step("slot maps")

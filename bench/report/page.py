@@ -40,7 +40,7 @@ DESIGNS = [
 ]
 # Of lido_bench_counts.
 LEVELS = {"pair_without_counts": "object pool: slow paths alone, always on", "pair_with_counts": "object pool with Traits::counts",
-          "pair_with_counts_and_trace": "the same, while a trace records", "use/without_times": "resource pool",
+          "use/without_times": "resource pool",
           "use/with_times": "resource pool with time_uses"}
 
 

@@ -81,8 +81,8 @@ def problems(build, folder):
             yield f"the page has no {part}"
     if shown["context"]["pinned"] != "yes":
         yield "threads were to be pinned, and the page does not say so"
-    if not all(level["ns"] > 0 for level in shown["levels"]) or len(shown["levels"]) != 5:
-        yield f"the page has not five levels of statistics: {shown['levels']}"
+    if not all(level["ns"] > 0 for level in shown["levels"]) or len(shown["levels"]) != 4:
+        yield f"the page has not four levels of statistics: {shown['levels']}"
     flames = shown["flames"]
     sampled = may_sample()
     if not ('"lido::' in json.dumps(flames.get("tree")) if sampled else flames.get("missing")):

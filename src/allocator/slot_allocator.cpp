@@ -22,9 +22,6 @@ namespace lido::detail {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-*,modernize-avoid-c-arrays)
 alignas(thread_stride) constinit std::byte unused_caches[cache_table_bytes] = {};
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): as it is declared
-constinit unscheduled_atomic<bool> slot_allocator::traces_hits{false};
-
 // ---- slot_allocator -----------------------------------------------------------------------------
 
 slot_allocator::slot_allocator(const allocator_options& options)
@@ -120,10 +117,6 @@ void* slot_allocator::acquire_after_miss() noexcept {
   slot_cache& cache = at(offset);
   state().forget_miss_before_first_use(offset, cache);
   return acquire_slow(cache);
-}
-
-void slot_allocator::trace_hit() const noexcept {
-  state().end_event(traced_act::hit, begin_event(), 1);
 }
 
 bool slot_allocator::prepare() noexcept {

@@ -14,7 +14,6 @@
 
 #include "../base/plain_text.hpp"
 #include "../platform/platform.hpp"
-#include "lido/allocator/slot_allocator.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/concurrency/event_sink.hpp"
 #include "lido/concurrency/thread_number.hpp"
@@ -124,16 +123,14 @@ trace::trace(std::ostream& out) : out_(out) {
   }
   detail::consume_all([](const detail::event& /*late*/) {});
   out << R"({"traceEvents":[{"name":"trace_begins","ph":"M"})";
-  // relaxed (3x): what threads need for it is there
+  // relaxed (2x): what threads need for it is there
   detail::lost.store(0, std::memory_order_relaxed);
   detail::current_sink.store(&detail::record, std::memory_order_relaxed);
-  detail::slot_allocator::traces_hits.store(true, std::memory_order_relaxed);
 }
 
 trace::~trace() {
   const std::scoped_lock lock(detail::reading);
-  // relaxed (2x): an event that is being recorded now may come too late
-  detail::slot_allocator::traces_hits.store(false, std::memory_order_relaxed);
+  // relaxed: an event that is being recorded now may come too late
   detail::current_sink.store(nullptr, std::memory_order_relaxed);
   detail::attempt(
       [this] {
@@ -150,7 +147,7 @@ void trace::drain() {
 }
 
 void trace::write_events() {
-  constexpr std::array acts{"hit", "refill", "flush", "theft", "wait", "grow", "create"};
+  constexpr std::array acts{"refill", "flush", "theft", "wait", "grow", "create"};
   const std::uint32_t process = detail::platform::process_id();
   detail::consume_all([&](const detail::event& one) {
     if (named_.insert(one.thread).second) {

@@ -53,10 +53,6 @@ class slot_allocator final {
       if (cache.pop(slot)) [[likely]] {
         if constexpr (Counts) {
           cache.count_hit();
-          // relaxed: a hit more or less in the trace
-          if (traces_hits.load(std::memory_order_relaxed)) [[unlikely]] {
-            trace_hit();
-          }
         }
         return slot;
       }
@@ -132,10 +128,6 @@ class slot_allocator final {
   /// are left. Returns how many are. Blocking.
   std::uint32_t shrink_to(std::uint32_t count) noexcept;
 
-  /// Set while a trace runs. Only pools that count hits look at it.
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): one for the process
-  [[gnu::visibility("default")]] static constinit unscheduled_atomic<bool> traces_hits;
-
   /// Why the last attempt to add a segment failed; 0 if it did not.
   [[nodiscard]] int growth_error() const noexcept;
 
@@ -154,7 +146,6 @@ class slot_allocator final {
   [[gnu::noinline]] void release_slow(slot_cache& missed, void* slot) noexcept;
   [[nodiscard, gnu::noinline]] void* acquire_without_number() noexcept;
   [[gnu::noinline]] void release_without_number(void* slot) noexcept;
-  [[gnu::noinline]] void trace_hit() const noexcept;
 
   atomic<std::byte*> table_;      ///< of caches; at first one that all unused pools share
   allocator_state* const state_;  ///< owned; most use `state()`

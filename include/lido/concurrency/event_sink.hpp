@@ -10,7 +10,7 @@
 
 namespace lido::detail {
 
-enum class traced_act : std::uint8_t { hit, refill, flush, theft, wait, grow, create };
+enum class traced_act : std::uint8_t { refill, flush, theft, wait, grow, create };
 
 /// `begin`: by the steady clock, in nanoseconds. Is called in the middle of an operation of any
 /// pool, so it uses no pool, and no memory of `operator new`.

@@ -10,7 +10,7 @@
 namespace lido {
 
 /// Writes the refills, flushes, thefts, waits of threads, growths and creates of all pools while it
-/// lives, and hits in pools with `Traits::counts`. The Chrome trace format.
+/// lives, in the Chrome trace format. Hits are not traced.
 ///
 /// Each thread has a ring of its own, which stays for later traces. To record is lock-free, except
 /// at the end of a thread, and allocates at a thread's first event alone. Names are cut off after
