@@ -35,15 +35,11 @@ std::span<slot_cache::cell> first_cells(owned_cache& cache) noexcept {
 // ---- an operation that missed -------------------------------------------------------------------
 
 // NOLINTNEXTLINE(readability-function-cognitive-complexity): the ways of a miss, in their order
-void* allocator_state::acquire_slow(slot_cache& missed) noexcept {
-  owned_cache* const own = own_cache();
+void* allocator_state::acquire_slow(std::size_t offset) noexcept {
+  owned_cache* const own = own_cache_after_miss(offset);
   count_misses(own, 1);
-  if (own != &missed) {  // in the table that all unused pools share
-    missed.forget_operation();
-    void* slot = nullptr;
-    if (own == nullptr || own->pop(slot)) {
-      return own == nullptr ? acquire_past_cache(nullptr) : slot;
-    }
+  if (own == nullptr) [[unlikely]] {
+    return acquire_past_cache(nullptr);
   }
   owned_cache& cache = *own;
   if (kind_ == lido::cache_kind::none) {
@@ -73,18 +69,13 @@ void* allocator_state::acquire_slow(slot_cache& missed) noexcept {
   return slot != nullptr ? slot : acquire_past_cache(&cache);
 }
 
-void allocator_state::release_slow(slot_cache& missed, void* slot) noexcept {
-  owned_cache* const own = own_cache();
-  if (own != &missed) {  // as in acquire_slow
-    missed.forget_operation();
-    if (own == nullptr) {
-      return release_past_cache(nullptr, slot);
-    }
-    if (own->push(slot)) {
-      return;
-    }
-  }
-  owned_cache& cache = *own;
+void allocator_state::release_slow(std::size_t offset, void* slot) noexcept {
+  owned_cache* const own = own_cache_after_miss(offset);
+  return own != nullptr ? release_into(*own, slot) : release_past_cache(nullptr, slot);
+}
+
+/// After a push that missed, in this cache or where it was still unused.
+void allocator_state::release_into(owned_cache& cache, void* slot) noexcept {
   if (kind_ == lido::cache_kind::none) {
     cache.forget_operation();
     release_past_cache(&cache, slot);
@@ -441,7 +432,7 @@ void allocator_state::release_n(std::span<void* const> slots) noexcept {
   }
   for (void* const slot : slots.last(rest)) {
     if (!self->push(slot)) {
-      release_slow(*self, slot);
+      release_into(*self, slot);
     }
   }
 }

@@ -47,8 +47,9 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
 
   // ---- what slot_allocator offers ---------------------------------------------------------------
 
-  [[nodiscard]] void* acquire_slow(slot_cache& missed) noexcept;
-  void release_slow(slot_cache& missed, void* slot) noexcept;
+  /// After a miss of the calling thread, whose caches are at `offset`.
+  [[nodiscard]] void* acquire_slow(std::size_t offset) noexcept;
+  void release_slow(std::size_t offset, void* slot) noexcept;
   [[nodiscard]] std::size_t acquire_n(std::span<void*> out) noexcept;
   [[nodiscard]] std::size_t acquire_present_n(std::span<void*> out) noexcept;
   void release_n(std::span<void* const> slots) noexcept;
@@ -85,10 +86,6 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     raise_highest(static_cast<std::uint32_t>(offset / thread_stride));
     return &entry_in(table, offset);
   }
-
-  /// After a miss whose cache the caller has not kept, and may have been in the table of unused
-  /// pools.
-  void forget_miss_before_first_use(std::size_t offset, slot_cache& own) noexcept;
 
   // ---- the shared side. `self`: the caller's cache, only to count in; may be null ---------------
 
@@ -167,7 +164,18 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   void visit_uses(void (*visit)(thread_use&)) noexcept override;
   void empty_and_close(owned_cache& cache) noexcept;
 
-  // The owner's side. All but the first need a busy cache and leave it open or closed.
+  /// The same after a miss, which is forgotten if it was in the table of unused pools. Only a
+  /// thread that has opened its cache since knows that it was not.
+  [[gnu::always_inline]] owned_cache* own_cache_after_miss(std::size_t offset) noexcept {
+    owned_cache* const own = own_cache();
+    if (own == nullptr || !own->active) [[unlikely]] {
+      entry_in(unused_, offset).forget_operation();
+    }
+    return own;
+  }
+
+  // The owner's side. All but the first three need a busy cache and leave it open or closed.
+  void release_into(owned_cache& cache, void* slot) noexcept;
   [[nodiscard]] bool try_open(owned_cache& cache) noexcept;
   [[nodiscard]] static bool forget_operation_if_closed(owned_cache& cache) noexcept;
   [[nodiscard]] std::size_t take_own(owned_cache& cache, std::span<void*> out) noexcept;

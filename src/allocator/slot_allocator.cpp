@@ -67,27 +67,37 @@ void give_away(const allocator_state& state, std::span<void* const> slots) noexc
 // but a look and a jump.
 
 [[gnu::noinline, gnu::cold]] void* acquire_watched(allocator_state& state,
-                                                   slot_cache& missed) noexcept {
-  return received(state, state.acquire_slow(missed));
+                                                   std::size_t offset) noexcept {
+  return received(state, state.acquire_slow(offset));
 }
 
-[[gnu::noinline, gnu::cold]] void release_watched(allocator_state& state, slot_cache& missed,
+[[gnu::noinline, gnu::cold]] void release_watched(allocator_state& state, std::size_t offset,
                                                   void* slot) noexcept {
   platform::tell_release(slot);
-  state.release_slow(missed, slot);
+  state.release_slow(offset, slot);
 }
 
 }  // namespace
 
-void* slot_allocator::acquire_slow(slot_cache& missed) noexcept {
+// NOLINTNEXTLINE(misc-no-recursion): as acquire_without_number
+void* slot_allocator::acquire_after_miss() noexcept {
+  const std::size_t offset = own_thread_offset();
+  if (offset == 0) [[unlikely]] {
+    return acquire_without_number();
+  }
   require_own_copy(*state_);  // as in `state`
-  return state_->is_watched() ? acquire_watched(*state_, missed) : state_->acquire_slow(missed);
+  return state_->is_watched() ? acquire_watched(*state_, offset) : state_->acquire_slow(offset);
 }
 
-void slot_allocator::release_slow(slot_cache& missed, void* slot) noexcept {
+// NOLINTNEXTLINE(misc-no-recursion): as above
+void slot_allocator::release_after_miss(void* slot) noexcept {
+  const std::size_t offset = own_thread_offset();
+  if (offset == 0) [[unlikely]] {
+    return release_without_number(slot);
+  }
   require_own_copy(*state_);  // as in `state`
-  return state_->is_watched() ? release_watched(*state_, missed, slot)
-                              : state_->release_slow(missed, slot);
+  return state_->is_watched() ? release_watched(*state_, offset, slot)
+                              : state_->release_slow(offset, slot);
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): the second time the thread has a number
@@ -107,16 +117,6 @@ void slot_allocator::release_without_number(void* slot) noexcept {
   allocator_state& own = state();
   give_away(own, {&slot, 1});
   own.release_past_cache(nullptr, slot);
-}
-
-void* slot_allocator::acquire_after_miss() noexcept {
-  const std::size_t offset = own_thread_offset();
-  if (offset == 0) {
-    return acquire_without_number();
-  }
-  slot_cache& cache = at(offset);
-  state().forget_miss_before_first_use(offset, cache);
-  return acquire_slow(cache);
 }
 
 bool slot_allocator::prepare() noexcept {
@@ -270,12 +270,6 @@ std::byte* allocator_state::own_table() noexcept {
     return table;
   }
   return mine;
-}
-
-void allocator_state::forget_miss_before_first_use(std::size_t offset, slot_cache& own) noexcept {
-  if (owned_cache& unused = entry_in(unused_, offset); &unused != &own) {
-    unused.forget_operation();
-  }
 }
 
 // ---- threads that end, or are left behind by a fork ---------------------------------------------

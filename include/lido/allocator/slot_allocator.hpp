@@ -45,42 +45,40 @@ class slot_allocator final {
 
   /// Address of a free slot, now the caller's; null when the pool is exhausted (I2). Never throws.
   template <bool Counts = false>
-  // NOLINTNEXTLINE(misc-no-recursion,readability-function-size): the thread has a number by then
+  // NOLINTNEXTLINE(misc-no-recursion): the thread has a number by then
   [[nodiscard, gnu::always_inline]] void* acquire() noexcept {
-    if (const std::size_t offset = own_thread_offset(); offset != 0) [[likely]] {
-      slot_cache& cache = at(offset);
-      void* slot = nullptr;
-      if (cache.pop(slot)) [[likely]] {
-        if constexpr (Counts) {
-          cache.count_hit();
-        }
-        return slot;
-      }
-      return acquire_slow(cache);
-    }
-    return acquire_without_number();
+    void* slot = nullptr;
+    return try_hit<Counts>(slot) ? slot : acquire_after_miss();
   }
 
-  /// The first half of `acquire`, for callers that want no code beside a hit. After false,
+  /// The first half of `acquire`: pops a slot of the thread's cache. After false,
   /// `acquire_after_miss` must follow.
+  template <bool Counts = false>
   [[nodiscard, gnu::always_inline]] bool try_hit(void*& slot) noexcept {
     const std::size_t offset = own_thread_offset();
-    return offset != 0 && at(offset).pop(slot);
+    if (offset == 0) [[unlikely]] {
+      return false;
+    }
+    slot_cache& cache = at(offset);
+    if (!cache.pop(slot)) [[unlikely]] {
+      return false;
+    }
+    if constexpr (Counts) {
+      cache.count_hit();
+    }
+    return true;
   }
-  [[nodiscard]] void* acquire_after_miss() noexcept;
+  /// The second half. Finds the thread's cache again, so that callers need not keep it.
+  [[nodiscard, gnu::noinline]] void* acquire_after_miss() noexcept;
 
   /// Takes back what `acquire` gave, from any thread. Never throws or blocks, and allocates
   /// nothing itself; for the C library see assign_thread_number.
   // NOLINTNEXTLINE(misc-no-recursion): as acquire
   [[gnu::always_inline]] void release(void* slot) noexcept {
-    if (const std::size_t offset = own_thread_offset(); offset != 0) [[likely]] {
-      slot_cache& cache = at(offset);
-      if (cache.push(slot)) [[likely]] {
-        return;
-      }
-      return release_slow(cache, slot);
+    const std::size_t offset = own_thread_offset();
+    if (offset == 0 || !at(offset).push(slot)) [[unlikely]] {
+      release_after_miss(slot);
     }
-    return release_without_number(slot);
   }
 
   /// Asks the system now for the addresses of the caches, as the first operation does otherwise.
@@ -142,8 +140,7 @@ class slot_allocator final {
   /// Ends the program if another copy of the library made this.
   [[nodiscard]] allocator_state& state() const noexcept;
 
-  [[nodiscard, gnu::noinline]] void* acquire_slow(slot_cache& missed) noexcept;
-  [[gnu::noinline]] void release_slow(slot_cache& missed, void* slot) noexcept;
+  [[gnu::noinline]] void release_after_miss(void* slot) noexcept;
   [[nodiscard, gnu::noinline]] void* acquire_without_number() noexcept;
   [[gnu::noinline]] void release_without_number(void* slot) noexcept;
 
