@@ -66,11 +66,15 @@ class slot_shadow {
     unpoison(first, Size * count);
   }
 
-  static void open(const void* slot) noexcept {
+  [[gnu::always_inline]] static void open([[maybe_unused]] const void* slot) noexcept {
+#if LIDO_POISON_FREE_SLOTS
     unpoison(static_cast<const std::byte*>(slot) + start_in(slot), granules_of(slot));
+#endif
   }
-  static void close(const void* slot) noexcept {
+  [[gnu::always_inline]] static void close([[maybe_unused]] const void* slot) noexcept {
+#if LIDO_POISON_FREE_SLOTS
     poison(static_cast<const std::byte*>(slot) + start_in(slot), granules_of(slot));
+#endif
   }
 
  private:

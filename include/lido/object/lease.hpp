@@ -36,7 +36,7 @@ class [[nodiscard]] lease {
   }
   lease(const lease&) = delete;
   lease& operator=(const lease&) = delete;
-  ~lease() { reset(); }
+  [[gnu::always_inline]] ~lease() { reset(); }
 
   [[nodiscard]] T* get() const noexcept { return object_; }
   [[nodiscard]] explicit operator bool() const noexcept { return object_ != nullptr; }
@@ -46,7 +46,7 @@ class [[nodiscard]] lease {
   [[nodiscard]] T* operator->() const noexcept { return object_; }
 
   /// Gives the object back now; the lease is empty afterwards. Nothing if it is empty already.
-  void reset() noexcept {
+  [[gnu::always_inline]] void reset() noexcept {
     if (object_ != nullptr) {
       pool_->release(std::exchange(object_, nullptr));
     }
