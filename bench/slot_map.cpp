@@ -210,6 +210,28 @@ void walk_and_remove(benchmark::State& state) {
   per_object(state, wanted);
 }
 
+/// The number of objects falls to a twentieth, all are walked, and it rises again; the time is for
+/// one of those that come.
+template <class Container>
+void breathe(benchmark::State& state) {
+  using clock = std::chrono::steady_clock;
+  const auto most = static_cast<std::size_t>(state.range(0));
+  filled<Container> all(most);
+  dice random;
+  for (auto _ : state) {
+    while (all.container.size() > most / 20) {
+      all.remove_any(random);
+    }
+    all.container.walk([](object& value) { value.move(); });
+    const auto begin = clock::now();
+    while (all.container.size() < most) {
+      all.add(1);
+    }
+    state.SetIterationTime(std::chrono::duration<double>(clock::now() - begin).count());
+  }
+  per_object(state, most - most / 20);
+}
+
 /// A frame: a hundred go and fifty come, so that there are holes when all are walked; sixteen are
 /// looked up; then another fifty come.
 template <class Container>
@@ -297,6 +319,11 @@ void register_container() {
   register_workload<Container>("look_up_after_churn", look_up_after_churn<Container>);
   register_workload<Container>("walk_and_remove", walk_and_remove<Container>);
   register_workload<Container>("mixed", mixed<Container>);
+  const std::string name = "breathe/" + std::string(Container::name);
+  benchmark::RegisterBenchmark(name.c_str(), breathe<Container>)
+      ->Arg(1000)
+      ->Arg(100'000)
+      ->UseManualTime();
 }
 
 /// Those that walk around holes, and an array, which has none.

@@ -21,6 +21,7 @@ MEANING = {
     "look_up_after_churn": "the same after each has been replaced four times",
     "walk_and_remove": "move all, remove one in a hundred on the way, add as many; ns an object",
     "mixed": "a frame: 100 go, 50 come, all move, 16 are looked up, 50 come; ns an object",
+    "breathe": "all but a twentieth go, the rest is walked, as many come; ns for one that comes",
     "snapshot": "copy all values and slots; memcpy: the values alone; ns an object",
     "concurrent_churn": "each thread replaces objects of its own; wall ns for one operation of all",
     "concurrent_update": "each thread moves objects of its own; wall ns for one operation of all",

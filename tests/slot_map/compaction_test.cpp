@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <vector>
 
 #include "lido/slot_map.hpp"
@@ -83,7 +86,7 @@ TEST(Compaction, CostsOneMoveForEachHoleAtMost) {
 }
 
 TEST(Compaction, MayGiveMemoryBackWhichMovesAll) {
-  compacted_map map({.compaction = compaction_mode::manual});
+  compacted_map map({.shrink_threshold = 1000, .compaction = compaction_mode::manual});
   std::vector<slot_handle<int>> handles;
   for (int i = 0; i < 100'000; ++i) {
     handles.push_back(map.emplace(i));
@@ -188,6 +191,36 @@ TEST(Compaction, MemoryBelowTheThresholdIsKept) {
     map.erase(handle);
   }
   EXPECT_EQ(map.capacity(), before);
+}
+
+// New pages from the system would cost more than the inserts.
+TEST(Compaction, AMapThatBreathesKeepsItsMemory) {
+  constexpr int most = 20'000;
+  for (const auto mode :
+       {compaction_mode::immediate, compaction_mode::deferred, compaction_mode::manual}) {
+    slot_map<int> map({.compaction = mode});
+    std::vector<slot_handle<int>> handles;
+    std::generate_n(std::back_inserter(handles), most, [&map] { return map.insert(1); });
+    const int* const where = map.values().data();
+    const std::size_t places = map.capacity();
+    for (int breath = 0; breath < 3; ++breath) {
+      for (std::size_t i = 0; i < handles.size(); ++i) {
+        EXPECT_TRUE(i % 20 == 0 || map.erase(handles[i]));
+      }
+      EXPECT_EQ(map.values().data(), where);
+      handles.clear();
+      map.for_each([&](int& /*value*/, slot_handle<int> handle) { handles.push_back(handle); });
+      EXPECT_EQ(handles.size(), std::size_t{most} / 20);
+      std::generate_n(std::back_inserter(handles), most - map.size(),
+                      [&map] { return map.insert(1); });
+      EXPECT_EQ(map.values().data(), where);
+      EXPECT_EQ(map.capacity(), places);
+    }
+    map.clear();
+    EXPECT_EQ(map.capacity(), places);
+    map.shrink_to_fit();
+    EXPECT_EQ(map.capacity(), 0U);
+  }
 }
 
 TEST(Compaction, ShrinkToFitTakesHolesAndGivesBackWhatIsUnused) {

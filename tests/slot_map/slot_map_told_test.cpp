@@ -79,7 +79,7 @@ TEST_F(SlotMapTold, HooksOfAConcurrentMapGetTheHandleOfTheirValue) {
 }
 
 TEST(SlotMapDefaults, AreThoseOfTheDocumentation) {
-  EXPECT_EQ(slot_map_options{}.shrink_threshold, 1024U);
+  EXPECT_EQ(slot_map_options{}.shrink_threshold, unlimited);
   EXPECT_EQ(slot_map_options{}.compaction, compaction_mode::deferred);
 }
 

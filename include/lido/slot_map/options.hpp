@@ -18,8 +18,8 @@ namespace lido {
 enum class compaction_mode : std::uint8_t {
   /// Closes holes in each erase, by one move. Holes stay during walks, which close theirs at the
   /// end. They also stay after an erase by T's constructor or destructor, or after a move that
-  /// threw, until the next erase. An erase that makes the map sparse moves all values (see
-  /// shrink_threshold).
+  /// threw, until the next erase. With a shrink_threshold, an erase that makes the map sparse moves
+  /// all values.
   immediate,
   deferred,  ///< when the next walk begins, as far as values inserted meanwhile left any open
   manual     ///< in `compact()` and `shrink_to_fit()` only; walks step over holes
@@ -40,11 +40,13 @@ struct slot_map_options {
   /// put one aside for a moment.
   std::size_t reserve = 0;
 
-  /// The map gives memory back when it closes holes, which mode immediate does at each erase. More
-  /// than this many places must be free then and fewer than a quarter used; half of what stays is
-  /// free. After a `clear` or erases at the end, which leave no holes, the next compaction does it.
-  /// Where moving a T may throw, only `shrink_to_fit` does. `unlimited`: never by itself.
-  std::size_t shrink_threshold = 1024;
+  /// `unlimited`: only `shrink_to_fit` gives memory back, as that of std::vector. A map whose
+  /// number of values rises and falls then finds its memory there again; new pages from the system
+  /// cost more than the inserts. Otherwise the map gives memory back when it closes holes, which
+  /// mode immediate does at each erase. More than this many places must be free then and fewer than
+  /// a quarter used; half of what stays is free. After a `clear` or erases at the end, which leave
+  /// no holes, the next compaction does it. Where moving a T may throw, only `shrink_to_fit` does.
+  std::size_t shrink_threshold = unlimited;
 
   compaction_mode compaction = compaction_mode::deferred;
 
