@@ -24,6 +24,25 @@ namespace {
 // A thread that forks holds the registry's mutex, and fork handlers of others may use pools.
 constinit thread_local bool thread_is_forking = false;
 
+/// On a page of its own, which the system clears in a process that gets a copy of this memory. One
+/// that shares it has the same number, and finds all threads of its pools.
+struct alignas(4096) process_page {
+  registry_word<std::uint32_t> id{0};
+};
+
+constinit process_page own_process;
+
+/// platform::process_id without a system call, where the page can be had.
+// relaxed (whole function): in one process only one value is ever stored
+std::uint32_t own_process_id() noexcept {
+  const std::uint32_t known = own_process.id.load(std::memory_order_relaxed);
+  const std::uint32_t id = known != 0 ? known : platform::process_id();
+  if (known == 0 && platform::clear_in_copies(&own_process, sizeof(own_process))) {
+    own_process.id.store(id, std::memory_order_relaxed);
+  }
+  return id;
+}
+
 }  // namespace
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
@@ -60,7 +79,7 @@ class thread_registry {  // trivial, and a global that outlives all others must 
   [[nodiscard]] bool is_of_this_process() const noexcept {
     // relaxed: in one process only one value is ever stored
     const std::uint32_t process = process_.load(std::memory_order_relaxed);
-    return process == 0 || process == platform::process_id();
+    return process == 0 || process == own_process_id();
   }
 
  private:
@@ -230,7 +249,7 @@ bool thread_registry::prepare() noexcept {
   if (!has_fork_handlers_ || process_.load(std::memory_order_relaxed) == 0) {
     watch_forks();
     // relaxed: as above
-    process_.store(platform::process_id(), std::memory_order_relaxed);
+    process_.store(own_process_id(), std::memory_order_relaxed);
   }
   return has_hook;
 }
@@ -283,7 +302,7 @@ void thread_registry::after_fork_in_child() noexcept {
   // relaxed: there is one thread
   if (process_.load(std::memory_order_relaxed) != 0) {
     // relaxed: as above
-    process_.store(platform::process_id(), std::memory_order_relaxed);
+    process_.store(own_process_id(), std::memory_order_relaxed);
   }
   const auto survivor = static_cast<std::uint32_t>(thread_offset / thread_stride);
   for (std::uint32_t number = 1; number <= max_thread_number; ++number) {

@@ -37,6 +37,10 @@ int discard(void* place, std::size_t bytes) noexcept;
 [[nodiscard]] void* map_zeros(std::size_t bytes) noexcept;
 void unmap_zeros(void* place, std::size_t bytes) noexcept;
 
+/// A process that gets a copy of this one's memory, by fork or otherwise, finds zeros here. Returns
+/// false if that cannot be had. generic: false.
+[[nodiscard]] bool clear_in_copies(void* place, std::size_t bytes) noexcept;
+
 /// Asks for huge pages. The system may refuse.
 void advise_huge_pages(void* place, std::size_t bytes) noexcept;
 

@@ -209,6 +209,22 @@ TEST(ForkDeathTest, ProcessThatSkippedTheForkHandlersCannotMakePools) {
       ::testing::ExitedWithCode(7), "lido: this process was made by clone, vfork or _Fork");
 }
 
+TEST(ForkDeathTest, ProcessOfAForkedChildThatSkippedTheForkHandlersCannotMakePools) {
+  const object_pool<int> pool(64);
+  EXPECT_EXIT(
+      {
+        const int status = status_of_child(::fork, [] {
+          const object_pool<int> another(64);
+          return status_of_child(::_Fork, [] {
+                   const object_pool<int> third(64);
+                   return true;
+                 }) == -1;
+        });
+        std::_Exit(status == 0 ? 7 : 0);
+      },
+      ::testing::ExitedWithCode(7), "lido: this process was made by clone, vfork or _Fork");
+}
+
 // Checked pools are looked up under a mutex, which a thread that is not there may have.
 TEST(ForkDeathTest, ProcessThatSkippedTheForkHandlersLooksUpNoCheckedPools) {
   object_pool<int, checked_traits<int>> pool({.capacity = 64, .caches = cache_kind::none});

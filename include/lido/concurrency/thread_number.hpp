@@ -109,9 +109,9 @@ struct pool_origin {
   }
 }
 
-/// Ends the program with a message if this process was made from one with pools, but not by fork.
-/// Then fork handlers have not run, and what other threads were doing in the pools never ends. One
-/// system call.
+/// Ends the program with a message if this process is a copy of one with pools that fork has not
+/// made. Then fork handlers have not run, and what other threads were doing in the pools never
+/// ends.
 void require_own_process() noexcept;
 
 class thread_exit_listener;

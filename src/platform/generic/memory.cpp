@@ -49,6 +49,10 @@ void unmap_zeros(void* place, std::size_t /*bytes*/) noexcept {
   std::free(block);  // NOLINT(*-no-malloc,*-owning-memory): see map_zeros
 }
 
+bool clear_in_copies(void* /*place*/, std::size_t /*bytes*/) noexcept {
+  return false;
+}
+
 void advise_huge_pages(void* /*place*/, std::size_t /*bytes*/) noexcept {}
 
 bool is_watched_from_outside() noexcept {
