@@ -28,7 +28,8 @@ class segment_table;
 inline constexpr std::size_t cache_table_bytes =
     (std::size_t{max_thread_number} + 1) * thread_stride;
 
-/// The table of every pool that no thread has used, so that a new pool maps none. Its caches are
+/// The table of every pool that no thread has used, unless there was a spare one, so that a new pool
+/// maps none. Its caches are
 /// never opened: a thread writes only the guard and the top of its own one.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-*,modernize-avoid-c-arrays): never written as a whole
 extern constinit std::byte unused_caches[cache_table_bytes];
@@ -159,6 +160,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     // of
     return highest_.load(std::memory_order_relaxed);
   }
+  [[nodiscard]] bool clear_table() noexcept;
   void on_thread_exit(std::uint32_t number) noexcept override;
   void on_fork(std::uint32_t survivor) noexcept override;
   void visit_uses(void (*visit)(thread_use&)) noexcept override;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "growth.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
+#include "spare_tables.hpp"
 
 namespace lido::detail {
 
@@ -240,6 +242,12 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
   }
   name = name_.data();
   name_size = name_.size();
+  // Here and not when a thread first uses the pool: others learn of that table without any order,
+  // and only zeros that no thread has written may be read so.
+  if (std::byte* const spare = tuning::most_cleared == 0 ? nullptr : spares.take()) {
+    // relaxed: the constructor of the pool
+    table_.store(spare, std::memory_order_relaxed);
+  }
   register_listener();
 }
 
@@ -249,7 +257,8 @@ allocator_state::~allocator_state() {
   for (cell_block* block = blocks_.load(std::memory_order_relaxed); block != nullptr;) {
     std::free(std::exchange(block, block->next));  // NOLINT(cppcoreguidelines-no-malloc)
   }
-  if (std::byte* const table = table_.load(std::memory_order_relaxed); table != unused_) {
+  if (std::byte* const table = table_.load(std::memory_order_relaxed);
+      table != unused_ && !(clear_table() && spares.put(table))) {
     platform::unmap_zeros(table, cache_table_bytes);
   }
 }
@@ -270,6 +279,18 @@ std::byte* allocator_state::own_table() noexcept {
     return table;
   }
   return mine;
+}
+
+/// Makes the table one for another pool. False: threads have used too many entries. Cells may keep
+/// what they held, since an owner writes each before it counts.
+bool allocator_state::clear_table() noexcept {
+  if (highest() >= lowest() + tuning::most_cleared) {
+    return false;
+  }
+  for (std::uint32_t number = lowest(); number <= highest(); ++number) {
+    std::construct_at(&entry(number));
+  }
+  return true;
 }
 
 // ---- threads that end, or are left behind by a fork ---------------------------------------------

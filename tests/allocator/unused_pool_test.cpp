@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "allocator/spare_tables.hpp"
 #include "support/allocated_slots.hpp"
 #include "support/crew.hpp"
 #include "support/sanitizers.hpp"
@@ -62,6 +63,7 @@ TEST(UnusedPool, MapsNothing) {
 }
 
 TEST(UnusedPool, FirstUseOfEachOfManyPoolsIsAMissInTheSharedTable) {
+  spares.drop();
   std::vector<std::unique_ptr<allocated_slots>> pools;
   for (int i = 0; i < 20; ++i) {
     pools.push_back(std::make_unique<allocated_slots>(64, lido::cache_kind::revocable));
@@ -81,6 +83,7 @@ TEST(UnusedPool, FirstUseOfEachOfManyPoolsIsAMissInTheSharedTable) {
 /// A miss in the shared table leaves no trace that the next unused pool could meet.
 TEST(UnusedPool, MissesOfEveryKindLeaveNoTrace) {
   for (int i = 0; i < 4; ++i) {
+    spares.drop();
     allocated_slots first(64, lido::cache_kind::revocable);
     allocated_slots second(64, lido::cache_kind::revocable);
     allocated_slots third(64, lido::cache_kind::revocable);

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "allocator/spare_tables.hpp"
 #include "support/drain.hpp"
 #include "support/preset_pool.hpp"
 
@@ -218,6 +219,7 @@ bool run_with(call what, long first, bool sticky) {
   }
   plan.armed = false;
   pool.reset();
+  lido::detail::spares.drop();
   require(mapped == before, "addresses are kept");
   return plan.injected > 0;
 }

@@ -7,6 +7,7 @@
 
 #include "lido/object/object_pool.hpp"
 #include "scenarios/pooled.hpp"
+#include "src/allocator/spare_tables.hpp"
 
 namespace model {
 
@@ -101,6 +102,51 @@ void one_of_two_pools_ends() {
       });
   second.check();
   first->check();
+}
+
+/// While it lives, a pool that has ended leaves its table to the next one.
+class kept_tables {
+ public:
+  kept_tables() {
+    tuning::most_cleared = tuning::thread_numbers;
+    lido::detail::spares.drop();
+  }
+  kept_tables(const kept_tables&) = delete;
+  kept_tables& operator=(const kept_tables&) = delete;
+  ~kept_tables() {
+    lido::detail::spares.drop();
+    tuning::most_cleared = 0;
+  }
+
+ private:
+  using tuning = lido::detail::tuning;
+};
+
+// One thread ends a pool that two have used, beside another that makes the next one: with the table
+// of the first or without. Both threads know nothing of it when they use the second pool.
+void next_pool_takes_the_table() {
+  const kept_tables kept;
+  std::optional<pooled> first;
+  std::optional<pooled> second;
+  first.emplace(2U);
+  atomic<int> used(0);
+  atomic<int> made(0);
+  in_threads(
+      [&] {
+        first->acquire_and_release();
+        await([&] { return used.load(std::memory_order_acquire) == 1; });
+        first.reset();
+        await([&] { return made.load(std::memory_order_acquire) == 1; });
+        second->acquire_and_release();
+      },
+      [&] {
+        first->acquire_and_release();
+        used.store(1, std::memory_order_release);
+        second.emplace(2U);
+        made.store(1, std::memory_order_release);
+        second->acquire_and_release();
+      });
+  second->check();
 }
 
 /// Made and ended in turns at each address (I4); of those that are not made nothing is left.
@@ -221,6 +267,8 @@ constexpr std::array lifetime_list{
              &pool_ends_beside_threads, false, bounds{}, /*waits=*/true},
     scenario{"lifetime.one_of_two_pools_ends", "a pool ends, another takes its place",
              &one_of_two_pools_ends, false, narrow, /*waits=*/true},
+    scenario{"lifetime.next_pool_takes_the_table", "a pool ends beside the start of the next one",
+             &next_pool_takes_the_table, false, narrow, /*waits=*/true},
     scenario{"lifetime.constructor_throws", "a slot whose object is not made (S15)",
              &constructor_throws, false, narrow},
     scenario{"lifetime.bulk_constructor_throws", "one of several objects is not made (S15)",

@@ -19,6 +19,9 @@ struct tuning {
   static constexpr std::uint32_t smallest_cache = 1;
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a switch of a scenario
   static inline std::size_t first_cache_bytes = 1024;
+  static constexpr std::size_t most_spare_tables = 1;
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a switch of a scenario
+  static inline std::uint32_t most_cleared = 0;
   static constexpr std::uint32_t patience = 1;
   static constexpr std::uint32_t most_patience = 2;
   static constexpr std::uint32_t most_pauses = 1;

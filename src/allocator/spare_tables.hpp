@@ -1,0 +1,41 @@
+/// @file
+/// Internal. Tables of caches of pools that have ended, for pools that begin.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "lido/base/tuning.hpp"
+#include "lido/concurrency/mutex.hpp"
+
+namespace lido::detail {
+
+/// A few tables, each as if new. To map a table, touch it and unmap it costs more than all else of
+/// a pool that one thread uses.
+///
+/// Thread-safe. Never waits: beside another thread, and in the child of a fork that took a thread
+/// out of here, nothing is kept and nothing is had. What happened before `put` happens before the
+/// `take` that has the table. Lives as long as the library is loaded.
+class spare_tables {
+ public:
+  constexpr spare_tables() noexcept = default;
+
+  /// Null: there is none.
+  [[nodiscard]] std::byte* take() noexcept;
+
+  /// False: the table stays the caller's. Requires: it is as if new.
+  [[nodiscard]] bool put(std::byte* table) noexcept;
+
+  /// Unmaps them all.
+  void drop() noexcept;
+
+ private:
+  plain_mutex mutex_;
+  std::array<std::byte*, tuning::most_spare_tables> tables_{};
+  std::size_t count_ = 0;
+};
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): one for all pools
+extern constinit spare_tables spares;
+
+}  // namespace lido::detail
