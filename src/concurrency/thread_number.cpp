@@ -249,7 +249,7 @@ bool thread_registry::prepare() noexcept {
   if (!has_fork_handlers_ || process_.load(std::memory_order_relaxed) == 0) {
     watch_forks();
     // relaxed: as above
-    process_.store(own_process_id(), std::memory_order_relaxed);
+    process_.store(platform::process_id(), std::memory_order_relaxed);
   }
   return has_hook;
 }
@@ -302,7 +302,7 @@ void thread_registry::after_fork_in_child() noexcept {
   // relaxed: there is one thread
   if (process_.load(std::memory_order_relaxed) != 0) {
     // relaxed: as above
-    process_.store(own_process_id(), std::memory_order_relaxed);
+    process_.store(platform::process_id(), std::memory_order_relaxed);
   }
   const auto survivor = static_cast<std::uint32_t>(thread_offset / thread_stride);
   for (std::uint32_t number = 1; number <= max_thread_number; ++number) {
