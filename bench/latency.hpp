@@ -2,8 +2,9 @@
 /// `latency`: how long one single acquire takes, in percentiles; beside an average there must be no
 /// long tail.
 ///
-/// Each thread holds a changing number of objects, so that caches run empty and full, and reads the
-/// clock around every acquire. What the clock itself takes is measured first and subtracted.
+/// Each thread holds a changing number of objects, up to twice what a cache of Lido may hold, so
+/// that caches run empty and full. It reads the clock around every acquire. What the clock itself
+/// takes is measured first and subtracted.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -18,7 +19,7 @@ namespace lido_bench {
 namespace detail {
 
 constexpr std::size_t samples_per_thread{std::size_t{1} << 18U};
-constexpr std::size_t most_held{512};
+constexpr std::size_t most_held{1024};
 constexpr std::chrono::seconds longest_sampling{
     1};  // a contender that takes so long is slow enough
 
@@ -45,7 +46,7 @@ void sample(Pool& pool, lane& self, std::vector<std::int64_t>& samples) {
   const bench_clock::time_point end{bench_clock::now() + longest_sampling};
   while (samples.size() < samples_per_thread && bench_clock::now() < end) {
     random = random * 6364136223846793005U + 1442695040888963407U;
-    const std::size_t wanted{random >> 55U};  // 0 to 511
+    const std::size_t wanted{random >> 54U};  // 0 to 1023
     while (held.size() < wanted && samples.size() < samples_per_thread) {
       const auto begin = bench_clock::now();
       held.push_back(take<Pool>(session, self));

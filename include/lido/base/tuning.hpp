@@ -17,7 +17,7 @@ namespace lido::detail {
 struct tuning {
   static constexpr std::uint32_t thread_numbers = 4096;    ///< threads that can have a cache
   static constexpr std::uint32_t magazine_size = 32;       ///< slots: two cache lines of indices
-  static constexpr std::uint32_t magazines_per_trip = 8;   ///< most that one head update moves
+  static constexpr std::uint32_t magazines_per_trip = 2;   ///< most that one head update moves
   static constexpr std::uint32_t shards = 8;               ///< of a depot: a power of two
   static constexpr std::uint32_t slots_for_shards = 1024;  ///< smaller pools have none
   /// A thread with fewer bytes of slots takes fresh ones before those that others stored.
