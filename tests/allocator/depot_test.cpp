@@ -45,7 +45,7 @@ class Depot : public ::testing::TestWithParam<test::list_kind> {
 
   /// Takes everything, asking for another amount each time.
   static indices take_all(depot& from) {
-    constexpr std::array<std::uint32_t, 8> wants{1, 31, 32, 5, 33, 100, most_per_trip, 2};
+    constexpr std::array<std::uint32_t, 8> wants{1, 31, 32, 5, 33, 50, most_per_trip, 2};
     indices all;
     for (std::size_t round = 0;; ++round) {
       const indices some = take(from, wants.at(round % wants.size()));
@@ -58,7 +58,7 @@ class Depot : public ::testing::TestWithParam<test::list_kind> {
 
   /// Gives everything, another amount each time.
   static void give_all(depot& to, const indices& slots) {
-    constexpr std::array<std::size_t, 8> sizes{31, 1, 64, 33, most_per_trip, 32, 2, 100};
+    constexpr std::array<std::size_t, 8> sizes{31, 1, 64, 33, most_per_trip, 32, 2, 50};
     std::span<const slot_index> left = slots;
     for (std::size_t round = 0; !left.empty(); ++round) {
       const std::size_t size = std::min(left.size(), sizes.at(round % sizes.size()));
