@@ -73,7 +73,7 @@ void register_size(std::string_view suffix) {
   if constexpr (Pool::crosses_threads) {
     register_workload<handoff, Pool>(suffix);
   }
-  if constexpr (Pool::crosses_threads && !Pool::only_crosses_threads) {
+  if constexpr (!Pool::only_crosses_threads && !Pool::never_fails) {
     register_workload<moving, Pool>(suffix);
   }
   if constexpr (Pool::fixed_capacity) {

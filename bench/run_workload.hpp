@@ -22,17 +22,17 @@ sizing sizing_for(unsigned threads) {
   if constexpr (std::same_as<Workload, near_exhaustion>) {
     return {.capacity = threads * near_exhaustion::held_count, .threads = threads};
   } else if constexpr (std::same_as<Workload, moving>) {
-    return {.capacity = threads * moving::objects_a_thread, .threads = threads};
+    return {.capacity = moving::capacity(threads), .threads = threads};
   } else {
     return {.capacity = threads * std::size_t{1024} + 4096, .threads = threads};
   }
 }
 
-/// Releases objects that are on the way when a team ends.
-template <contender Pool, typename Ring>
-void drain(Pool& pool, std::vector<Ring>& rings) {
+/// A team that gave up leaves objects on the way.
+template <contender Pool>
+void drain(Pool& pool, std::span<handoff::ring> rings) {
   typename Pool::session session{pool};
-  for (Ring& ring : rings) {
+  for (handoff::ring& ring : rings) {
     ring.consume_all([&](void* object) { session.release(object); });
   }
 }
@@ -51,11 +51,9 @@ team_result run_handoff(Pool& pool, unsigned threads, std::uint64_t iterations) 
 
 template <contender Pool>
 team_result run_moving(Pool& pool, unsigned threads, std::uint64_t iterations) {
-  std::vector<moving::mailbox> mailboxes(threads);
-  const team_result result{run_team(threads, moving::warm_up, iterations,
-                                    [&](lane& self) { moving::run(pool, mailboxes, self); })};
-  drain(pool, mailboxes);
-  return result;
+  moving::budget objects{threads};
+  return run_team(threads, moving::warm_up, iterations,
+                  [&](lane& self) { moving::run(pool, objects, self); });
 }
 
 template <typename Workload, contender Pool>

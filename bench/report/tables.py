@@ -23,11 +23,11 @@ MEANING = {
     "thread_churn": "threads start, do 512 operations and end; start and end are timed",
     "list": "a std::pmr::list of 64 values: append one, drop the first",
     "near_exhaustion": "capacity is exactly threads x 64, every thread takes 64 one by one",
-    "moving": "capacity is threads x 8; acquire one, pass it on, release one from another thread",
+    "moving": "capacity is threads x 8, every thread holds 0 to 16, by chance",
 }
 SCARCE = ("near_exhaustion", "moving")  # no object to spare, and no floor of their own
 MEASURES = ("latency", "locked", "memory")  # of each contender, but no workloads
-OPERATIONS = {"near_exhaustion": 128, "moving": 2}
+OPERATIONS = {"near_exhaustion": 128, "moving": 32}
 OWN = ("floor", "ring_alone", "lido", "lido_cleared", "lido_locked_cache", "lido_no_cache", "lido_boost_list", "lido_checked",
        "lido_grow", "lido_block", "lido_block_resource", "lido_block_sizes", "lido_keep_constructed",
        "lido_construct_each_time")

@@ -1,10 +1,12 @@
 /// @file
-/// `moving`: every thread acquires an object and puts it into the mailbox of the next thread, then
-/// releases one of its own mailbox. There are 8 objects for each thread, so what was flushed by one
-/// thread is soon needed by another.
+/// `moving`: every thread holds between 0 and 16 objects, by chance, in a pool of 8 for each
+/// thread. So what one thread releases is soon needed by another. A common budget sees to it that
+/// an object is free for each acquire.
 #pragma once
 
-#include <boost/lockfree/spsc_queue.hpp>
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
 
 #include "step.hpp"
 
@@ -12,29 +14,49 @@ namespace lido_bench {
 
 struct moving {
   static constexpr std::string_view name{"moving"};
-  static constexpr std::size_t objects_a_thread{8};
-  static constexpr unsigned operations{2};
+  static constexpr std::size_t most_held{16};
+  static constexpr unsigned operations{2 * most_held};
   // None: as in near_exhaustion.
   static constexpr std::uint64_t warm_up{0};
-  /// Half of what there is, so that no acquire need ever fail.
-  using mailbox = boost::lockfree::spsc_queue<void*, boost::lockfree::capacity<4>>;
 
-  /// A full mailbox takes nothing: then the thread releases its object itself.
+  static std::size_t capacity(unsigned threads) { return std::max(threads * 8UL, most_held); }
+
+  /// Objects that no thread has claimed.
+  struct alignas(64) budget {
+    explicit budget(unsigned threads) : left{static_cast<std::int64_t>(capacity(threads))} {}
+    std::atomic<std::int64_t> left;
+  };
+
   template <typename Pool>
-  static void run(Pool& pool, std::span<mailbox> mailboxes, lane& self) {
-    mailbox& own{mailboxes[self.index()]};
-    mailbox& next{mailboxes[(self.index() + 1) % mailboxes.size()]};
+  static void run(Pool& pool, budget& objects, lane& self) {
     typename Pool::session session{pool};
+    std::array<void*, most_held> held;  // NOLINT(cppcoreguidelines-pro-type-member-init): below
+    std::uint64_t random{self.index() + 1};
     for (const std::uint64_t iterations : self.phases()) {
       self.enter_phase();
       for (std::uint64_t i{0}; i < iterations; ++i) {
-        void* object{take<Pool>(session, self)};
-        if (!next.push(object) || own.pop(object)) {
-          give(session, object);
-        }
+        random = random * 6364136223846793005U + 1442695040888963407U;
+        const std::size_t first{random >> 60U};
+        hold<Pool>(session, objects, self, std::span{held}.first(first));
+        hold<Pool>(session, objects, self, std::span{held}.first(most_held - first));
       }
     }
     self.stop();
+  }
+
+ private:
+  template <typename Pool, typename Session>
+  [[gnu::always_inline]] static void hold(Session& session, budget& objects, lane& self,
+                                          std::span<void*> held) {
+    const auto count = static_cast<std::int64_t>(held.size());
+    // An object is released before its share of the budget is.
+    while (objects.left.fetch_sub(count, std::memory_order_acquire) < count) {
+      objects.left.fetch_add(count, std::memory_order_relaxed);
+      self.wait_for_peer();
+    }
+    take_all<Pool>(session, self, held);
+    give_all(session, held);
+    objects.left.fetch_add(count, std::memory_order_release);
   }
 };
 
