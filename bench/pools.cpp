@@ -8,6 +8,7 @@
 #include <fstream>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "contender.hpp"
@@ -72,6 +73,32 @@ void pool_of_16(benchmark::State& state, bool used) {
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
+/// A pool of 1,000 that is made, used by one thread, and ended, as the only one.
+void next_pool(benchmark::State& state) {
+  for ([[maybe_unused]] auto _ : state) {
+    pool next{1000};
+    next.release(next.try_acquire_ptr(lido::default_init));
+  }
+}
+
+/// The same where it is the first pool of the process.
+void first_pool(benchmark::State& state) {
+  using clock = std::chrono::steady_clock;
+  static bool is_first{true};
+  if (!std::exchange(is_first, false)) {
+    state.SkipWithError("another pool was first: run it alone, once in a process");
+    return;
+  }
+  for ([[maybe_unused]] auto _ : state) {
+    const auto begin{clock::now()};
+    {
+      pool first{1000};
+      first.release(first.try_acquire_ptr(lido::default_init));
+    }
+    state.SetIterationTime(std::chrono::duration<double>(clock::now() - begin).count());
+  }
+}
+
 /// From the last statement of a thread that used one pool until it is joined, while so many pools
 /// are alive.
 void thread_end(benchmark::State& state) {
@@ -99,8 +126,10 @@ void large_pool(benchmark::State& state) {
   }
 }
 
-BENCHMARK_CAPTURE(pool_of_16, unused, false)->Arg(1000);
-BENCHMARK_CAPTURE(pool_of_16, used_by_one_thread, true)->Arg(1000);
+BENCHMARK(first_pool)->Iterations(1)->UseManualTime();
+BENCHMARK_CAPTURE(pool_of_16, unused, false)->Arg(1)->Arg(1000);
+BENCHMARK_CAPTURE(pool_of_16, used_by_one_thread, true)->Arg(1)->Arg(1000);
+BENCHMARK(next_pool);
 BENCHMARK(thread_end)->Arg(1)->Arg(10'000)->UseManualTime();
 BENCHMARK(large_pool);
 

@@ -273,6 +273,10 @@ std::byte* allocator_state::own_table() noexcept {
     return table;
   }
   auto* const mine = static_cast<std::byte*>(platform::map_zeros(cache_table_bytes));
+  if (const std::size_t offset = own_thread_offset(); mine != nullptr && offset != 0) {
+    // A zero for a zero: a page that is read first and written then costs two faults.
+    entry_in(mine, offset).forget_operation();
+  }
   if (mine != nullptr && !table_.compare_exchange_strong(table, mine, std::memory_order_relaxed,
                                                          std::memory_order_relaxed)) {
     platform::unmap_zeros(mine, cache_table_bytes);

@@ -181,10 +181,9 @@ def resource_pool(value):
 
 
 def block_resource(value):
-    store, all_slots = value["smallest_"].address, []
-    while store:
-        all_slots.append(slots_of(store["slots_"]))
-        store = inner(store["larger_"])
+    larger = value["larger_"]
+    stores = [value["smallest_"]] + [larger["stores_"][index] for index in range(int(larger["count_"]))]
+    all_slots = [slots_of(store["slots_"]) for store in stores]
     return numbers(value["name_"], all_slots)
 
 

@@ -25,7 +25,7 @@ void require(bool right, const block_settings& options, const std::string& probl
   }
 }
 
-/// Bytes of a block. Refuses a wrong size before any memory is allocated.
+/// Bytes of a block. Refuses a wrong size.
 std::size_t rounded_bytes(const block_settings& options, const block_size& size) {
   require(size.bytes > 0, options, "block_bytes 0 is not at least 1");
   require(std::has_single_bit(options.alignment) && options.alignment <= most_alignment, options,
@@ -44,20 +44,47 @@ std::size_t rounded_bytes(const block_settings& options, const block_size& size)
   return (size.bytes + unit - 1) / unit * unit;
 }
 
-std::vector<block_size> sorted_sizes(const block_settings& options,
-                                     std::span<const block_size> given) {
-  if (given.empty()) {
-    return {options.only};
-  }
-  require(options.only.bytes == 0 && options.only.blocks == 0, options,
-          "sizes are given beside block_bytes or blocks");
-  std::vector<block_size> sizes(given.begin(), given.end());
-  std::sort(sizes.begin(), sizes.end(),
-            [](const auto& left, const auto& right) { return left.bytes < right.bytes; });
-  return sizes;
+constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
+  return (bytes + unit - 1) / unit * unit;
 }
 
 }  // namespace
+
+/// The sizes in ascending order, rounded, and where the blocks of each begin in one piece of
+/// memory. Refuses wrong sizes before any memory is allocated.
+struct block_plan {
+  block_plan(const block_settings& options, std::span<const block_size> given)
+      : alignment(std::max(options.alignment, cache_line)) {
+    if (given.empty()) {
+      sizes = {options.only};
+    } else {
+      require(options.only.bytes == 0 && options.only.blocks == 0, options,
+              "sizes are given beside block_bytes or blocks");
+      sizes.assign(given.begin(), given.end());
+    }
+    std::sort(sizes.begin(), sizes.end(),
+              [](const auto& left, const auto& right) { return left.bytes < right.bytes; });
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      sizes[i].bytes = rounded_bytes(options, sizes[i]);
+      require(i == 0 || sizes[i].bytes != sizes[i - 1].bytes, options,
+              "two sizes of " + std::to_string(sizes[i].bytes) + " bytes");
+      bytes = add(bytes, sizes[i]);
+    }
+  }
+
+  /// Where blocks end that begin at `offset`, and others may begin.
+  [[nodiscard]] std::size_t add(std::size_t offset, const block_size& size) const {
+    const std::size_t more = round_up(size.bytes * size.blocks, alignment);
+    if (offset > PTRDIFF_MAX - more) {
+      throw_bad_array_length();
+    }
+    return offset + more;
+  }
+
+  std::vector<block_size> sizes;
+  std::size_t alignment;  ///< of all memory
+  std::size_t bytes = 0;
+};
 
 /// The slots need a name that outlives them.
 struct block_checks {
@@ -68,35 +95,33 @@ struct block_checks {
   checked_slots slots;
 };
 
-block_store::block_store(const block_settings& options, block_size size)
-    : block_bytes_(rounded_bytes(options, size)),
-      memory_(block_bytes_ * size.blocks, std::max(options.alignment, cache_line)),
-      first_(std::bit_cast<std::uintptr_t>(memory_.data())),
-      unchecked_bytes_(options.checked ? 0 : memory_.size()),
+block_store::block_store(const block_settings& options, block_size size, std::byte* memory)
+    : block_bytes_(size.bytes),
+      first_(std::bit_cast<std::uintptr_t>(memory)),
+      bytes_(size.bytes * size.blocks),
+      unchecked_bytes_(options.checked ? 0 : bytes_),
       poisons_(LIDO_POISON_FREE_SLOTS != 0),
-      slots_({.geometry = slot_geometry(memory_.data(), block_bytes_),
+      slots_({.geometry = slot_geometry(memory, block_bytes_),
               .capacity = static_cast<std::uint32_t>(size.blocks),
               .caches = options.checked ? cache_kind::none : cache_kind::revocable,
               .max_cached = static_cast<std::uint32_t>(options.max_cached),
               .name = options.name}) {
   if (options.checked) {
-    checks_ = std::make_unique<block_checks>(options.name, memory_.data(),
+    checks_ = std::make_unique<block_checks>(options.name, memory,
                                              static_cast<std::uint32_t>(size.blocks), block_bytes_);
   }
-  poison(memory_.data(), memory_.size());
+  poison(memory, bytes_);
 }
 
 block_store::~block_store() {
   entry_.reset();
-  unpoison(memory_.data(), memory_.size());
+  unpoison(memory(), bytes_);
   checks_.reset();  // looks at all blocks
 }
 
 void* block_store::acquire_after_miss(std::size_t wanted, place at) noexcept {
   void* const block = slots_.acquire_after_miss();
   if (block == nullptr) {
-    // relaxed: a number for statistics
-    overflowed_.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
   if (is_checked()) {
@@ -121,8 +146,7 @@ block_stats block_store::stats() const noexcept {
   stats.block_bytes = block_bytes_;
   stats.blocks = slots_.stats();
   stats.blocks.total_bytes += is_checked() ? checks_->slots.memory() : 0;
-  // relaxed: a number for statistics
-  stats.overflowed = overflowed_.load(std::memory_order_relaxed);
+  stats.overflowed = stats.blocks.exhausted;
   return stats;
 }
 
@@ -135,35 +159,49 @@ void block_store::enter(registry& where, std::string_view name) {
       this);
 }
 
-block_store& block_store::add_larger(const block_settings& options, block_size size) {
-  larger_ = std::make_unique<block_store>(options, size);
-  require(larger_->block_bytes() != block_bytes(), options,
-          "two sizes of " + std::to_string(block_bytes()) + " bytes");
-  return *larger_;
+larger_blocks::~larger_blocks() {
+  std::destroy_n(stores_, count_);
+}
+
+void larger_blocks::make(const block_settings& options, const block_plan& plan, std::byte* memory) {
+  const std::size_t count = plan.sizes.size() - 1;
+  memory_ = std::make_unique<aligned_buffer>(count * sizeof(block_store) + sizeof(list),
+                                             alignof(block_store));
+  stores_ = static_cast<block_store*>(static_cast<void*>(memory_->data()));
+  listed_ = std::construct_at(static_cast<list*>(static_cast<void*>(stores_ + count)));
+  listed_->fill(nowhere);
+  std::size_t offset = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    offset = plan.add(offset, plan.sizes[i]);
+    std::construct_at(stores_ + i, options, plan.sizes[i + 1], memory + offset);
+    ++count_;
+    const std::size_t first = plan.sizes[i].bytes / granule + 1;
+    const std::size_t last = plan.sizes[i + 1].bytes / granule;
+    for (std::size_t granules = first; granules < listed_->size() && granules <= last; ++granules) {
+      (*listed_)[granules] = static_cast<std::uint16_t>(i);
+    }
+  }
+}
+
+block_store* larger_blocks::find(std::size_t bytes) const noexcept {
+  if (bytes <= most_listed) {
+    const std::uint16_t at =
+        listed_ == nullptr ? nowhere : (*listed_)[(bytes + granule - 1) / granule];
+    return at != nowhere ? stores_ + at : nullptr;
+  }
+  for (block_store& each : all()) {
+    if (bytes <= each.block_bytes()) {
+      return &each;
+    }
+  }
+  return nullptr;
 }
 
 namespace {
 
-/// The first of a chain that fits; null if there is none.
-template <class Fits>
-[[nodiscard]] block_store* first(block_store* store, const Fits& fits) noexcept {
-  while (store != nullptr && !fits(*store)) {
-    store = store->larger();
-  }
-  return store;
-}
-
-[[nodiscard]] block_store* first_for(block_store* store, std::size_t bytes) noexcept {
-  return first(store, [&](const block_store& one) { return bytes <= one.block_bytes(); });
-}
-
 /// Where the function was called that this is inlined into.
 [[nodiscard, gnu::always_inline]] inline place caller() noexcept {
   return {static_cast<const char*>(__builtin_return_address(0)) - 1};
-}
-
-[[nodiscard]] block_store* owner_of(const void* address, block_store* store) noexcept {
-  return first(store, [&](const block_store& one) { return one.owns(address); });
 }
 
 }  // namespace
@@ -171,28 +209,31 @@ template <class Fits>
 
 block_resource::block_resource(const detail::block_settings& options,
                                std::span<const block_size> sizes)
+    : block_resource(options, detail::block_plan(options, sizes)) {}
+
+block_resource::block_resource(const detail::block_settings& options,
+                               const detail::block_plan& plan)
     : alignment_(options.alignment),
-      smallest_(options, detail::sorted_sizes(options, sizes).front()),
+      memory_(plan.bytes, plan.alignment),
+      smallest_(options, plan.sizes.front(), memory_.data()),
       upstream_(options.upstream != nullptr ? options.upstream : std::pmr::get_default_resource()),
       overflow_to_upstream_(options.overflow_to_upstream),
       name_(smallest_.name()) {
-  const std::vector<block_size> sorted = detail::sorted_sizes(options, sizes);
-  detail::block_store* largest = &smallest_;
-  for (std::size_t i = 1; i < sorted.size(); ++i) {
-    largest = &largest->add_larger(options, sorted[i]);
+  if (plan.sizes.size() > 1) {
+    larger_.make(options, plan, memory_.data());
   }
-  if (largest != &smallest_) {
-    table_ = std::make_unique<table>();
-    for (std::size_t i = 0; i < table_->size(); ++i) {
-      (*table_)[i] = detail::first_for(&smallest_, i * detail::granule);
-    }
+  if (options.registry == nullptr) {
+    return;
   }
-  auto* const one = options.registry != nullptr ? &smallest_ : nullptr;
-  for (detail::block_store* store = one; store != nullptr; store = store->larger()) {
-    const std::string name(name_);
-    store->enter(*options.registry, largest == &smallest_
-                                        ? name
-                                        : name + "[" + std::to_string(store->block_bytes()) + "]");
+  const std::string name(name_);
+  const auto enter = [&](detail::block_store& store) {
+    store.enter(*options.registry, plan.sizes.size() == 1
+                                       ? name
+                                       : name + "[" + std::to_string(store.block_bytes()) + "]");
+  };
+  enter(smallest_);
+  for (detail::block_store& store : larger_.all()) {
+    enter(store);
   }
 }
 
@@ -208,41 +249,49 @@ bool block_resource::do_is_equal(const memory_resource& other) const noexcept {
   return this == &other;
 }
 
+template <class Resource, class Fits>
+auto block_resource::first(Resource& resource, const Fits& fits) noexcept
+    -> decltype(&resource.smallest_) {
+  if (fits(resource.smallest_)) {
+    return &resource.smallest_;
+  }
+  const std::span<detail::block_store> larger = resource.larger_.all();
+  const auto found = std::find_if(larger.begin(), larger.end(), fits);
+  return found != larger.end() ? &*found : nullptr;
+}
+
 bool block_resource::owns(const void* address) const noexcept {
-  return smallest_.owns(address) || detail::owner_of(address, smallest_.larger()) != nullptr;
+  return first(*this, [&](const detail::block_store& one) { return one.owns(address); }) != nullptr;
 }
 
 std::size_t block_resource::count_sizes() const noexcept {
-  std::size_t count = 0;
-  for (const auto* store = &smallest_; store != nullptr; store = store->larger()) {
-    ++count;
+  return 1 + larger_.all().size();
+}
+
+std::uint64_t block_resource::upstream_requests() const noexcept {
+  std::uint64_t requests = misfits_.sum();
+  if (overflow_to_upstream_) {
+    requests += smallest_.overflowed();
+    for (const detail::block_store& store : larger_.all()) {
+      requests += store.overflowed();
+    }
   }
-  return count;
+  return requests;
 }
 
 block_stats block_resource::stats(std::size_t size) const noexcept {
-  const detail::block_store* store = &smallest_;
-  for (; size > 0; --size) {
-    store = store->larger();
-  }
-  block_stats stats = store->stats();
+  block_stats stats = size == 0 ? smallest_.stats() : larger_.all()[size - 1].stats();
   stats.upstream_requests = upstream_requests();
   // relaxed: a number for statistics
   stats.largest_upstream = largest_upstream_.load(std::memory_order_relaxed);
   return stats;
 }
 
-/// The smallest blocks for a request; null if there are none. Requires: several sizes.
-inline detail::block_store* block_resource::find(std::size_t bytes) noexcept {
-  return bytes <= most_tabled ? (*table_)[(bytes + detail::granule - 1) / detail::granule]
-                              : detail::first_for(&smallest_, bytes);
-}
-
 /// For what does not fit into the smallest blocks.
 void* block_resource::take_larger(std::size_t bytes, std::size_t alignment) {
-  detail::block_store* const store =
-      table_ != nullptr && alignment <= alignment_ ? find(bytes) : nullptr;
+  detail::block_store* const store = alignment <= alignment_ ? larger_.find(bytes) : nullptr;
   if (store == nullptr) [[unlikely]] {
+    misfits_.add_one();
     return take_upstream(bytes, alignment);
   }
   if (void* block = nullptr; store->try_hit(block, bytes)) [[likely]] {
@@ -263,8 +312,7 @@ void* block_resource::take_after_miss(detail::block_store& store, std::size_t by
 }
 
 void* block_resource::take_upstream(std::size_t bytes, std::size_t alignment) {
-  // relaxed (2x): numbers for statistics
-  upstream_requests_.fetch_add(1, std::memory_order_relaxed);
+  // relaxed: a number for statistics
   std::size_t largest = largest_upstream_.load(std::memory_order_relaxed);
   while (largest < bytes) {
     // relaxed (2x): as above
@@ -287,10 +335,9 @@ void* block_resource::take_upstream(std::size_t bytes, std::size_t alignment) {
 }
 
 void block_resource::throw_no_block(std::size_t bytes, std::size_t alignment) const {
-  const detail::block_store* store = &smallest_;
-  while (store != nullptr && (bytes > store->block_bytes() || alignment > alignment_)) {
-    store = store->larger();
-  }
+  const detail::block_store* const store = first(*this, [&](const detail::block_store& one) {
+    return bytes <= one.block_bytes() && alignment <= alignment_;
+  });
   const pool_stats blocks = store != nullptr ? store->stats().blocks : pool_stats();
   detail::throw_error(no_block(name_, bytes, alignment, blocks.capacity, blocks.in_use));
 }
@@ -298,24 +345,32 @@ void block_resource::throw_no_block(std::size_t bytes, std::size_t alignment) co
 /// The size is a hint of where the address is from. The address decides, so that a wrong size does
 /// no harm.
 void block_resource::give_larger(void* address, std::size_t bytes, std::size_t alignment) {
-  detail::block_store* store = table_ != nullptr ? find(bytes) : nullptr;
-  if (store == nullptr || !store->may_hit(address)) [[unlikely]] {
-    store = detail::first(smallest_.larger(), [&](auto& one) { return one.may_hit(address); });
+  detail::block_store* const likely = larger_.find(bytes);
+  if (likely != nullptr && likely->may_hit(address)) [[likely]] {
+    likely->release(address);
+    return;
   }
-  if (store != nullptr) [[likely]] {
-    store->release(address);
+  for (detail::block_store& store : larger_.all()) {
+    if (store.may_hit(address)) {
+      store.release(address);
+      return;
+    }
+  }
+  if (smallest_.is_checked()) [[unlikely]] {
+    give_checked(address, bytes, alignment, detail::caller());
   } else {
-    give_other(address, bytes, alignment, detail::caller());
+    upstream_->deallocate(address, bytes, alignment);
   }
 }
 
-/// For what is upstream's, or checked.
-void block_resource::give_other(void* address, std::size_t bytes, std::size_t alignment,
-                                detail::place at) {
-  detail::block_store* store = detail::owner_of(address, &smallest_);
-  if (store == nullptr && smallest_.is_checked() && !overflow_to_upstream_ &&
-      alignment <= alignment_) {
-    store = detail::first_for(&smallest_, bytes);  // it gave no such memory, and will say so
+/// What is no block's goes upstream, unless that gave no such memory: then the blocks say so.
+void block_resource::give_checked(void* address, std::size_t bytes, std::size_t alignment,
+                                  detail::place at) {
+  detail::block_store* store =
+      first(*this, [&](const detail::block_store& one) { return one.owns(address); });
+  if (store == nullptr && !overflow_to_upstream_ && alignment <= alignment_) {
+    store =
+        first(*this, [&](const detail::block_store& one) { return bytes <= one.block_bytes(); });
   }
   if (store != nullptr) {
     store->release_checked(address, at);

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <list>
 #include <memory_resource>
 #include <mutex>
@@ -90,6 +92,28 @@ TEST(BlockResourceThreads, BlocksInTheCachesOfOthersAreFound) {
   });
   std::pmr::list<int> all(&blocks);
   EXPECT_NO_THROW(all.assign(1000, 2));
+}
+
+// More threads than there are lines that count.
+TEST(BlockResourceThreads, EveryRequestThatGoesUpstreamIsCounted) {
+  constexpr unsigned many = 12;
+  constexpr unsigned rounds = 500;
+  block_resource blocks({.sizes = {{64, 1}, {256, 1}}, .overflow_to_upstream = true});
+  void* const held[] = {blocks.allocate(64), blocks.allocate(256)};
+  test::run_crew(many, [&](unsigned /*me*/) {
+    for (unsigned i = 0; i < rounds; ++i) {
+      for (const std::size_t bytes : {64U, 256U, 1000U}) {
+        blocks.deallocate(blocks.allocate(bytes), bytes);
+      }
+      blocks.deallocate(blocks.allocate(8, 64), 8, 64);
+    }
+  });
+  EXPECT_EQ(blocks.upstream_requests(), std::uint64_t{4} * many * rounds);
+  EXPECT_EQ(blocks.stats(0).overflowed, std::uint64_t{many} * rounds);
+  EXPECT_EQ(blocks.stats(1).overflowed, std::uint64_t{many} * rounds);
+  EXPECT_EQ(blocks.stats().largest_upstream, 1000U);
+  blocks.deallocate(held[0], 64);
+  blocks.deallocate(held[1], 256);
 }
 
 }  // namespace

@@ -110,6 +110,23 @@ TEST(BlockSizes, ExhaustedSizeDoesNotBreakIntoLargerOnes) {
   blocks.deallocate(two, 64);
 }
 
+TEST(BlockSizes, LieInOnePieceOfMemory) {
+  block_resource blocks({.sizes = {{64, 100}, {300, 3}, {1000, 5}}, .alignment = 256});
+  std::vector<std::uintptr_t> places;
+  for (const std::size_t bytes : {1U, 257U, 600U}) {
+    std::vector<void*> all(bytes == 1 ? 100 : bytes == 257 ? 3 : 5);
+    std::generate(all.begin(), all.end(), [&] { return blocks.allocate(bytes); });
+    for (void* const one : all) {
+      std::memset(one, 1, bytes);
+      EXPECT_TRUE(blocks.owns(one));
+      places.push_back(std::bit_cast<std::uintptr_t>(one));
+      blocks.deallocate(one, bytes);
+    }
+  }
+  const auto [low, high] = std::minmax_element(places.begin(), places.end());
+  EXPECT_EQ(*high + 1024 - *low, 100 * 256 + 3 * 512 + 5 * 1024);
+}
+
 TEST(BlockSizes, OverflowsToUpstreamWhereItMay) {
   counting_upstream upstream;
   block_resource blocks(

@@ -24,7 +24,7 @@ struct tuning {
   static constexpr std::size_t fresh_bytes = std::size_t{512} * 1024;
   static constexpr std::uint32_t smallest_cache = 4;      ///< a smaller one is not worth stealing
   static constexpr std::size_t first_cache_bytes = 1024;  ///< cache and cells, before it grows
-  static constexpr std::size_t most_spare_tables = 8;     ///< of caches, of pools that have ended
+  static constexpr std::size_t most_spare_tables = 16;    ///< of caches, of pools that have ended
   static constexpr std::uint32_t most_cleared = 32;       ///< entries of such a table
   static constexpr std::uint32_t patience = 32;         ///< operations before a closed cache opens
   static constexpr std::uint32_t most_patience = 4096;  ///< after many exhaustions

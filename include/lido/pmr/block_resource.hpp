@@ -20,6 +20,7 @@
 #include "lido/base/huge_pages.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/striped_count.hpp"
 #include "lido/debug/place.hpp"
 #include "lido/debug/slot_shadow.hpp"
 
@@ -90,6 +91,7 @@ namespace detail {
 inline constexpr std::size_t granule = 8;
 
 struct block_checks;
+struct block_plan;
 class registration;
 
 /// Options for compiled code, without the standard containers: a program with _GLIBCXX_DEBUG has
@@ -105,20 +107,14 @@ struct block_settings {
   lido::registry* registry;
 };
 
-/// Blocks of one size side by side, and the next larger ones. Thread-safe; progress as of
-/// `slot_allocator`.
+/// Blocks of one size side by side. Thread-safe; progress as of `slot_allocator`.
 class block_store {
  public:
-  /// Throws std::invalid_argument, std::bad_array_new_length or std::bad_alloc.
-  block_store(const block_settings& options, block_size size);
+  /// `size` is rounded; the memory stays the caller's. Throws std::bad_alloc.
+  block_store(const block_settings& options, block_size size, std::byte* memory);
   block_store(const block_store&) = delete;
   block_store& operator=(const block_store&) = delete;
   ~block_store();
-
-  /// Adds the next larger ones. Throws as the constructor.
-  block_store& add_larger(const block_settings& options, block_size size);
-  /// Null for the largest.
-  [[nodiscard]] block_store* larger() const noexcept { return larger_.get(); }
 
   /// Rounded.
   [[nodiscard]] std::size_t block_bytes() const noexcept { return block_bytes_; }
@@ -133,7 +129,7 @@ class block_store {
     return hit;
   }
 
-  /// A free block; null when there is none, which is counted.
+  /// A free block; null when there is none.
   [[nodiscard]] void* acquire_after_miss(std::size_t wanted, place at) noexcept;
 
   /// Requires: `block` is from here.
@@ -155,10 +151,12 @@ class block_store {
   }
 
   [[nodiscard, gnu::always_inline]] bool owns(const void* address) const noexcept {
-    return distance_to(address) < memory_.size();
+    return distance_to(address) < bytes_;
   }
 
   [[nodiscard]] block_stats stats() const noexcept;
+  /// Requests that found no block free.
+  [[nodiscard]] std::uint64_t overflowed() const noexcept { return slots_.stats().exhausted; }
   [[nodiscard]] std::string_view name() const noexcept { return slots_.name(); }
 
   /// Once, after construction. Throws std::bad_alloc.
@@ -183,16 +181,48 @@ class block_store {
     }
   }
 
+  [[nodiscard]] std::byte* memory() const noexcept {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr)
+    return reinterpret_cast<std::byte*>(first_);
+  }
+
   std::size_t block_bytes_;
-  aligned_buffer memory_;
   std::uintptr_t first_;         ///< address of the memory
+  std::size_t bytes_;            ///< of the memory
   std::size_t unchecked_bytes_;  ///< of the memory: all or, of checked blocks, none
   bool poisons_;  ///< as the library was built: a program with AddressSanitizer may use one without
   slot_allocator slots_;
   std::unique_ptr<block_checks> checks_;  ///< null: none
-  std::unique_ptr<block_store> larger_;
-  shared_atomic<std::uint64_t> overflowed_{0};
-  std::unique_ptr<registration> entry_;  ///< null: in no registry
+  std::unique_ptr<registration> entry_;   ///< null: in no registry
+};
+
+/// The stores of all sizes but the smallest, in ascending order, and which one a request takes.
+class larger_blocks {
+ public:
+  larger_blocks() noexcept = default;
+  larger_blocks(const larger_blocks&) = delete;
+  larger_blocks& operator=(const larger_blocks&) = delete;
+  ~larger_blocks();
+
+  /// Once. Throws std::bad_alloc, and may then have made some.
+  void make(const block_settings& options, const block_plan& plan, std::byte* memory);
+
+  [[nodiscard]] std::span<block_store> all() const noexcept { return {stores_, count_}; }
+
+  /// The one of the smallest blocks here that are large enough; null if there is none, or if
+  /// blocks of the smallest size are.
+  [[nodiscard]] block_store* find(std::size_t bytes) const noexcept;
+
+ private:
+  /// Requests up to this are looked up, by their number of granules.
+  static constexpr std::size_t most_listed = 4096;
+  static constexpr std::uint16_t nowhere = 0xFFFF;
+  using list = std::array<std::uint16_t, most_listed / granule + 1>;
+
+  std::unique_ptr<aligned_buffer> memory_;  ///< of the stores and the list; null: none
+  list* listed_ = nullptr;                  ///< in granules: which store
+  block_store* stores_ = nullptr;
+  std::size_t count_ = 0;
 };
 
 }  // namespace detail
@@ -246,20 +276,14 @@ class block_resource final : public std::pmr::memory_resource {
   [[nodiscard]] block_stats stats(std::size_t size = 0) const noexcept;
 
   /// Requests that went upstream so far, for whatever reason. Wait-free.
-  [[nodiscard]] std::uint64_t upstream_requests() const noexcept {
-    // relaxed: a number for statistics
-    return upstream_requests_.load(std::memory_order_relaxed);
-  }
+  [[nodiscard]] std::uint64_t upstream_requests() const noexcept;
 
  private:
   template <class T>
   friend class block_allocator;
 
-  /// The smallest blocks for each number of granules: requests of as many share a size.
-  static constexpr std::size_t most_tabled = 4096;
-  using table = std::array<detail::block_store*, most_tabled / detail::granule + 1>;
-
   block_resource(const detail::block_settings& options, std::span<const block_size> sizes);
+  block_resource(const detail::block_settings& options, const detail::block_plan& plan);
 
   void* do_allocate(std::size_t bytes, std::size_t alignment) override;
   void do_deallocate(void* address, std::size_t bytes, std::size_t alignment) override;
@@ -289,18 +313,22 @@ class block_resource final : public std::pmr::memory_resource {
   [[nodiscard, gnu::noinline]] void* take_upstream(std::size_t bytes, std::size_t alignment);
   [[noreturn]] void throw_no_block(std::size_t bytes, std::size_t alignment) const;
   [[gnu::noinline]] void give_larger(void* address, std::size_t bytes, std::size_t alignment);
-  [[gnu::noinline]] void give_other(void* address, std::size_t bytes, std::size_t alignment,
-                                    detail::place at);
-  [[nodiscard]] detail::block_store* find(std::size_t bytes) noexcept;
+  [[gnu::noinline]] void give_checked(void* address, std::size_t bytes, std::size_t alignment,
+                                      detail::place at);
+  /// The first of all stores for which `fits` returns true; null if there is none.
+  template <class Resource, class Fits>
+  [[nodiscard]] static auto first(Resource& resource, const Fits& fits) noexcept
+      -> decltype(&resource.smallest_);
 
   std::size_t alignment_;
+  detail::aligned_buffer memory_;  ///< of all blocks
   detail::block_store smallest_;
-  std::unique_ptr<table> table_;  ///< null where all blocks have one size
+  detail::larger_blocks larger_;
   std::pmr::memory_resource* upstream_;
   bool overflow_to_upstream_;
   std::string_view name_;  ///< that of the smallest blocks
-  detail::shared_atomic<std::uint64_t> upstream_requests_{0};
-  detail::shared_atomic<std::size_t> largest_upstream_{0};
+  detail::atomic<std::size_t> largest_upstream_{0};
+  detail::striped_count misfits_;  ///< requests for which no block is large or aligned enough
 };
 
 /// Allocator of a `std::list`, `std::map`, `std::unordered_map` or another container of nodes, with

@@ -1,0 +1,149 @@
+/// What blocks cost beside a hit. A resource that is made, used once and ended, with one size and
+/// with eight, beside the pools of the standard library. Pairs that find a resource full, or fit no
+/// block of it, beside malloc and the resource upstream.
+#include <benchmark/benchmark.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <memory_resource>
+#include <vector>
+
+#include "lido/block_resource.hpp"
+
+namespace lido_bench {
+namespace {
+
+constexpr std::size_t small{24};
+constexpr std::size_t blocks{320};
+
+struct one_size {
+  static lido::block_resource make() {
+    return lido::block_resource{{.block_bytes = 32, .blocks = blocks}};
+  }
+};
+
+struct eight_sizes {
+  static lido::block_resource make() {
+    return lido::block_resource{{.sizes = {{16, blocks},
+                                           {32, blocks},
+                                           {64, blocks},
+                                           {128, blocks},
+                                           {256, blocks},
+                                           {512, blocks},
+                                           {1024, blocks},
+                                           {2048, blocks}}}};
+  }
+};
+
+template <typename Resource>
+struct of_standard {
+  static Resource make() { return Resource{}; }
+};
+
+template <typename Kind>
+using made_by = decltype(Kind::make());
+
+/// So many at once. The time is for one that is made, used for one pair, and ended.
+template <typename Kind>
+void made_used_ended(benchmark::State& state) {
+  using resource = made_by<Kind>;
+  struct holder {
+    resource held{Kind::make()};
+  };
+  std::vector<std::unique_ptr<holder>> all(static_cast<std::size_t>(state.range(0)));
+  for ([[maybe_unused]] auto _ : state) {
+    for (auto& one : all) {
+      one = std::make_unique<holder>();
+    }
+    for (auto& one : all) {
+      void* const place{one->held.allocate(small)};
+      benchmark::DoNotOptimize(place);
+      one->held.deallocate(place, small);
+    }
+    for (auto& one : all) {
+      one.reset();
+    }
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+
+template <typename Kind>
+void made_ended(benchmark::State& state) {
+  for ([[maybe_unused]] auto _ : state) {
+    auto one{Kind::make()};
+    benchmark::DoNotOptimize(&one);
+  }
+}
+
+/// All its blocks are in use for as long as this lives.
+struct full_resource {
+  full_resource() {
+    for (void*& place : held) {
+      place = resource.allocate(small);
+    }
+  }
+  ~full_resource() {
+    for (void* const place : held) {
+      resource.deallocate(place, small);
+    }
+  }
+  full_resource(const full_resource&) = delete;
+  full_resource& operator=(const full_resource&) = delete;
+
+  lido::block_resource resource{{.block_bytes = 64, .blocks = 1000, .overflow_to_upstream = true}};
+  std::array<void*, 1000> held{};
+};
+
+/// One for all threads. `bytes`: 64 find the resource full, more fit no block.
+template <std::size_t Bytes>
+void lido_pair(benchmark::State& state) {
+  static full_resource full;
+  for ([[maybe_unused]] auto _ : state) {
+    void* const place{full.resource.allocate(Bytes)};
+    benchmark::DoNotOptimize(place);
+    full.resource.deallocate(place, Bytes);
+  }
+}
+
+template <std::size_t Bytes>
+void upstream_pair(benchmark::State& state) {
+  std::pmr::memory_resource* const upstream{std::pmr::get_default_resource()};
+  for ([[maybe_unused]] auto _ : state) {
+    void* const place{upstream->allocate(Bytes)};
+    benchmark::DoNotOptimize(place);
+    upstream->deallocate(place, Bytes);
+  }
+}
+
+template <std::size_t Bytes>
+void malloc_pair(benchmark::State& state) {
+  for ([[maybe_unused]] auto _ : state) {
+    void* const place{std::malloc(Bytes)};
+    benchmark::DoNotOptimize(place);
+    std::free(place);
+  }
+}
+
+using synchronized = of_standard<std::pmr::synchronized_pool_resource>;
+using unsynchronized = of_standard<std::pmr::unsynchronized_pool_resource>;
+
+BENCHMARK_TEMPLATE(made_ended, one_size);
+BENCHMARK_TEMPLATE(made_ended, eight_sizes);
+BENCHMARK_TEMPLATE(made_used_ended, one_size)->Arg(1)->Arg(10)->Arg(400);
+BENCHMARK_TEMPLATE(made_used_ended, eight_sizes)->Arg(1)->Arg(10)->Arg(400);
+BENCHMARK_TEMPLATE(made_used_ended, synchronized)->Arg(1)->Arg(10)->Arg(400);
+BENCHMARK_TEMPLATE(made_used_ended, unsynchronized)->Arg(1)->Arg(10)->Arg(400);
+
+BENCHMARK_TEMPLATE(lido_pair, 64)->Name("full/lido")->Threads(1)->Threads(2)->Threads(8);
+BENCHMARK_TEMPLATE(upstream_pair, 64)->Name("full/upstream")->Threads(1)->Threads(2)->Threads(8);
+BENCHMARK_TEMPLATE(malloc_pair, 64)->Name("full/malloc")->Threads(1)->Threads(2)->Threads(8);
+BENCHMARK_TEMPLATE(lido_pair, 100)->Name("misfit/lido")->Threads(1)->Threads(2)->Threads(8);
+BENCHMARK_TEMPLATE(upstream_pair, 100)->Name("misfit/upstream")->Threads(1)->Threads(2)->Threads(8);
+BENCHMARK_TEMPLATE(malloc_pair, 100)->Name("misfit/malloc")->Threads(1)->Threads(2)->Threads(8);
+
+}  // namespace
+}  // namespace lido_bench
+
+BENCHMARK_MAIN();

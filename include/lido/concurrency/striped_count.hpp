@@ -1,0 +1,40 @@
+/// @file
+/// Internal. A number for statistics that many threads count up.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/thread_number.hpp"
+
+namespace lido::detail {
+
+/// Counts in several lines of the cache, so that few threads meet in one. Thread-safe, wait-free.
+class striped_count {
+ public:
+  // relaxed (whole function): a number for statistics
+  void add_one() noexcept {
+    const std::size_t thread = own_thread_offset() / thread_stride;
+    stripes_[thread % stripes_.size()].count.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  // relaxed (whole function): as above
+  [[nodiscard]] std::uint64_t sum() const noexcept {
+    std::uint64_t sum = 0;
+    for (const stripe& each : stripes_) {
+      sum += each.count.load(std::memory_order_relaxed);
+    }
+    return sum;
+  }
+
+ private:
+  struct alignas(cache_line) stripe {
+    unscheduled_atomic<std::uint64_t> count{0};
+  };
+
+  std::array<stripe, 8> stripes_;
+};
+
+}  // namespace lido::detail
