@@ -32,17 +32,6 @@ struct alignas(4096) process_page {
 
 constinit process_page own_process;
 
-/// platform::process_id without a system call, where the page can be had.
-// relaxed (whole function): in one process only one value is ever stored
-std::uint32_t own_process_id() noexcept {
-  const std::uint32_t known = own_process.id.load(std::memory_order_relaxed);
-  const std::uint32_t id = known != 0 ? known : platform::process_id();
-  if (known == 0 && platform::clear_in_copies(&own_process, sizeof(own_process))) {
-    own_process.id.store(id, std::memory_order_relaxed);
-  }
-  return id;
-}
-
 }  // namespace
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
@@ -76,13 +65,17 @@ class thread_registry {  // trivial, and a global that outlives all others must 
   }
 
   /// False if this process was made from one with pools, but not by fork.
-  [[nodiscard]] bool is_of_this_process() const noexcept {
-    // relaxed: in one process only one value is ever stored
+  // relaxed (whole function): in one process only one value is ever stored
+  [[nodiscard]] bool is_of_this_process() noexcept {
     const std::uint32_t process = process_.load(std::memory_order_relaxed);
-    return process == 0 || process == own_process_id();
+    return process == 0 ||
+           (was_asked_.load(std::memory_order_relaxed) &&
+            own_process.id.load(std::memory_order_relaxed) == process) ||
+           is_made_here(process);
   }
 
  private:
+  [[nodiscard]] bool is_made_here(std::uint32_t process) noexcept;
   [[nodiscard]] std::unique_lock<registry_mutex> lock_unless_forking() noexcept;
   bool prepare() noexcept;
   void leave(std::uint32_t number) noexcept;
@@ -139,6 +132,7 @@ class thread_registry {  // trivial, and a global that outlives all others must 
   thread_exit_hook exit_hook_;
   bool has_fork_handlers_ = false;
   registry_word<std::uint32_t> process_{0};
+  registry_word<bool> was_asked_{false};  ///< about the process, with a system call
 };
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): as it is declared
@@ -234,6 +228,21 @@ std::unique_lock<registry_mutex> thread_registry::lock_unless_forking() noexcept
   }
   require_own_process();
   return std::unique_lock(mutex_);
+}
+
+/// Asks the system, and from the second time on notes the answer where no copy of the process finds
+/// it. Programs with one pool then do without the page.
+// relaxed (whole function): in one process only one value is ever stored
+bool thread_registry::is_made_here(std::uint32_t process) noexcept {
+  if (process != platform::process_id()) {
+    return false;
+  }
+  if (was_asked_.load(std::memory_order_relaxed) &&
+      platform::clear_in_copies(&own_process, sizeof(own_process))) {
+    own_process.id.store(process, std::memory_order_relaxed);
+  }
+  was_asked_.store(true, std::memory_order_relaxed);
+  return true;
 }
 
 /// Asks the system once for what the registry needs; tries again if it has refused. Returns whether
