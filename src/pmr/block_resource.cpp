@@ -25,6 +25,10 @@ void require(bool right, const block_settings& options, const std::string& probl
   }
 }
 
+constexpr std::size_t rounded_up(std::size_t bytes, std::size_t unit) noexcept {
+  return (bytes + unit - 1) / unit * unit;
+}
+
 /// Bytes of a block. Refuses a wrong size.
 std::size_t rounded_bytes(const block_settings& options, const block_size& size) {
   require(size.bytes > 0, options, "block_bytes 0 is not at least 1");
@@ -41,11 +45,7 @@ std::size_t rounded_bytes(const block_settings& options, const block_size& size)
   if (size.bytes > PTRDIFF_MAX / size.blocks - unit) {
     throw_bad_array_length();
   }
-  return (size.bytes + unit - 1) / unit * unit;
-}
-
-constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
-  return (bytes + unit - 1) / unit * unit;
+  return rounded_up(size.bytes, unit);
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ struct block_plan {
 
   /// Where blocks end that begin at `offset`, and others may begin.
   [[nodiscard]] std::size_t add(std::size_t offset, const block_size& size) const {
-    const std::size_t more = round_up(size.bytes * size.blocks, alignment);
+    const std::size_t more = rounded_up(size.bytes * size.blocks, alignment);
     if (offset > PTRDIFF_MAX - more) {
       throw_bad_array_length();
     }
