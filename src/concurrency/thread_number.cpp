@@ -17,7 +17,7 @@ namespace lido::detail {
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 
-constinit thread_local std::size_t thread_offset = 0;
+constinit thread_local std::size_t thread_offset = no_thread_offset;
 
 namespace {
 
@@ -284,7 +284,7 @@ void thread_registry::watch_forks() noexcept {
 
 void thread_registry::leave(std::uint32_t number) noexcept {
   mark_thread_ending();
-  thread_offset = 0;
+  thread_offset = no_thread_offset;
   const std::lock_guard lock(mutex_);
   while (thread_use* const use = uses_[number]) {
     thread_exit_listener* const listener = use->listener_;
@@ -313,7 +313,7 @@ void thread_registry::after_fork_in_child() noexcept {
     // relaxed: as above
     process_.store(platform::process_id(), std::memory_order_relaxed);
   }
-  const auto survivor = static_cast<std::uint32_t>(thread_offset / thread_stride);
+  const auto survivor = static_cast<std::uint32_t>(own_thread_offset() / thread_stride);
   for (std::uint32_t number = 1; number <= max_thread_number; ++number) {
     while (number != survivor && uses_[number] != nullptr) {
       erase(*uses_[number]);

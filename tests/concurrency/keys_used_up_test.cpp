@@ -23,7 +23,7 @@ TEST(ThreadNumberDeathTest, NoThreadGetsOneWhenTheKeysAreUsedUp) {
         use_up_all_keys();
         const bool assigned = assign_thread_number();
         // NOLINTNEXTLINE(concurrency-mt-unsafe): the only thread
-        std::exit(!assigned && thread_offset == 0 ? 0 : 1);
+        std::exit(!assigned && own_thread_offset() == 0 ? 0 : 1);
       },
       ::testing::ExitedWithCode(0), "");
 }

@@ -19,7 +19,7 @@ namespace lido::detail {
 namespace {
 
 std::uint32_t own_number() {
-  return static_cast<std::uint32_t>(thread_offset / thread_stride);
+  return static_cast<std::uint32_t>(own_thread_offset() / thread_stride);
 }
 
 std::uint32_t assigned_number() {
@@ -58,14 +58,14 @@ class listener final : public thread_exit_listener {
 };
 
 TEST(ThreadNumber, NewThreadHasNone) {
-  test::run_in_new_thread([] { EXPECT_EQ(thread_offset, 0U); });
+  test::run_in_new_thread([] { EXPECT_EQ(own_thread_offset(), 0U); });
 }
 
 TEST(ThreadNumber, AssignedNumberIsBetweenOneAndTheLargest) {
   test::run_in_new_thread([] {
     EXPECT_GE(assigned_number(), 1U);
     EXPECT_LE(own_number(), max_thread_number);
-    EXPECT_EQ(thread_offset % thread_stride, 0U);
+    EXPECT_EQ(own_thread_offset() % thread_stride, 0U);
   });
 }
 
@@ -140,7 +140,7 @@ TEST(ThreadNumber, RefusedThreadGetsANumberOnceOneIsGivenBack) {
 
 TEST(ThreadNumber, EndingThreadLosesItsNumberAndGetsNoOther) {
   test::run_in_ending_thread([] {
-    EXPECT_EQ(thread_offset, 0U);
+    EXPECT_EQ(own_thread_offset(), 0U);
     EXPECT_FALSE(test::take_thread_number());
   });
 }

@@ -100,7 +100,7 @@ TEST(Fork, NumbersOfMissingThreadsAreFreeAgain) {
     std::size_t number = 0;
     test::run_in_new_thread([&] {
       pool.release(pool.try_acquire_ptr());
-      number = detail::thread_offset / detail::thread_stride;
+      number = detail::own_thread_offset() / detail::thread_stride;
     });
     return number != 0 && number <= 2;
   };
@@ -111,15 +111,15 @@ TEST(Fork, NumbersOfMissingThreadsAreFreeAgain) {
 TEST(Fork, ThreadThatForkedKeepsItsNumber) {
   object_pool<int> pool(256);
   pool.release(pool.try_acquire_ptr());
-  const std::size_t own = detail::thread_offset;
+  const std::size_t own = detail::own_thread_offset();
   ASSERT_NE(own, 0U);
   const auto next_has_another = [&] {
     std::size_t next = 0;
     test::run_in_new_thread([&] {
       pool.release(pool.try_acquire_ptr());
-      next = detail::thread_offset;
+      next = detail::own_thread_offset();
     });
-    return detail::thread_offset == own && next != 0 && next != own;
+    return detail::own_thread_offset() == own && next != 0 && next != own;
   };
   EXPECT_EQ(status_of_child(::fork, next_has_another), 0);
 }

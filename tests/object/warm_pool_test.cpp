@@ -136,9 +136,9 @@ TEST(WarmPoolWithoutKeptObjects, AsksForNoAddressesLater) {
 
 TEST(PrepareThread, GivesTheThreadItsNumber) {
   test::run_in_new_thread([] {
-    EXPECT_EQ(detail::thread_offset, 0U);
+    EXPECT_EQ(detail::own_thread_offset(), 0U);
     prepare_thread();
-    EXPECT_NE(detail::thread_offset, 0U);
+    EXPECT_NE(detail::own_thread_offset(), 0U);
     prepare_thread();
   });
 }

@@ -16,7 +16,7 @@ TEST(UmbrellaHeader, TwoTranslationUnitsShareAPool) {
 TEST(UmbrellaHeader, TwoTranslationUnitsAgreeOnTheThreadNumber) {
   lido::object_pool<int> pool(8);
   (void)pool.acquire();
-  EXPECT_NE(lido::detail::thread_offset, 0U);
+  EXPECT_NE(lido::detail::own_thread_offset(), 0U);
   EXPECT_EQ(&lido::detail::thread_offset, second::thread_offset());
 }
 

@@ -476,7 +476,7 @@ TEST_F(ResourceSurface, AThreadGetsItsNumberWithItsFirstResource) {
   std::thread([lease = std::move(held)]() mutable { lease.reset(); }).join();
   std::thread([&] {
     EXPECT_TRUE(pool.try_acquire());
-    EXPECT_NE(detail::thread_offset, 0U);
+    EXPECT_NE(detail::own_thread_offset(), 0U);
   }).join();
 }
 

@@ -38,7 +38,7 @@ void destroy_pool(void* pool) {
 
 std::size_t use_once(void* pool) {
   as_pool(pool).release(as_pool(pool).try_acquire_ptr(lido::default_init));
-  return lido::detail::thread_offset / lido::detail::thread_stride;
+  return lido::detail::own_thread_offset() / lido::detail::thread_stride;
 }
 
 bool work(void* pool, unsigned me, unsigned bursts) {

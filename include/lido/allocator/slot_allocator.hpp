@@ -55,16 +55,15 @@ class slot_allocator final {
   /// `acquire_after_miss` must follow.
   template <bool Counts = false>
   [[nodiscard, gnu::always_inline]] bool try_hit(void*& slot) noexcept {
-    const std::size_t offset = own_thread_offset();
-    if (offset == 0) [[unlikely]] {
-      return false;
-    }
-    slot_cache& cache = at(offset);
-    if (!cache.pop(slot)) [[unlikely]] {
+    const std::uintptr_t own = own_cache();
+    if (!is_cache(own) || !at(own).pop(slot)) [[unlikely]] {
       return false;
     }
     if constexpr (Counts) {
-      cache.count_hit();
+      at(own).count_hit();
+    }
+    if (slot == nullptr) {
+      __builtin_unreachable();  // so that callers do not look again after a hit
     }
     return true;
   }
@@ -75,8 +74,8 @@ class slot_allocator final {
   /// nothing itself; for the C library see assign_thread_number.
   // NOLINTNEXTLINE(misc-no-recursion): as acquire
   [[gnu::always_inline]] void release(void* slot) noexcept {
-    const std::size_t offset = own_thread_offset();
-    if (offset == 0 || !at(offset).push(slot)) [[unlikely]] {
+    const std::uintptr_t own = own_cache();
+    if (!is_cache(own) || !at(own).push(slot)) [[unlikely]] {
       release_after_miss(slot);
     }
   }
@@ -130,11 +129,21 @@ class slot_allocator final {
   [[nodiscard]] int growth_error() const noexcept;
 
  private:
-  // Entry 0 is never used, since offset 0 means no number.
-  [[nodiscard, gnu::always_inline]] slot_cache& at(std::size_t offset) noexcept {
+  /// The address of the calling thread's cache; without a number, what is no cache.
+  [[nodiscard, gnu::always_inline]] std::uintptr_t own_cache() const noexcept {
+    const std::size_t offset = own_raw_thread_offset();
     // relaxed: the memory of a table is zeros, which no thread has written
     std::byte* const table = table_.load(std::memory_order_relaxed);
-    return *static_cast<slot_cache*>(static_cast<void*>(table + offset));
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): may be no address
+    const auto own = reinterpret_cast<std::uintptr_t>(table) + offset;
+    return no_thread_offset == 0 && offset == 0 ? 0 : own;
+  }
+  [[nodiscard, gnu::always_inline]] static bool is_cache(std::uintptr_t own) noexcept {
+    return no_thread_offset == 0 ? own != 0 : static_cast<std::intptr_t>(own) >= 0;
+  }
+  [[nodiscard, gnu::always_inline]] static slot_cache& at(std::uintptr_t own) noexcept {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr)
+    return *reinterpret_cast<slot_cache*>(own);
   }
 
   /// Ends the program if another copy of the library made this.

@@ -33,7 +33,12 @@ inline constexpr std::size_t thread_stride = 1024;
 #define LIDO_TLS_MODEL [[gnu::tls_model("local-exec")]]
 #endif
 
-/// The calling thread's number times `thread_stride`; 0 while it has none.
+/// `thread_offset` of a thread without a number. The address of a table plus this is negative as a
+/// number with a sign, so a hit needs no comparison of its own. Where addresses have 32 bits, all
+/// of them may be in use, and it is 0.
+inline constexpr std::size_t no_thread_offset = sizeof(void*) < 8 ? 0 : ~(~std::size_t{0} >> 1U);
+
+/// The calling thread's number times `thread_stride`, or `no_thread_offset`.
 ///
 /// Constant-initialised and trivially destructible, so reading it is one load. The number is
 /// meaningless without the registry that assigned it. So one file defines both, not inline and
@@ -64,8 +69,13 @@ LIDO_TLS_MODEL
 #endif
 
 /// `thread_offset` of the thread that makes this call, wherever it ran a call before.
-[[nodiscard, gnu::always_inline]] inline std::size_t& own_thread_offset() noexcept {
+[[nodiscard, gnu::always_inline]] inline std::size_t own_raw_thread_offset() noexcept {
   LIDO_RETURN_OWN(std::size_t, thread_offset, "_ZN4lido6detail13thread_offsetE");
+}
+
+/// The same; 0 if the thread has no number.
+[[nodiscard, gnu::always_inline]] inline std::size_t own_thread_offset() noexcept {
+  return own_raw_thread_offset() & ~no_thread_offset;
 }
 
 /// Gives the calling thread a number if one is free and the thread is not ending; sets

@@ -12,16 +12,17 @@ namespace model {
 /// Words of which each thread has its own. They are exchanged as threads take turns.
 class thread_words {
  public:
-  /// What one thread has in them; at first zero.
+  /// What one thread has in them, as the difference (xor) from what they were first.
   using values = std::array<std::size_t, 3>;
 
   /// Once or several times for each word, before a thread of an execution uses it.
   template <class T>
   void keep(T& word) noexcept {
     static_assert(sizeof(T) == sizeof(std::size_t) && std::is_trivially_copyable_v<T>);
-    for (void*& place : places_) {
-      if (place == nullptr || place == &word) {
-        place = &word;
+    for (std::size_t i = 0; i < places_.size() && places_[i] != &word; ++i) {
+      if (places_[i] == nullptr) {
+        places_[i] = &word;
+        std::memcpy(&first_[i], &word, sizeof(std::size_t));
         return;
       }
     }
@@ -30,16 +31,19 @@ class thread_words {
   void save(values& into) const noexcept {
     for (std::size_t i = 0; i < places_.size() && places_[i] != nullptr; ++i) {
       std::memcpy(&into[i], places_[i], sizeof(std::size_t));
+      into[i] ^= first_[i];
     }
   }
   void load(const values& from) const noexcept {
     for (std::size_t i = 0; i < places_.size() && places_[i] != nullptr; ++i) {
-      std::memcpy(places_[i], &from[i], sizeof(std::size_t));
+      const std::size_t value = from[i] ^ first_[i];
+      std::memcpy(places_[i], &value, sizeof(std::size_t));
     }
   }
 
  private:
   std::array<void*, std::tuple_size_v<values>> places_{};
+  values first_{};
 };
 
 }  // namespace model
