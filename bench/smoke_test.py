@@ -17,7 +17,7 @@ import tempfile
 import time
 
 WORKLOADS = {"pair", "burst", "churn", "handoff", "thread_churn", "near_exhaustion", "moving"}
-OWN = {"lido", "lido_cleared", "lido_locked_cache", "lido_no_cache", "lido_boost_list", "lido_grow", "lido_block"}
+OWN = {"lido", "lido_wrapped", "lido_cleared", "lido_locked_cache", "lido_no_cache", "lido_boost_list", "lido_grow", "lido_block"}
 
 
 def run(bench, report):

@@ -28,7 +28,7 @@ MEANING = {
 SCARCE = ("near_exhaustion", "moving")  # no object to spare, and no floor of their own
 MEASURES = ("latency", "locked", "memory")  # of each contender, but no workloads
 OPERATIONS = {"near_exhaustion": 128, "moving": 32}
-OWN = ("floor", "ring_alone", "lido", "lido_cleared", "lido_locked_cache", "lido_no_cache", "lido_boost_list", "lido_checked",
+OWN = ("floor", "ring_alone", "lido", "lido_wrapped", "lido_cleared", "lido_locked_cache", "lido_no_cache", "lido_boost_list", "lido_checked",
        "lido_grow", "lido_block", "lido_block_resource", "lido_block_sizes", "lido_keep_constructed",
        "lido_construct_each_time")
 FLOORS = ("floor", "ring_alone")  # what a pool is compared with, not a pool
