@@ -165,32 +165,31 @@ larger_blocks::~larger_blocks() {
 
 void larger_blocks::make(const block_settings& options, const block_plan& plan, std::byte* memory) {
   const std::size_t count = plan.sizes.size() - 1;
-  memory_ = std::make_unique<aligned_buffer>(count * sizeof(block_store) + sizeof(list),
+  most_listed_ = std::min(most_ever_listed, plan.sizes.back().bytes);
+  const std::size_t entries = most_listed_ / granule + 1;
+  memory_ = std::make_unique<aligned_buffer>(count * sizeof(block_store) + entries * sizeof(void*),
                                              alignof(block_store));
   stores_ = static_cast<block_store*>(static_cast<void*>(memory_->data()));
-  listed_ = std::construct_at(static_cast<list*>(static_cast<void*>(stores_ + count)));
-  listed_->fill(nowhere);
+  listed_ = static_cast<block_store**>(static_cast<void*>(stores_ + count));
+  std::uninitialized_fill_n(listed_, entries, nullptr);
   std::size_t offset = 0;
   for (std::size_t i = 0; i < count; ++i) {
     offset = plan.add(offset, plan.sizes[i]);
     std::construct_at(stores_ + i, options, plan.sizes[i + 1], memory + offset);
     ++count_;
-    const std::size_t first = plan.sizes[i].bytes / granule + 1;
-    const std::size_t last = plan.sizes[i + 1].bytes / granule;
-    for (std::size_t granules = first; granules < listed_->size() && granules <= last; ++granules) {
-      (*listed_)[granules] = static_cast<std::uint16_t>(i);
-    }
+    const std::size_t first = std::min(plan.sizes[i].bytes / granule + 1, entries);
+    const std::size_t last = std::min(plan.sizes[i + 1].bytes / granule + 1, entries);
+    std::fill(listed_ + first, listed_ + last, stores_ + i);
   }
 }
 
-block_store* larger_blocks::find(std::size_t bytes) const noexcept {
-  if (bytes <= most_listed) {
-    const std::uint16_t at =
-        listed_ == nullptr ? nowhere : (*listed_)[(bytes + granule - 1) / granule];
-    return at != nowhere ? stores_ + at : nullptr;
-  }
+inline block_store* larger_blocks::find_listed(std::size_t bytes) const noexcept {
+  return bytes <= most_listed_ ? listed_[(bytes + granule - 1) / granule] : nullptr;
+}
+
+block_store* larger_blocks::find_unlisted(std::size_t bytes) const noexcept {
   for (block_store& each : all()) {
-    if (bytes <= each.block_bytes()) {
+    if (bytes > most_listed_ && bytes <= each.block_bytes()) {
       return &each;
     }
   }
@@ -289,15 +288,26 @@ block_stats block_resource::stats(std::size_t size) const noexcept {
 
 /// For what does not fit into the smallest blocks.
 void* block_resource::take_larger(std::size_t bytes, std::size_t alignment) {
-  detail::block_store* const store = alignment <= alignment_ ? larger_.find(bytes) : nullptr;
+  detail::block_store* const store = alignment <= alignment_ ? larger_.find_listed(bytes) : nullptr;
   if (store == nullptr) [[unlikely]] {
-    misfits_.add_one();
-    return take_upstream(bytes, alignment);
+    return take_unlisted(bytes, alignment);
   }
   if (void* block = nullptr; store->try_hit(block, bytes)) [[likely]] {
     return block;
   }
   return take_after_miss(*store, bytes, alignment);
+}
+
+/// Apart, so that the function above calls nothing beside a hit.
+void* block_resource::take_unlisted(std::size_t bytes, std::size_t alignment) {
+  detail::block_store* const store =
+      alignment <= alignment_ ? larger_.find_unlisted(bytes) : nullptr;
+  if (store == nullptr) {
+    misfits_.add_one();
+    return take_upstream(bytes, alignment);
+  }
+  void* block = nullptr;
+  return store->try_hit(block, bytes) ? block : take_after_miss(*store, bytes, alignment);
 }
 
 void* block_resource::take_after_miss(detail::block_store& store, std::size_t bytes,
@@ -345,11 +355,16 @@ void block_resource::throw_no_block(std::size_t bytes, std::size_t alignment) co
 /// The size is a hint of where the address is from. The address decides, so that a wrong size does
 /// no harm.
 void block_resource::give_larger(void* address, std::size_t bytes, std::size_t alignment) {
-  detail::block_store* const likely = larger_.find(bytes);
-  if (likely != nullptr && likely->may_hit(address)) [[likely]] {
-    likely->release(address);
-    return;
+  detail::block_store* const store = larger_.find_listed(bytes);
+  if (store != nullptr && store->may_hit(address)) [[likely]] {
+    store->release(address);
+  } else {
+    give_other(address, bytes, alignment, detail::caller());
   }
+}
+
+void block_resource::give_other(void* address, std::size_t bytes, std::size_t alignment,
+                                detail::place at) {
   for (detail::block_store& store : larger_.all()) {
     if (store.may_hit(address)) {
       store.release(address);
@@ -357,7 +372,7 @@ void block_resource::give_larger(void* address, std::size_t bytes, std::size_t a
     }
   }
   if (smallest_.is_checked()) [[unlikely]] {
-    give_checked(address, bytes, alignment, detail::caller());
+    give_checked(address, bytes, alignment, at);
   } else {
     upstream_->deallocate(address, bytes, alignment);
   }

@@ -209,18 +209,19 @@ class larger_blocks {
 
   [[nodiscard]] std::span<block_store> all() const noexcept { return {stores_, count_}; }
 
-  /// The one of the smallest blocks here that are large enough; null if there is none, or if
-  /// blocks of the smallest size are.
-  [[nodiscard]] block_store* find(std::size_t bytes) const noexcept;
+  // The one of the smallest blocks here that are large enough; null if there is none, or if blocks
+  // of the smallest size are. Only of requests that are in the list, and of those that are not.
+  [[nodiscard, gnu::always_inline]] block_store* find_listed(std::size_t bytes) const noexcept;
+  [[nodiscard]] block_store* find_unlisted(std::size_t bytes) const noexcept;
 
  private:
   /// Requests up to this are looked up, by their number of granules.
-  static constexpr std::size_t most_listed = 4096;
-  static constexpr std::uint16_t nowhere = 0xFFFF;
-  using list = std::array<std::uint16_t, most_listed / granule + 1>;
+  static constexpr std::size_t most_ever_listed = 4096;
 
   std::unique_ptr<aligned_buffer> memory_;  ///< of the stores and the list; null: none
-  list* listed_ = nullptr;                  ///< in granules: which store
+  block_store* none_ = nullptr;             ///< the list of one that has no stores
+  std::size_t most_listed_ = 0;
+  block_store** listed_ = &none_;  ///< by granules; null: none
   block_store* stores_ = nullptr;
   std::size_t count_ = 0;
 };
@@ -308,11 +309,14 @@ class block_resource final : public std::pmr::memory_resource {
   }
 
   [[nodiscard, gnu::noinline]] void* take_larger(std::size_t bytes, std::size_t alignment);
+  [[nodiscard, gnu::noinline]] void* take_unlisted(std::size_t bytes, std::size_t alignment);
   [[nodiscard, gnu::noinline]] void* take_after_miss(detail::block_store& store, std::size_t bytes,
                                                      std::size_t alignment);
   [[nodiscard, gnu::noinline]] void* take_upstream(std::size_t bytes, std::size_t alignment);
   [[noreturn]] void throw_no_block(std::size_t bytes, std::size_t alignment) const;
   [[gnu::noinline]] void give_larger(void* address, std::size_t bytes, std::size_t alignment);
+  [[gnu::noinline]] void give_other(void* address, std::size_t bytes, std::size_t alignment,
+                                    detail::place at);
   [[gnu::noinline]] void give_checked(void* address, std::size_t bytes, std::size_t alignment,
                                       detail::place at);
   /// The first of all stores for which `fits` returns true; null if there is none.
