@@ -52,11 +52,12 @@ void* allocator_state::acquire_slow(std::size_t offset) noexcept {
     }
   }
   if (forget_operation_if_closed(cache)) {
-    if (!try_open(cache)) {
+    if (proof_.holds() || !try_open(cache)) {
       return acquire_past_cache(&cache);
     }
   } else {
     const slot_cache::settled found = cache.settle_pop(kind_);
+    proof_.withdraw_after_change();
     if (found.item != nullptr) {
       resume(cache, found);
       close_for_waiters(cache);
@@ -92,6 +93,7 @@ void allocator_state::release_into(owned_cache& cache, void* slot) noexcept {
     }
   } else {
     found = cache.settle_push(kind_, slot);
+    proof_.withdraw_after_change();
   }
   if (found.item != nullptr) {
     // relaxed: published when the cache opens
@@ -120,6 +122,7 @@ bool allocator_state::try_open(owned_cache& cache) noexcept {
     open_caches_.fetch_add(1, std::memory_order_relaxed);
   }
   (void)cache.settle(kind_);
+  proof_.withdraw_after_change();
   if (cache.cells().empty()) {
     cache.use_cells(first_cells(cache));
   }
@@ -280,8 +283,10 @@ void* allocator_state::acquire_past_cache(owned_cache* self) noexcept {
 }
 
 void* allocator_state::find_present(owned_cache* self) noexcept {
-  void* slot = take_one(self);
-  if (slot == nullptr && search(self, &slot) != finding::free_slot && segments_ == nullptr) {
+  void* slot = nullptr;
+  const bool found = !proof_.holds() && ((slot = take_one(self)) != nullptr ||
+                                         search(self, &slot) == finding::free_slot);
+  if (!found && segments_ == nullptr) {
     count_exhausted();  // of a pool that grows only after it could not
   }
   return slot;
@@ -305,6 +310,7 @@ void allocator_state::release_past_cache(owned_cache* self, void* slot) noexcept
   }
   (void)count_drawn(self, -1);
   depot_.push_single(place_of(self), slots_.index_of(slot));
+  proof_.withdraw_after_change();
   serve_waiters(self);
 }
 
@@ -344,6 +350,7 @@ void allocator_state::give(owned_cache* self, std::span<void* const> slots) noex
     std::transform(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(size),
                    indices.begin(), [this](const void* slot) { return slots_.index_of(slot); });
     depot_.give(place_of(self), std::span(indices).first(size));
+    proof_.withdraw_after_change();
     slots = slots.subspan(size);
   }
 }
@@ -406,6 +413,7 @@ std::size_t allocator_state::take_own(owned_cache& cache, std::span<void*> out) 
     return 0;
   }
   slot_cache::settled found = cache.settle(kind_);
+  proof_.withdraw_after_change();
   const std::span<slot_cache::cell> cells = cache.cells();
   std::size_t count = 0;
   while (count < out.size() && found.count > 0) {
@@ -447,12 +455,14 @@ void* allocator_state::add_keeping_first(slot_index first, slot_index last) noex
   capacity_.fetch_add(last - first, std::memory_order_release);
   (void)count_drawn(self, 1);
   depot_.add(first + 1, last);
+  proof_.withdraw_after_change();
   serve_waiters(self);
   return slots_.address_of(first);
 }
 
 void allocator_state::give_back(std::span<const slot_index> slots) noexcept {
   depot_.give({}, slots);
+  proof_.withdraw_after_change();
   serve_waiters(own_cache());
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "depot.hpp"
+#include "exhaustion_proof.hpp"
 #include "lido/allocator/options.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/slot_index.hpp"
@@ -248,6 +249,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   struct announcements;
   [[nodiscard]] finding search(owned_cache* self, void** slot) noexcept;
   [[nodiscard]] survey look_around() const noexcept;
+  [[nodiscard]] bool prove(const survey& first) noexcept;
   /// refused: by the kernel, the heavy fence.
   enum class theft : std::uint8_t { some, none, refused };
   theft steal(owned_cache* self, void** slot, bool take_over) noexcept;
@@ -286,11 +288,13 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   const std::string name_;  ///< for traces
   const bool may_wait_;
   const std::uint8_t most_unreported_;
-  const std::int64_t fresh_reach_;  ///< a thread that has drawn more takes what others stored first
+  const std::uint32_t
+      fresh_reach_;           ///< a thread that has drawn more takes what others stored first
   const std::size_t enough_;  ///< a mark that reports need not raise; a pool that grows has none
   atomic<cell_block*> blocks_{nullptr};
   atomic<std::size_t> grown_bytes_{0};
   atomic<std::uint32_t> highest_{0};  ///< number of a thread that ever used its cache
+  exhaustion_proof proof_;
   depot depot_;
   alignas(cache_line) shared_atomic<std::uint32_t> carrying_{
       0};  ///< threads in transit without a busy cache

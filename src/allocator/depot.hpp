@@ -43,9 +43,6 @@ class depot_list {
       : own_(others == nullptr ? nodes : 0, others == nullptr ? first : 0, kind),
         other_(others == nullptr ? nullptr : others->make(nodes, first, kind)) {}
 
-  /// An empty list of Lido's own with the links of `owner`, which lives longer.
-  explicit depot_list(depot_list& owner) noexcept : own_(treiber_list::sharing{owner.own_}) {}
-
   /// An empty list. Lido's own has the links of `owner`, which lives longer.
   depot_list(const shared_list* others, depot_list& owner, std::uint32_t nodes, room kind)
       : own_(treiber_list::sharing{owner.own_}),
@@ -241,8 +238,11 @@ class depot {
                   kind),
           full(others, magazines, kind == room::fixed ? 0 : magazines, kind),
           empty(others, full, magazines, kind) {}
-    explicit shard(shard& common)
-        : singles(common.singles), full(common.full), empty(common.full) {}
+    /// One that shares the links of `common`, which are Lido's own.
+    explicit shard(shard* common)
+        : singles(nullptr, common->singles, 0, room::fixed),
+          full(nullptr, common->full, 0, room::fixed),
+          empty(nullptr, common->full, 0, room::fixed) {}
 
     [[nodiscard]] bool is_bare() const noexcept { return singles.empty() && full.empty(); }
     [[nodiscard]] std::uint64_t version() const noexcept {
@@ -277,7 +277,7 @@ class depot {
   static std::unique_ptr<shard_array> make_shards(shard& common,
                                                   std::index_sequence<Each...> /*each*/) {
     return std::unique_ptr<shard_array>(
-        new shard_array{(static_cast<void>(Each), shard(common))...});
+        new shard_array{(static_cast<void>(Each), shard(&common))...});
   }
 
   /// The slot that zero memory puts in a cell: magazines follow one another, low slots come last.

@@ -231,7 +231,7 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
       name_(options.name),
       may_wait_(options.may_wait),
       most_unreported_(tuning::most_unreported(options.capacity)),
-      fresh_reach_(static_cast<std::int64_t>(tuning::fresh_bytes / options.geometry.stride())),
+      fresh_reach_(static_cast<std::uint32_t>(tuning::fresh_bytes / options.geometry.stride())),
       enough_(enough_for(options)),
       depot_(options.capacity, options.segments == nullptr ? room::fixed : room::grows,
              options.list),
@@ -329,7 +329,8 @@ void allocator_state::empty_and_close(owned_cache& cache) noexcept {
 
 /// Ends what the missing threads had begun. The slots that they were moving are lost to this
 /// process, whether they count as in use or as free. All others are where any thread finds
-/// them, and no thread waits for the missing.
+/// them, and no thread waits for the missing. A release among them may not have come to withdraw a
+/// proof.
 // relaxed (whole function): there is one thread
 void allocator_state::on_fork(std::uint32_t survivor) noexcept {
   for (std::uint32_t number = lowest(); number <= highest(); ++number) {
@@ -340,6 +341,7 @@ void allocator_state::on_fork(std::uint32_t survivor) noexcept {
     }
   }
   carrying_.store(0, std::memory_order_relaxed);
+  proof_.forget();
   waiters_.forget_all();
   open_caches_.store(entry(survivor).active ? 1 : 0, std::memory_order_relaxed);
 }

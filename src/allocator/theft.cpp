@@ -54,8 +54,9 @@ void allocator_state::count_exhausted() noexcept {
 ///
 /// The proof: two equal looks in which the depot is empty and every cache frozen. Between them no
 /// push changed the depot, and no operation settled on any cache: each is a new generation. Nothing
-/// was in transit, so at that moment every slot was in a caller's hands. To get there, all open
-/// caches are emptied, those that look empty too.
+/// was in transit, so at that moment every slot was in a caller's hands. That is remembered, until
+/// a thread shows others a slot. To get there, all open caches are emptied, those that look empty
+/// too.
 // NOLINTNEXTLINE(readability-function-cognitive-complexity): what a look may show, in its order
 allocator_state::finding allocator_state::search(owned_cache* self, void** slot) noexcept {
   bounded_wait others(tuning::nanoseconds_of_search);
@@ -77,7 +78,7 @@ allocator_state::finding allocator_state::search(owned_cache* self, void** slot)
     } else if (!first.bare()) {
       others.note_progress(first.depot_version + first.generations);
       patient = wait_for_transit(others);
-    } else if (look_around().unchanged_since(first)) {
+    } else if (prove(first)) {
       return finding::exhausted;
     }
     if (found) {
@@ -85,6 +86,16 @@ allocator_state::finding allocator_state::search(owned_cache* self, void** slot)
     }
   }
   return finding::uncertain;
+}
+
+/// Looks again after a look that found nothing.
+bool allocator_state::prove(const survey& first) noexcept {
+  const exhaustion_proof::word begun = proof_.begin();
+  const bool proven = look_around().unchanged_since(first);
+  if (proven) {
+    proof_.keep(begun);
+  }
+  return proven;
 }
 
 /// The order of the looks matters: the depot first, then the caches, then the carriers. A slot

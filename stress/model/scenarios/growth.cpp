@@ -229,6 +229,27 @@ void exhausted_beside_shrink() {
   pool.check();
 }
 
+// A shrink has the free slots in its hands, one of each segment, and puts them back. One thread
+// proves that there is none, and another one relies on it.
+void two_refused_beside_shrink() {
+  grown pool(none, most_slots);
+  std::array<std::size_t, most_slots> held{};
+  for (std::size_t& slot : held) {
+    slot = pool.must_acquire();
+  }
+  pool.release(held[1]);
+  pool.release(held[3]);
+  const auto body = [&] {
+    if (const std::size_t slot = pool.acquire(); slot != nothing) {
+      pool.release(slot);
+    }
+  };
+  in_threads([&] { pool.shrink_to(2); }, body, body);
+  pool.release(held[0]);
+  pool.release(held[2]);
+  pool.check();
+}
+
 // A thread that has more slots than there were finds the capacity changed: it comes before the
 // slots.
 void capacity_before_slots() {
@@ -322,6 +343,8 @@ constexpr std::array growth_list{
           &shrink_with_refused_fence),
     grows("growth.shrink_against_waiter", "a shrink beside a waiter", &shrink_against_waiter),
     grows("growth.exhausted_beside_shrink", "a refusal beside a shrink", &exhausted_beside_shrink),
+    grows("growth.two_refused_beside_shrink", "a refusal that relies on another one's proof",
+          &two_refused_beside_shrink),
 };
 
 }  // namespace

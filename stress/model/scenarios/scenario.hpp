@@ -43,6 +43,7 @@ inline constexpr bounds narrow_unfailing{.preemptions = 2, .reorderings = 1, .fa
 [[nodiscard]] std::span<const scenario> exhaustion_scenarios();
 [[nodiscard]] std::span<const scenario> evasion_scenarios();
 [[nodiscard]] std::span<const scenario> shards_scenarios();
+[[nodiscard]] std::span<const scenario> remembered_scenarios();
 [[nodiscard]] std::span<const scenario> lifetime_scenarios();
 [[nodiscard]] std::span<const scenario> kept_scenarios();
 [[nodiscard]] std::span<const scenario> checked_scenarios();

@@ -22,6 +22,7 @@ struct tuning {
   static constexpr std::size_t most_spare_tables = 1;
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a switch of a scenario
   static inline std::uint32_t most_cleared = 0;
+  static constexpr bool changes_are_full_fences = false;
   static constexpr std::uint32_t patience = 1;
   static constexpr std::uint32_t most_patience = 2;
   static constexpr std::uint32_t most_pauses = 1;

@@ -1,0 +1,95 @@
+/// @file
+/// Internal. What a pool remembers of a proof that it is exhausted.
+#pragma once
+
+#include <cstdint>
+
+#include "lido/base/tuning.hpp"
+#include "lido/concurrency/atomic.hpp"
+
+namespace lido::detail {
+
+/// One word: nothing, a proof that is being made, or a proof; and a generation, which moves with
+/// each new proof and each withdrawal.
+///
+/// While a proof is there, every slot is in a caller's hands, or in those of a release that has not
+/// ended. So it justifies a refusal at the moment in which it is read.
+///
+/// Invariants
+///  I1 A thread begins a proof after a look that finds nothing, and keeps it after one that finds
+///     the same.
+///  I2 A thread that shows others a free slot, or is about to open its cache, withdraws the proof
+///     before its operation ends. It has changed by then, with a read-modify-write, a word that
+///     both looks read. So either the second look differs, or the thread sees the proof (Dekker's
+///     pattern).
+/// Memory ordering: the two fences (2, 4) are that pattern's. A refused thread sees what the prover
+///   saw (1, 3).
+/// Progress: `withdraw_after_change` is lock-free, the rest wait-free.
+class exhaustion_proof {
+ public:
+  using word = std::uint64_t;
+
+  [[nodiscard]] bool holds() const noexcept {
+    // (1) - this acquire-load synchronizes-with the release-CAS (3): slots that a thread that
+    // shrinks the pool has in its hands are gone for the reader, too
+    return (word_.load(std::memory_order_acquire) & state_mask) == proven;
+  }
+
+  /// Between the two looks. Returns what `keep` needs.
+  [[nodiscard]] word begin() noexcept {
+    // relaxed: only a guess, validated by the next
+    word seen = word_.load(std::memory_order_relaxed);
+    const word begun = next(seen) | pending;
+    // relaxed (2x): the fence orders it. If it fails, another thread proves or withdraws
+    const bool is_begun = word_.compare_exchange_strong(seen, begun, std::memory_order_relaxed,
+                                                        std::memory_order_relaxed);
+    // (2) - this seq_cst-fence is in one total order with the seq_cst-fence (4). If it comes first,
+    // that thread sees the proof; if it comes second, the next look sees that thread's change
+    full_fence();
+    return is_begun ? begun : 0;
+  }
+
+  void keep(word begun) noexcept {
+    if (begun != 0) {
+      // (3) - this release-CAS synchronizes-with the acquire-load (1). relaxed on failure: it was
+      // withdrawn, or another thread has begun a new one
+      (void)word_.compare_exchange_strong(begun, begun + (proven - pending),
+                                          std::memory_order_release, std::memory_order_relaxed);
+    }
+  }
+
+  /// After a read-modify-write as in I2.
+  void withdraw_after_change() noexcept {
+    if constexpr (tuning::changes_are_full_fences) {
+      light_fence();
+    } else {
+      // (4) - this seq_cst-fence is in one total order with the seq_cst-fence (2)
+      full_fence();
+    }
+    // relaxed: after the fence; nothing is read because of it
+    word seen = word_.load(std::memory_order_relaxed);
+    // relaxed (2x): coherence is enough, since a later refusal reads this word or a later one
+    while ((seen & state_mask) != 0 &&
+           !word_.compare_exchange_weak(seen, next(seen), std::memory_order_relaxed,
+                                        std::memory_order_relaxed)) {
+    }
+  }
+
+  /// For the only thread there is.
+  void forget() noexcept {
+    // relaxed: as said
+    word_.store(0, std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr word pending = 1;
+  static constexpr word proven = 2;
+  static constexpr word state_mask = 3;
+
+  /// Nothing, of the next generation.
+  static constexpr word next(word seen) noexcept { return (seen | state_mask) + 1; }
+
+  atomic<word> word_{0};
+};
+
+}  // namespace lido::detail
