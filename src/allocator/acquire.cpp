@@ -34,23 +34,23 @@ std::span<slot_cache::cell> first_cells(owned_cache& cache) noexcept {
 
 // ---- an operation that missed -------------------------------------------------------------------
 
-// NOLINTNEXTLINE(readability-function-cognitive-complexity): the ways of a miss, in their order
 void* allocator_state::acquire_slow(std::size_t offset) noexcept {
   owned_cache* const own = own_cache_after_miss(offset);
   count_misses(own, 1);
-  if (own == nullptr) [[unlikely]] {
-    return acquire_past_cache(nullptr);
-  }
-  owned_cache& cache = *own;
-  if (kind_ == lido::cache_kind::none) {
-    cache.forget_operation();
-    return acquire_past_cache(&cache);
+  if (kind_ == lido::cache_kind::none || own == nullptr) {
+    return acquire_past_cache(own);
   }
   if (kind_ == lido::cache_kind::locked) {
-    if (void* const slot = cache.pop_locked(); slot != nullptr) {
+    if (void* const slot = own->pop_locked(); slot != nullptr) {
       return slot;
     }
   }
+  return acquire_from(*own);
+}
+
+/// After a pop that missed, in this cache or where it was still unused. Apart, as it needs room on
+/// the stack.
+void* allocator_state::acquire_from(owned_cache& cache) noexcept {
   if (forget_operation_if_closed(cache)) {
     if (proof_.holds() || !try_open(cache)) {
       return acquire_past_cache(&cache);
@@ -72,19 +72,17 @@ void* allocator_state::acquire_slow(std::size_t offset) noexcept {
 
 void allocator_state::release_slow(std::size_t offset, void* slot) noexcept {
   owned_cache* const own = own_cache_after_miss(offset);
-  return own != nullptr ? release_into(*own, slot) : release_past_cache(nullptr, slot);
+  if (kind_ == lido::cache_kind::none || own == nullptr) {
+    return release_past_cache(own, slot);
+  }
+  if (kind_ != lido::cache_kind::locked || !own->push_locked(slot, own->limit.slots())) {
+    release_into(*own, slot);
+  }
 }
 
-/// After a push that missed, in this cache or where it was still unused.
+/// After a push that missed, in this cache or where it was still unused. Requires: a pool with
+/// caches.
 void allocator_state::release_into(owned_cache& cache, void* slot) noexcept {
-  if (kind_ == lido::cache_kind::none) {
-    cache.forget_operation();
-    release_past_cache(&cache, slot);
-    return;
-  }
-  if (kind_ == lido::cache_kind::locked && cache.push_locked(slot, cache.limit.slots())) {
-    return;
-  }
   slot_cache::settled found{slot, 0, /*robbed=*/false, /*contested=*/false};
   if (forget_operation_if_closed(cache)) {
     if (!try_open(cache)) {
@@ -439,7 +437,8 @@ void allocator_state::release_n(std::span<void* const> slots) noexcept {
     return;  // there is no rest
   }
   for (void* const slot : slots.last(rest)) {
-    if (!self->push(slot)) {
+    if (kind_ == lido::cache_kind::locked ? !self->push_locked(slot, self->limit.slots())
+                                          : !self->push(slot)) {
       release_into(*self, slot);
     }
   }

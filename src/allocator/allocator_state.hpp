@@ -167,18 +167,22 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   void visit_uses(void (*visit)(thread_use&)) noexcept override;
   void empty_and_close(owned_cache& cache) noexcept;
 
+  [[nodiscard]] bool takes_hits() const noexcept { return kind_ == lido::cache_kind::revocable; }
   /// The same after a miss, which is forgotten if it was in the table of unused pools. Only a
-  /// thread that has opened its cache since knows that it was not.
+  /// thread that has opened its cache since knows that it was not. A pool that takes no hits lets
+  /// none be tried, or only there.
   [[gnu::always_inline]] owned_cache* own_cache_after_miss(std::size_t offset) noexcept {
     owned_cache* const own = own_cache();
-    if (own == nullptr || !own->active) [[unlikely]] {
+    const bool was_unused = own == nullptr || !own->active;
+    if (takes_hits() ? was_unused : no_thread_offset == 0) [[unlikely]] {
       entry_in(unused_, offset).forget_operation();
     }
     return own;
   }
 
   // The owner's side. All but the first three need a busy cache and leave it open or closed.
-  void release_into(owned_cache& cache, void* slot) noexcept;
+  [[nodiscard, gnu::noinline]] void* acquire_from(owned_cache& cache) noexcept;
+  [[gnu::noinline]] void release_into(owned_cache& cache, void* slot) noexcept;
   [[nodiscard]] bool try_open(owned_cache& cache) noexcept;
   [[nodiscard]] static bool forget_operation_if_closed(owned_cache& cache) noexcept;
   [[nodiscard]] std::size_t take_own(owned_cache& cache, std::span<void*> out) noexcept;
@@ -278,13 +282,14 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   };
 
   slot_geometry slots_;
-  atomic<std::byte*>& table_;
   std::byte* unused_;  ///< `unused_caches` of the copy of the library that made the pool
   std::unique_ptr<segment_table> segments_;
   atomic<std::uint32_t> capacity_;
   std::uint32_t max_cached_;
   const bool is_watched_;
   lido::cache_kind kind_;
+  atomic<std::byte*> hidden_table_;  ///< of a pool that takes no hits
+  atomic<std::byte*>& table_;
   const std::string name_;  ///< for traces
   const bool may_wait_;
   const std::uint8_t most_unreported_;

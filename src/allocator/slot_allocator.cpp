@@ -222,12 +222,13 @@ std::size_t enough_for(const allocator_options& options) noexcept {
 allocator_state::allocator_state(const allocator_options& options, atomic<std::byte*>& table)
     : pool_origin{&thread_numbers, nullptr, 0},
       slots_(options.geometry),
-      table_(table),
       unused_(std::begin(unused_caches)),
       capacity_(options.segments == nullptr ? options.capacity : 0),
       max_cached_(std::min(options.max_cached, slot_cache::most_items)),
       is_watched_(platform::is_watched_from_outside()),
       kind_(is_watched_ ? lido::cache_kind::none : usable_kind(options)),
+      hidden_table_(unused_),
+      table_(takes_hits() ? table : hidden_table_),
       name_(options.name),
       may_wait_(options.may_wait),
       most_unreported_(tuning::most_unreported(options.capacity)),
@@ -239,6 +240,11 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
   if (options.segments != nullptr) {
     segments_ = std::make_unique<segment_table>(*this, *options.segments, options.geometry.stride(),
                                                 options.capacity);
+  }
+  if (!takes_hits() && no_thread_offset != 0) {
+    // relaxed: as in slot_allocator::own_cache
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr)
+    table.store(reinterpret_cast<std::byte*>(no_thread_offset), std::memory_order_relaxed);
   }
   name = name_.data();
   name_size = name_.size();

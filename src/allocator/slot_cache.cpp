@@ -49,7 +49,6 @@ void slot_cache::use_cells(std::span<cell> cells) noexcept {
 
 /// Open to busy, for one hit, which `taken` says; false: a thief is here, or the cache is not open.
 bool slot_cache::try_hold_open(control& held) noexcept {
-  forget_operation();
   // relaxed: only a guess, validated by (8)
   std::uint64_t word = control_.load(std::memory_order_relaxed);
   const control seen(word);

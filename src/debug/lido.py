@@ -45,7 +45,7 @@ def items(vector):
 def slots_of(allocator):
     """In use, capacity and waiting threads of a slot_allocator."""
     state = allocator["state_"].dereference()
-    table = inner(allocator["table_"])
+    table = inner(state["table_"].referenced_value())
     drawn, cached = int(inner(state["drawn_uncached_"])), 0
     for number in range(1, int(inner(state["highest_"])) + 1):
         cache = as_type(table + number * THREAD_STRIDE, "owned_cache")

@@ -44,12 +44,14 @@ class driven_slot_cache {
   [[nodiscard]] std::uint32_t count() const { return cache_.visible_count(kind_); }
 
   /// The owner pushes; false: the cache had no room, and the item is still the owner's.
-  bool push(void* what) { return cache_.push(what) || finish_push(what); }
+  bool push(void* what) {
+    return (kind_ != lido::cache_kind::locked && cache_.push(what)) || finish_push(what);
+  }
 
   /// The owner pops; null: the cache had nothing.
   void* pop() {
     void* found = nullptr;
-    return cache_.pop(found) ? found : finish_pop();
+    return kind_ != lido::cache_kind::locked && cache_.pop(found) ? found : finish_pop();
   }
 
   /// The second step of a pop whose first failed.

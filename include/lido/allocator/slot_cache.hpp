@@ -109,7 +109,8 @@ class alignas(cache_line) slot_cache {
     hits_.store(hits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
-  /// The newest item, or null where only settle_pop can tell.
+  /// The newest item, or null where only settle_pop can tell. In a locked cache this stands for
+  /// `pop`, and the next for `push`.
   [[nodiscard]] void* pop_locked() noexcept;
 
   /// Pushes `item` if fewer than `limit` are there; false: only settle_push can tell.

@@ -33,10 +33,11 @@ inline constexpr std::size_t thread_stride = 1024;
 #define LIDO_TLS_MODEL [[gnu::tls_model("local-exec")]]
 #endif
 
-/// `thread_offset` of a thread without a number. The address of a table plus this is negative as a
-/// number with a sign, so a hit needs no comparison of its own. Where addresses have 32 bits, all
-/// of them may be in use, and it is 0.
-inline constexpr std::size_t no_thread_offset = sizeof(void*) < 8 ? 0 : ~(~std::size_t{0} >> 1U);
+/// `thread_offset` of a thread without a number, and the address of the table of a pool that takes
+/// no hits. The sum of address and offset is negative then, as a number with a sign, also if both
+/// are this. So a hit needs no comparison of its own. Where addresses have 32 bits, all of them may
+/// be in use, and it is 0.
+inline constexpr std::size_t no_thread_offset = sizeof(void*) < 8 ? 0 : ~(~std::size_t{0} >> 2U);
 
 /// The calling thread's number times `thread_stride`, or `no_thread_offset`.
 ///

@@ -53,7 +53,7 @@ class driven {
   std::size_t pop() {
     const auto began = books_.begin();
     void* item = nullptr;
-    if (!cache_.pop(item)) {
+    if (kind_ == cache_kind::locked || !cache_.pop(item)) {
       item = finish_pop();
     }
     if (item == nullptr) {
@@ -66,7 +66,7 @@ class driven {
   void push(std::size_t what) {
     if (what != nothing) {
       books_.gives(what);
-      if (!cache_.push(address(what))) {
+      if (kind_ == cache_kind::locked || !cache_.push(address(what))) {
         finish_push(address(what));
       }
       books_.gave(what);
