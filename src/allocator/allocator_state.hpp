@@ -29,9 +29,9 @@ class segment_table;
 inline constexpr std::size_t cache_table_bytes =
     (std::size_t{max_thread_number} + 1) * thread_stride;
 
-/// The table of every pool that no thread has used, unless there was a spare one, so that a new pool
-/// maps none. Its caches are
-/// never opened: a thread writes only the guard and the top of its own one.
+/// The table of every pool that no thread has used, unless there was a spare one, so that a new
+/// pool maps none. Its caches are never opened: a thread writes only the guard and the top of its
+/// own one.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-*,modernize-avoid-c-arrays): never written as a whole
 extern constinit std::byte unused_caches[cache_table_bytes];
 
@@ -131,7 +131,12 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   }
   void give_back(std::span<const slot_index> slots) noexcept;
   /// Whether a thread waits that might have missed what the caller did before.
-  [[nodiscard]] bool any_waiting() noexcept { return waiters_.any_after_change(); }
+  [[nodiscard]] bool any_waiting() noexcept {
+    // (2) - this seq_cst-fence is in one total order with the seq_cst-fence exhaustion_proof.hpp
+    // (2)
+    full_fence();
+    return waiters_.any();
+  }
   /// Returns the mark.
   std::size_t raise_high_water(std::size_t seen) const noexcept;
   /// Slots that were collected are no longer part of the pool.

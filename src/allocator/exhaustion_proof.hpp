@@ -22,8 +22,8 @@ namespace lido::detail {
 ///     before its operation ends. It has changed by then, with a read-modify-write, a word that
 ///     both looks read. So either the second look differs, or the thread sees the proof (Dekker's
 ///     pattern).
-/// Memory ordering: the two fences (2, 4) are that pattern's. A refused thread sees what the prover
-///   saw (1, 3).
+/// Memory ordering: the two fences (2, 4) are that pattern's, and that of waiters: see I3 of
+///   waiter_queue. A refused thread sees what the prover saw (1, 3).
 /// Progress: `withdraw_after_change` is lock-free, the rest wait-free.
 class exhaustion_proof {
  public:
@@ -43,8 +43,9 @@ class exhaustion_proof {
     // relaxed (2x): the fence orders it. If it fails, another thread proves or withdraws
     const bool is_begun = word_.compare_exchange_strong(seen, begun, std::memory_order_relaxed,
                                                         std::memory_order_relaxed);
-    // (2) - this seq_cst-fence is in one total order with the seq_cst-fence (4). If it comes first,
-    // that thread sees the proof; if it comes second, the next look sees that thread's change
+    // (2) - this seq_cst-fence is in one total order with the seq_cst-fence (4) and the
+    // seq_cst-fence allocator_state.hpp (2). If it comes first, the other thread sees the proof,
+    // and a waiter that makes it; if it comes second, the next look sees that thread's change
     full_fence();
     return is_begun ? begun : 0;
   }

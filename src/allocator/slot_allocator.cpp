@@ -235,8 +235,7 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
       fresh_reach_(static_cast<std::uint32_t>(tuning::fresh_bytes / options.geometry.stride())),
       enough_(enough_for(options)),
       depot_(options.capacity, options.segments == nullptr ? room::fixed : room::grows,
-             options.list),
-      waiters_(may_wait_ || !heavy_fence_available()) {
+             options.list) {
   if (options.segments != nullptr) {
     segments_ = std::make_unique<segment_table>(*this, *options.segments, options.geometry.stride(),
                                                 options.capacity);

@@ -8,9 +8,9 @@
 
 namespace lido::detail {
 
-/// After slots were put into the depot.
+/// After slots were put into the depot, and a proof of exhaustion was withdrawn.
 void allocator_state::serve_waiters(owned_cache* self) noexcept {
-  if (waiters_.any_after_change() && waiters_.enter_or_ask()) {
+  if (waiters_.any() && waiters_.enter_or_ask()) {
     serve_and_leave(self, nullptr);
   }
 }
@@ -18,7 +18,7 @@ void allocator_state::serve_waiters(owned_cache* self) noexcept {
 /// After an owner may have opened its cache, or refused to. Either it sees that a thread waits, or
 /// that thread sees the cache open and empties it.
 void allocator_state::close_for_waiters(owned_cache& cache) noexcept {
-  if (!waiters_.any_after_change()) {
+  if (!waiters_.any()) {
     return;
   }
   if (!cache.limit.closed()) {
@@ -86,8 +86,6 @@ allocator_state::finding allocator_state::find_for_waiters(owned_cache* self) no
 /// there is none. Returns whether it is certain that slots released from now on will be given to
 /// waiters.
 bool allocator_state::look_again(owned_cache* self, const waiter& me) noexcept {
-  const bool seen = waiters_.begin_use();
-  waiter_queue::announce();
   finding found = finding::free_slot;
   while (found == finding::free_slot && !me.ended()) {
     found = find_for_waiters(self);
@@ -96,7 +94,7 @@ bool allocator_state::look_again(owned_cache* self, const waiter& me) noexcept {
       serve_and_leave(self, nullptr);
     }
   }
-  const bool certain = seen && found == finding::exhausted;
+  const bool certain = found == finding::exhausted;
   if (certain) {
     waiters_.enter();
     waiters_.keep_watch(me);

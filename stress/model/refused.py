@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-QUEUE = "include/lido/concurrency/waiter_queue.hpp"
+PROOF = "src/allocator/exhaustion_proof.hpp"
 PROGRAM = sys.argv.pop() if len(sys.argv) > 1 else ""
 
 
@@ -30,7 +30,7 @@ class Names(unittest.TestCase):
             shutil.copytree(ROOT / part, self.root / part)
 
     def edit(self, old: str, new: str) -> None:
-        path = self.root / QUEUE
+        path = self.root / PROOF
         text = path.read_text()
         self.assertEqual(text.count(old), 1, old)
         path.write_text(text.replace(old, new))
@@ -41,17 +41,17 @@ class Names(unittest.TestCase):
     def test_names_as_they_are(self) -> None:
         run = self.list()
         self.assertEqual(run.returncode, 0, run.stdout)
-        for number in (1, 2):
-            self.assertIn(f"waiter_queue.hpp ({number}) full fence all", run.stdout)
+        for number in (2, 4):
+            self.assertIn(f"exhaustion_proof.hpp ({number}) full fence all", run.stdout)
 
     def test_number_used_twice_is_refused(self) -> None:
-        self.edit("// (2) - this seq_cst-fence", "// (1) - this seq_cst-fence")
+        self.edit("// (4) - this seq_cst-fence", "// (2) - this seq_cst-fence")
         run = self.list()
-        self.assertIn("waiter_queue.hpp (1) full fence all is the name of several mutants", run.stdout)
+        self.assertIn("exhaustion_proof.hpp (2) full fence all is the name of several mutants", run.stdout)
         self.assertEqual(run.returncode, 1)
 
     def test_lost_note_is_refused(self) -> None:
-        self.edit("// (2) - this seq_cst-fence", "// this seq_cst-fence")
+        self.edit("// (4) - this seq_cst-fence", "// this seq_cst-fence")
         run = self.list()
         self.assertIn("full fence all has no numbered note above it", run.stdout)
         self.assertEqual(run.returncode, 1)

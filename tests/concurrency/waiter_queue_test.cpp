@@ -20,7 +20,6 @@ class WaiterQueue : public ::testing::Test {
   void append(waiter& who) {
     queue_.enter();
     (void)queue_.append(who);
-    waiter_queue::announce();
     serve(nullptr);
   }
 
@@ -44,14 +43,13 @@ class WaiterQueue : public ::testing::Test {
     return serve(item);
   }
 
-  waiter_queue queue_{/*used=*/true};
+  waiter_queue queue_;
   std::vector<int*> free_;
   std::array<int, 3> items_{};
 };
 
 TEST_F(WaiterQueue, IsEmptyAtFirst) {
   EXPECT_FALSE(queue_.any());
-  EXPECT_FALSE(queue_.any_after_change());
 }
 
 TEST_F(WaiterQueue, ServesInTheOrderOfArrival) {
@@ -60,7 +58,7 @@ TEST_F(WaiterQueue, ServesInTheOrderOfArrival) {
     append(each);
   }
   EXPECT_EQ(queue_.length(), 3U);
-  EXPECT_TRUE(queue_.any_after_change());
+  EXPECT_TRUE(queue_.any());
   for (std::size_t turn = 0; turn < 3; ++turn) {
     EXPECT_EQ(enter_and_serve(&items_.at(turn)), 1U);
     EXPECT_EQ(waiters.at(turn).item(), &items_.at(turn));
@@ -237,12 +235,6 @@ TEST_F(WaiterQueue, ForgetsItsWaitersAndTheThreadInside) {
   EXPECT_FALSE(queue_.append(waiters[2]));  // no waiter keeps watch
   EXPECT_EQ(serve(nullptr), 1U);
   EXPECT_EQ(waiters[2].item(), items_.data());
-}
-
-TEST(UnusedWaiterQueue, IsAlwaysEmpty) {
-  waiter_queue queue(/*used=*/false);
-  EXPECT_FALSE(queue.any());
-  EXPECT_FALSE(queue.any_after_change());
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ struct allocator_options {
   std::uint32_t capacity = 0;  ///< most slots there can be
   lido::cache_kind caches = lido::cache_kind::revocable;
   std::uint32_t max_cached = 512;      ///< most slots that one thread keeps
-  bool may_wait = false;               ///< others can wait, too; their first wait costs more
+  bool may_wait = false;               ///< for the statistics; threads of other pools can wait, too
   const shared_list* list = nullptr;   ///< null: Lido's own
   segment_memory* segments = nullptr;  ///< null: all slots are there from the start; else none is
   std::string_view name = {};          ///< for traces

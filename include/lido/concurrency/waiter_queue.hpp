@@ -149,61 +149,19 @@ class early_call {
 ///  I2 A waiter is given an item inside the gate, by its own word, and is not linked then.
 ///  I3 A thread that makes an item available looks at `length_` afterwards. A linked waiter looks
 ///     for items afterwards, or knows of one in front of it that did and is still there
-///     (`watched_`). Between the change and the look of either stands a full fence, so one sees the
-///     other (Dekker's pattern).
-/// Memory ordering: the gate orders what is done inside it (3 to 6); see `any_after_change`.
+///     (`watched_`). Between the change and the look of either stands a full fence of the caller's,
+///     so one sees the other (Dekker's pattern).
+/// Memory ordering: the gate orders what is done inside it (1 to 4).
 /// Progress: `enter` is blocking. The rest is wait-free, except `serve_and_leave`, which goes on as
 ///   long as other threads ask.
 class alignas(cache_line) waiter_queue {
  public:
-  /// `used`: threads are going to wait. Otherwise the queue needs no fence before the first does.
-  explicit waiter_queue(bool used) noexcept : use_(used ? use::known : use::none) {}
-
   /// Threads that wait, as far as the caller happens to know.
   [[nodiscard]] std::uint32_t length() const noexcept {
-    // relaxed: a hint, or a number for statistics; a caller that relies on it uses any_after_change
+    // relaxed: a hint, or a number for statistics; the fence of a caller that relies on it is I3's
     return length_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] bool any() const noexcept { return length() != 0; }
-
-  /// Whether a thread waits that might have missed what the caller did before.
-  [[nodiscard]] bool any_after_change() noexcept {
-    light_fence();
-    // relaxed: the light fence keeps the order, the heavy fence of begin_use does the rest. Either
-    // the waiter sees the caller's change, or the caller sees that the queue is in use
-    if (use_.load(std::memory_order_relaxed) == use::none) {
-      return false;
-    }
-    // (1) - this seq_cst-fence is in one total order with the seq_cst-fence (2). If it comes first,
-    // the waiter sees the caller's change; if it comes second, the caller sees the waiter
-    full_fence();
-    return any();
-  }
-
-  /// After `append`, before `announce`: from now on, threads that make items available look for
-  /// waiters. False: the system refused the heavy fence, so some may not for a while.
-  [[nodiscard]] bool begin_use() noexcept {
-    // relaxed (2x): the heavy fence before the store and `announce` behind the load are in one
-    // total order, so the caller, too, sees what that heavy fence has shown
-    if (use_.load(std::memory_order_relaxed) == use::known) {
-      return true;
-    }
-    // relaxed: the heavy fence makes it visible. Over `known`, it costs one more fence
-    use_.store(use::begun, std::memory_order_relaxed);
-    if (!heavy_fence()) {
-      return false;
-    }
-    // relaxed: as said above
-    use_.store(use::known, std::memory_order_relaxed);
-    return true;
-  }
-
-  /// After `append`: a thread that makes an item available from now on sees the waiter. The caller
-  /// sees every item that was made available before.
-  static void announce() noexcept {
-    // (2) - this seq_cst-fence is in one total order with the seq_cst-fence (1), as said there
-    full_fence();
-  }
 
   // ---- the gate -------------------------------------------------------------------------------
 
@@ -217,7 +175,7 @@ class alignas(cache_line) waiter_queue {
 
   [[nodiscard]] bool try_enter() noexcept {
     std::uint32_t seen = nobody;
-    // (3) - this acquire-CAS synchronizes-with the release-CAS (5): what was done inside is
+    // (1) - this acquire-CAS synchronizes-with the release-CAS (3): what was done inside is
     // visible. relaxed on failure: nothing is read
     return gate_.compare_exchange_strong(seen, somebody, std::memory_order_acquire,
                                          std::memory_order_relaxed);
@@ -225,11 +183,11 @@ class alignas(cache_line) waiter_queue {
 
   /// Goes in if no thread is inside; otherwise asks the one inside to look for items once more.
   [[nodiscard]] bool enter_or_ask() noexcept {
-    // relaxed: only a guess, validated by (4)
+    // relaxed: only a guess, validated by (2)
     std::uint32_t seen = gate_.load(std::memory_order_relaxed);
     for (;;) {
-      // (4) - this acq_rel-CAS synchronizes-with the release-CAS (5), as (3), and the
-      // acquire-exchange (6), so that the thread inside finds the caller's items. On failure
+      // (2) - this acq_rel-CAS synchronizes-with the release-CAS (3), as (1), and the
+      // acquire-exchange (4), so that the thread inside finds the caller's items. On failure
       // relaxed: the word is again only a guess
       if (gate_.compare_exchange_weak(seen, seen == nobody ? somebody : asked,
                                       std::memory_order_acq_rel, std::memory_order_relaxed)) {
@@ -396,13 +354,13 @@ class alignas(cache_line) waiter_queue {
   /// False: another thread has asked, and the caller is still inside.
   [[nodiscard]] bool leave() noexcept {
     std::uint32_t seen = somebody;
-    // (5) - this release-CAS synchronizes-with the acquire-CAS (3) and the acq_rel-CAS (4).
-    // relaxed on failure: (6) reads again
+    // (3) - this release-CAS synchronizes-with the acquire-CAS (1) and the acq_rel-CAS (2).
+    // relaxed on failure: (4) reads again
     if (gate_.compare_exchange_strong(seen, nobody, std::memory_order_release,
                                       std::memory_order_relaxed)) {
       return true;
     }
-    // (6) - this acquire-exchange synchronizes-with the acq_rel-CAS (4), so the items of the
+    // (4) - this acquire-exchange synchronizes-with the acq_rel-CAS (2), so the items of the
     // threads that asked are visible
     (void)gate_.exchange(somebody, std::memory_order_acquire);
     return false;
@@ -410,14 +368,10 @@ class alignas(cache_line) waiter_queue {
 
   /// Returns the length before.
   std::uint32_t change_length(std::int32_t by) noexcept {
-    // relaxed: inside the gate; `announce` makes others see it
+    // relaxed: inside the gate; the waiter's fence makes others see it
     return length_.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
   }
 
-  /// begun: threads that make items available see it soon. known: all of them do.
-  enum class use : std::uint8_t { none, begun, known };
-
-  atomic<use> use_;
   shared_atomic<std::uint32_t> length_{0};
   shared_atomic<std::uint32_t> gate_{nobody};
   // Inside the gate.
