@@ -121,6 +121,7 @@ void register_contender() {
 #if LIDO_BENCH_ALL_SIZES
   register_size<Contender<16>>("/bytes:16");
   register_size<Contender<256>>("/bytes:256");
+  register_size<Contender<1024>>("/bytes:1024");
   register_size<Contender<4096>>("/bytes:4096");
 #endif
 }

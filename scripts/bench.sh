@@ -11,7 +11,7 @@ usage: scripts/bench.sh [options]
   --quick            with --report: the best-known peers alone, in three minutes and the build
   --contender FILE   adds a pool of your own, a header anywhere: bench/my_pool.hpp shows how
   --short            objects of 64 bytes only, three short repetitions: two minutes and the build
-  --sizes all|64     objects of 16, 64, 256 and 4096 bytes (the default without --short), or of 64 only
+  --sizes all|64     objects of 16, 64, 256, 1024 and 4096 bytes (the default without --short), or of 64 only
   --filter REGEX     builds and runs only what matches: workload/contender/threads:N, or the name of another program
   --contenders A,B   builds and runs only these contenders, and only lido_bench
   --threads 1,2,4    on so many threads instead of 1, 2, 8, the cores and twice the cores; programs whose numbers are fixed do not run
@@ -142,7 +142,7 @@ if [ -n "$filter" ]; then
     local workload count
     for workload in pair burst churn thread_churn handoff near_exhaustion moving; do
       for count in $(tr , ' ' <<<"${threads:-1,2,8,$(nproc),$((2 * $(nproc)))}"); do
-        printf '%s\n' "$workload/$1/threads:$count" "$workload/$1/threads:$count/bytes:"{16,256,4096}
+        printf '%s\n' "$workload/$1/threads:$count" "$workload/$1/threads:$count/bytes:"{16,256,1024,4096}
       done
     done
   }
