@@ -8,7 +8,7 @@
 
 namespace lido::detail {
 
-/// After slots were put into the depot, and a proof of exhaustion was withdrawn.
+/// After slots were put into the depot, and the fence of exhaustion_proof.
 void allocator_state::serve_waiters(owned_cache* self) noexcept {
   if (waiters_.any() && waiters_.enter_or_ask()) {
     serve_and_leave(self, nullptr);
