@@ -103,9 +103,14 @@ class depot_session {
     return depth_ == 0 && before == between_;
   }
 
+  /// A thread for each depth.
+  [[nodiscard]] lido::detail::depot_place place() const {
+    return {depot_.shard_of(depth_ + 1), /*roams=*/depth_ == 2};
+  }
+
   void take_single() {
     slot_index slot = null_slot;
-    (void)alone([&] { slot = depot_.pop_single(); });
+    (void)alone([&] { slot = depot_.pop_single(place()); });
     if (slot != null_slot) {
       receive(slot);
     }
@@ -114,14 +119,14 @@ class depot_session {
   void give_single(std::size_t which) {
     if (!held_.empty()) {
       const slot_index slot = let_go(which % held_.size(), 1).front();
-      (void)alone([&] { depot_.push_single(slot); });
+      (void)alone([&] { depot_.push_single(place(), slot); });
     }
   }
 
   std::uint32_t take(std::uint32_t want) {
     std::array<slot_index, most_per_trip> slots{};
     std::uint32_t count = 0;
-    const bool all_free_seen = alone([&] { count = depot_.take(slots, want); });
+    const bool all_free_seen = alone([&] { count = depot_.take(place(), slots, want); });
     fuzz::check(count <= std::max(want, magazine_size), "more slots than were asked for");
     fuzz::check(!all_free_seen || count > 0 || held_.size() == out_.size(),
                 "nothing was found with a slot free");
@@ -132,8 +137,9 @@ class depot_session {
   }
 
   void give(std::size_t count) {
-    const std::vector<slot_index> slots = let_go(0, std::min(count, held_.size()));
-    (void)alone([&] { depot_.give(slots); });
+    const std::vector<slot_index> slots =
+        let_go(0, std::min({count, held_.size(), std::size_t{most_per_trip}}));
+    (void)alone([&] { depot_.give(place(), slots); });
   }
 
   void compare() {
@@ -154,7 +160,10 @@ class depot_session {
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::byte_reader input(std::span(data, size));
-  const auto capacity = static_cast<std::uint32_t>(1 + input.byte());
+  const std::uint32_t size = input.byte();
+  // Large ones have shards.
+  const std::uint32_t capacity =
+      size < 128 ? 1 + size : lido::detail::tuning::slots_for_shards + size;
   depot_session(input, capacity).play();
   return 0;
 }
