@@ -334,7 +334,7 @@ std::size_t allocator_state::take_shared(owned_cache* self, std::span<void*> out
     out[i] = slots_.address_of(slots[i]);
   }
   if (count > kept) {
-    proof_.withdraw_after_change();  // there is none, but the fence is needed
+    proof_.withdraw_after_change();  // for its fence: seldom is there one
     serve_waiters(self);
   }
   return kept;

@@ -58,6 +58,10 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   [[nodiscard]] void* wait_for_slot(waiter& me, const deadline& until) noexcept;
   [[nodiscard]] std::size_t count_waiting() const noexcept { return waiters_.length(); }
   [[nodiscard]] pool_stats stats() const noexcept;
+  [[nodiscard]] std::uint64_t times_exhausted() const noexcept {
+    // relaxed: a number for statistics
+    return exhausted_.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] segment_table* segments() const noexcept { return segments_.get(); }
   /// Returns true if ThreadSanitizer has to be told which thread had a slot before. The pool has no
   /// caches then, so that all slots pass here.
@@ -173,9 +177,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   void empty_and_close(owned_cache& cache) noexcept;
 
   [[nodiscard]] bool takes_hits() const noexcept { return kind_ == lido::cache_kind::revocable; }
-  /// The same after a miss, which is forgotten if it was in the table of unused pools. Only a
-  /// thread that has opened its cache since knows that it was not. A pool that takes no hits lets
-  /// none be tried, or only there.
+  /// After a miss. If the cache was not active, the miss may have been in `unused_caches`, and is
+  /// undone there. A pool that takes no hits lets none be tried, or only there.
   [[gnu::always_inline]] owned_cache* own_cache_after_miss(std::size_t offset) noexcept {
     owned_cache* const own = own_cache();
     const bool was_unused = own == nullptr || !own->active;

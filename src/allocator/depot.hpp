@@ -321,7 +321,7 @@ class depot {
         return count;
       }
     }
-    return take_from(common_, own, out, std::max(want, magazine_size));
+    return take_from(common_, own, out, std::max(want - want % magazine_size, magazine_size));
   }
 
   [[nodiscard]] std::uint32_t take_magazines(shard& from, shard& emptied, std::span<slot_index> out,

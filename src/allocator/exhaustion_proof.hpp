@@ -12,8 +12,9 @@ namespace lido::detail {
 /// One word: nothing, a proof that is being made, or a proof; and a generation, which moves with
 /// each new proof and each withdrawal.
 ///
-/// While a proof is there, every slot is in a caller's hands, or in those of a release that has not
-/// ended. So it justifies a refusal at the moment in which it is read.
+/// While a proof is there, every slot is in a caller's hands, in those of a release that has not
+/// ended, or with a thread that shrinks the pool. So it justifies a refusal at the moment in which
+/// it is read.
 ///
 /// Invariants
 ///  I1 A thread begins a proof after a look that finds nothing, and keeps it after one that finds

@@ -158,6 +158,10 @@ pool_stats slot_allocator::stats() const noexcept {
   return state().stats();
 }
 
+std::uint64_t slot_allocator::count_exhausted() const noexcept {
+  return state().times_exhausted();
+}
+
 std::string_view slot_allocator::name() const noexcept {
   const pool_origin& origin = *state_;
   return {origin.name, origin.name_size};
@@ -487,7 +491,7 @@ pool_stats allocator_state::stats() const noexcept {
   stats.heavy_fences = heavy_fences_.load(std::memory_order_relaxed);
   stats.waiting = count_waiting();
   stats.handed_over = handed_over_.load(std::memory_order_relaxed);
-  stats.exhausted = exhausted_.load(std::memory_order_relaxed);
+  stats.exhausted = times_exhausted();
   stats.refused = may_wait_ ? ended_waits_.load(std::memory_order_relaxed) : stats.exhausted;
   stats.high_water = raise_high_water(stats.in_use);
   depot_.add_to(stats);

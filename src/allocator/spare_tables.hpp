@@ -13,9 +13,9 @@ namespace lido::detail {
 /// A few tables, each as if new. To map a table, touch it and unmap it costs more than all else of
 /// a pool that one thread uses.
 ///
-/// Thread-safe. Never waits: beside another thread, and in the child of a fork that took a thread
-/// out of here, nothing is kept and nothing is had. What happened before `put` happens before the
-/// `take` that has the table. Lives as long as the library is loaded.
+/// Thread-safe. Never waits: beside another thread, and in the child of a fork while another
+/// thread was inside, nothing is kept and nothing is had. What happened before `put` happens before
+/// the `take` that has the table. Lives as long as the library is loaded.
 class spare_tables {
  public:
   constexpr spare_tables() noexcept = default;

@@ -24,8 +24,8 @@ namespace {
 // A thread that forks holds the registry's mutex, and fork handlers of others may use pools.
 constinit thread_local bool thread_is_forking = false;
 
-/// On a page of its own, which the system clears in a process that gets a copy of this memory. One
-/// that shares it has the same number, and finds all threads of its pools.
+/// On a page of its own, which the system clears in a process that gets a copy of this memory. A
+/// child that shares it, as of vfork, is not told apart: it uses its parent's pools.
 struct alignas(4096) process_page {
   registry_word<std::uint32_t> id{0};
 };

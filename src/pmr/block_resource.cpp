@@ -75,7 +75,7 @@ struct block_plan {
   /// Where blocks end that begin at `offset`, and others may begin.
   [[nodiscard]] std::size_t add(std::size_t offset, const block_size& size) const {
     const std::size_t more = rounded_up(size.bytes * size.blocks, alignment);
-    if (offset > PTRDIFF_MAX - more) {
+    if (more > PTRDIFF_MAX || offset > PTRDIFF_MAX - more) {
       throw_bad_array_length();
     }
     return offset + more;

@@ -160,10 +160,10 @@ class depot_session {
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::byte_reader input(std::span(data, size));
-  const std::uint32_t size = input.byte();
+  const std::uint32_t choice = input.byte();
   // Large ones have shards.
   const std::uint32_t capacity =
-      size < 128 ? 1 + size : lido::detail::tuning::slots_for_shards + size;
+      choice < 128 ? 1 + choice : lido::detail::tuning::slots_for_shards + choice;
   depot_session(input, capacity).play();
   return 0;
 }

@@ -292,6 +292,10 @@ TEST(BlockResourceOptions, WhatMakesNoSenseIsRefusedByName) {
 
 TEST(BlockResourceOptions, SizesThatOverflowAreRefused) {
   EXPECT_THROW(block_resource({.block_bytes = SIZE_MAX, .blocks = 1}), std::bad_array_new_length);
+  // Sums that come back to nothing.
+  constexpr std::size_t half = SIZE_MAX / 2 + 1;
+  EXPECT_THROW(block_resource({.sizes = {{half - 32, 1}, {half - 16, 1}}}),
+               std::bad_array_new_length);
   EXPECT_THROW(block_resource({.block_bytes = SIZE_MAX / 8, .blocks = 100}),
                std::bad_array_new_length);
 }

@@ -26,10 +26,10 @@ class waiter;
 /// Invariants
 ///  I1 Each slot is in the depot, in one cache, in a caller's hands, or in transit in a thread
 ///     whose cache is `busy` or that is counted in `carrying_`.
-///  I2 acquire fails only if at some moment during the call every slot was in callers' hands and no
-///     more could be added, if another thread did not run for a tenth of a second in the middle of
-///     a transit, if others were in one at each look of a second, or if the heavy fence fails
-///     although it was available.
+///  I2 acquire fails only if at some moment during the call every slot was in callers' hands, or in
+///     those of a release that had not ended, and no more could be added; if another thread did not
+///     run for a tenth of a second in the middle of a transit, if others were in one at each look
+///     of a second, or if the heavy fence fails although it was available.
 /// Memory ordering: see depot.hpp and slot_cache.hpp for the slots themselves, and the notes in
 ///   theft.cpp for the decision that a pool is exhausted.
 /// Progress: hits wait-free; the rest lock-free, except that an acquire may wait for a thread that
@@ -105,6 +105,9 @@ class slot_allocator final {
   [[nodiscard]] std::uint32_t capacity() const noexcept;
 
   [[nodiscard]] pool_stats stats() const noexcept;
+
+  /// `exhausted` of stats(), in one load.
+  [[nodiscard]] std::uint64_t count_exhausted() const noexcept;
 
   /// Lives as long as this.
   [[nodiscard]] std::string_view name() const noexcept;

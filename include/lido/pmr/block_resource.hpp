@@ -156,7 +156,7 @@ class block_store {
 
   [[nodiscard]] block_stats stats() const noexcept;
   /// Requests that found no block free.
-  [[nodiscard]] std::uint64_t overflowed() const noexcept { return slots_.stats().exhausted; }
+  [[nodiscard]] std::uint64_t overflowed() const noexcept { return slots_.count_exhausted(); }
   [[nodiscard]] std::string_view name() const noexcept { return slots_.name(); }
 
   /// Once, after construction. Throws std::bad_alloc.
