@@ -19,11 +19,11 @@ import page
 import tables
 
 ROOT = Path(__file__).resolve().parents[2]
-COLUMNS = [("burst", 1), ("burst", 2), ("burst", 8), ("handoff", 2), ("handoff", 8), ("near_exhaustion", 2), ("churn", 1), ("churn", 8), ("pair", 1),
+COLUMNS = [("burst", 1), ("burst", 2), ("burst", 8), ("handoff", 2), ("handoff", 8), ("near_exhaustion", 2), ("moving", 2), ("churn", 1), ("churn", 8), ("pair", 1),
            ("pair", 8)]
 CHART = ("burst", 2)  # every peer runs it
-HEADS = {"burst": "burst of 256", "handoff": "hand-off", "near_exhaustion": "near exhaustion", "churn": "churn", "pair": "pair"}
-TITLES = {"lido": "Lido", "floor": "floor: shares nothing", "dpdk": "DPDK mempool", "malloc": "glibc malloc", "boost_lockfree_stack": "boost::lockfree::stack",
+HEADS = {"burst": "burst of 256", "handoff": "hand-off", "near_exhaustion": "near exhaustion", "moving": "moving", "churn": "churn", "pair": "pair"}
+TITLES = {"lido": "Lido", "brpc_model": "brpc's design, a model, unbounded", "floor": "floor: shares nothing", "dpdk": "DPDK mempool", "malloc": "glibc malloc", "boost_lockfree_stack": "boost::lockfree::stack",
           "moodycamel_tokens": "moodycamel, tokens", "mutex_vector": "mutex + vector"}
 MARKS = "<!-- from benchmarks.json, by bench/report/publish.py -->", "<!-- end -->"
 
