@@ -307,7 +307,6 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   atomic<cell_block*> blocks_{nullptr};
   atomic<std::size_t> grown_bytes_{0};
   atomic<std::uint32_t> highest_{0};  ///< number of a thread that ever used its cache
-  exhaustion_proof proof_;
   depot depot_;
   alignas(cache_line) shared_atomic<std::uint32_t> carrying_{
       0};  ///< threads in transit without a busy cache
@@ -323,6 +322,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   unscheduled_atomic<std::int64_t> out_{0};          ///< slots out of the depot, as reported
   unscheduled_atomic<std::int64_t> counted_out_{0};  ///< `out_` when those in use were counted
   mutable unscheduled_atomic<std::size_t> high_water_{0};
+  exhaustion_proof proof_;
   waiter_queue waiters_;
 };
 

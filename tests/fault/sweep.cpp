@@ -321,8 +321,9 @@ void sweep(fault what, bool sticky, tally& sum) {
 
 /// Why a fault cannot happen to a pool; null: it must, or the sweep has lost its wrapper.
 const char* why_never(fault what, std::string_view pool) {
-  if (what == fault::fence && (pool == "locked" || pool == "none")) {
-    return "only caches that owners use without read-modify-writes, and waiters, need the fence";
+  if ((what == fault::fence || what == fault::fence_registration) &&
+      (pool == "locked" || pool == "none")) {
+    return "only caches that owners use without read-modify-writes need the fence";
   }
   if (what == fault::hook && !pool.ends_with("kept")) {
     return "only a pool that keeps its objects calls hooks";
