@@ -14,7 +14,7 @@ namespace lido_bench {
 namespace detail {
 
 struct array_stack {
-  static constexpr std::size_t length{512};
+  static constexpr std::size_t length{1024};
   std::size_t top;
   void* items[length];
 };
