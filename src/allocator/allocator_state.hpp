@@ -134,13 +134,9 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     empty_depot();
   }
   void give_back(std::span<const slot_index> slots) noexcept;
-  /// Whether a thread waits that might have missed what the caller did before.
-  [[nodiscard]] bool any_waiting() noexcept {
-    // (2) - this seq_cst-fence is in one total order with the seq_cst-fence exhaustion_proof.hpp
-    // (2)
-    full_fence();
-    return waiters_.any();
-  }
+  /// Whether a thread waits, as far as the caller happens to know. One that it misses has seen its
+  /// pops, and so that `resize_` is held, and waits for that.
+  [[nodiscard]] bool any_waiting() const noexcept { return waiters_.any(); }
   /// Returns the mark.
   std::size_t raise_high_water(std::size_t seen) const noexcept;
   /// Slots that were collected are no longer part of the pool.

@@ -44,9 +44,9 @@ class exhaustion_proof {
     // relaxed (2x): the fence orders it. If it fails, another thread proves or withdraws
     const bool is_begun = word_.compare_exchange_strong(seen, begun, std::memory_order_relaxed,
                                                         std::memory_order_relaxed);
-    // (2) - this seq_cst-fence is in one total order with the seq_cst-fence (4) and the
-    // seq_cst-fence allocator_state.hpp (2). If it comes first, the other thread sees the proof,
-    // and a waiter that makes it; if it comes second, the next look sees that thread's change
+    // (2) - this seq_cst-fence is in one total order with the seq_cst-fence (4). If it comes first,
+    // the other thread sees the proof, and a waiter that makes it; if it comes second, the next
+    // look sees that thread's change
     full_fence();
     return is_begun ? begun : 0;
   }

@@ -317,6 +317,18 @@ void shrink_against_waiter() {
   pool.check();
 }
 
+// All other slots are in use for good: what a waiter gets the shrink has to bring back, or the
+// waiter itself.
+void shrink_beside_wait() {
+  grown pool(none, most_slots);
+  const std::size_t first = pool.must_acquire();
+  const std::size_t second = pool.must_acquire();
+  in_threads([&] { pool.shrink_to(2); }, [&] { pool.release(pool.wait()); });
+  pool.release(second);
+  pool.release(first);
+  pool.check();
+}
+
 // A thread that changes the capacity is waited for.
 constexpr scenario grows(std::string_view name, std::string_view tells, void (*run)()) {
   return {name, tells, run, /*must_fail=*/false, narrow_unfailing, /*waits=*/true};
@@ -341,6 +353,8 @@ constexpr std::array growth_list{
           &capacity_before_slots),
     grows("growth.shrink_with_refused_fence", "a shrink whose heavy fence is refused",
           &shrink_with_refused_fence),
+    grows("growth.shrink_beside_wait", "a shrink that puts nothing back beside a wait",
+          &shrink_beside_wait),
     grows("growth.shrink_against_waiter", "a shrink beside a waiter", &shrink_against_waiter),
     grows("growth.exhausted_beside_shrink", "a refusal beside a shrink", &exhausted_beside_shrink),
     grows("growth.two_refused_beside_shrink", "a refusal that relies on another one's proof",
