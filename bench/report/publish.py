@@ -23,7 +23,7 @@ COLUMNS = [("burst", 1), ("burst", 2), ("burst", 8), ("handoff", 2), ("handoff",
            ("pair", 8)]
 CHART = ("burst", 2)  # every peer runs it
 HEADS = {"burst": "burst of 256", "handoff": "hand-off", "near_exhaustion": "near exhaustion", "moving": "moving", "churn": "churn", "pair": "pair"}
-TITLES = {"lido": "Lido", "brpc_model": "brpc's design, a model, unbounded", "floor": "floor: shares nothing", "dpdk": "DPDK mempool", "malloc": "glibc malloc", "boost_lockfree_stack": "boost::lockfree::stack",
+TITLES = {"lido": "Lido", "brpc_model": "brpc's design, a model", "floor": "floor: shares nothing", "dpdk": "DPDK mempool", "malloc": "glibc malloc", "boost_lockfree_stack": "boost::lockfree::stack",
           "moodycamel_tokens": "moodycamel, tokens", "mutex_vector": "mutex + vector"}
 MARKS = "<!-- from benchmarks.json, by bench/report/publish.py -->", "<!-- end -->"
 
