@@ -122,7 +122,7 @@ class brpc_model : public contender_defaults {
   }
 
   [[nodiscard]] std::byte* add_block() {
-    memory_block added{new std::array<block<Bytes>, block_length>};  // NOLINT: left uninitialised
+    memory_block added{new std::array<block<Bytes>, block_length>};
     const std::lock_guard lock{mutex_};
     blocks_.push_back(std::move(added));
     return blocks_.back()->front().bytes;

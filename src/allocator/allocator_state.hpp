@@ -49,7 +49,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
 
   // ---- what slot_allocator offers ---------------------------------------------------------------
 
-  /// After a miss of the calling thread, whose caches are at `offset`.
+  /// Serves the calling thread after a miss; its caches are at `offset`.
   [[nodiscard]] void* acquire_slow(std::size_t offset) noexcept;
   void release_slow(std::size_t offset, void* slot) noexcept;
   [[nodiscard]] std::size_t acquire_n(std::span<void*> out) noexcept;
@@ -173,8 +173,9 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   void empty_and_close(owned_cache& cache) noexcept;
 
   [[nodiscard]] bool takes_hits() const noexcept { return kind_ == lido::cache_kind::revocable; }
-  /// After a miss. If the cache was not active, the miss may have been in `unused_caches`, and is
-  /// undone there. A pool that takes no hits lets none be tried, or only there.
+  /// Finds the caller's cache after a miss. If the cache was not active, the miss may have been in
+  /// `unused_caches`, and is undone there. A pool that takes no hits lets none be tried, or only
+  /// there.
   [[gnu::always_inline]] owned_cache* own_cache_after_miss(std::size_t offset) noexcept {
     owned_cache* const own = own_cache();
     const bool was_unused = own == nullptr || !own->active;

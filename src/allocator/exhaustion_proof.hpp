@@ -36,7 +36,7 @@ class exhaustion_proof {
     return (word_.load(std::memory_order_acquire) & state_mask) == proven;
   }
 
-  /// Between the two looks. Returns what `keep` needs.
+  /// Begins a proof, between the two looks. Returns what `keep` needs.
   [[nodiscard]] word begin() noexcept {
     // relaxed: only a guess, validated by the next
     word seen = word_.load(std::memory_order_relaxed);
@@ -60,7 +60,7 @@ class exhaustion_proof {
     }
   }
 
-  /// After a read-modify-write as in I2.
+  /// Withdraws the proof, if there is one. Requires: a read-modify-write as in I2 came before.
   void withdraw_after_change() noexcept {
     if constexpr (tuning::changes_are_full_fences) {
       light_fence();
@@ -77,7 +77,7 @@ class exhaustion_proof {
     }
   }
 
-  /// For the only thread there is.
+  /// Forgets the proof. Requires: there is no other thread.
   void forget() noexcept {
     // relaxed: as said
     word_.store(0, std::memory_order_relaxed);
@@ -88,7 +88,7 @@ class exhaustion_proof {
   static constexpr word proven = 2;
   static constexpr word state_mask = 3;
 
-  /// Nothing, of the next generation.
+  /// Makes the word that says nothing, of the next generation.
   static constexpr word next(word seen) noexcept { return (seen | state_mask) + 1; }
 
   atomic<word> word_{0};

@@ -20,10 +20,10 @@ class spare_tables {
  public:
   constexpr spare_tables() noexcept = default;
 
-  /// Null: there is none.
+  /// Takes a table out. Returns null if there is none.
   [[nodiscard]] std::byte* take() noexcept;
 
-  /// False: the table stays the caller's. Requires: it is as if new.
+  /// Puts a table in. Returns false if it stays the caller's. Requires: it is as if new.
   [[nodiscard]] bool put(std::byte* table) noexcept;
 
   /// Unmaps them all.

@@ -106,7 +106,7 @@ class slot_allocator final {
 
   [[nodiscard]] pool_stats stats() const noexcept;
 
-  /// `exhausted` of stats(), in one load.
+  /// Returns `exhausted` of stats(), by one load.
   [[nodiscard]] std::uint64_t count_exhausted() const noexcept;
 
   /// Lives as long as this.

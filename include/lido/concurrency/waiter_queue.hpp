@@ -158,7 +158,8 @@ class alignas(cache_line) waiter_queue {
  public:
   /// Threads that wait, as far as the caller happens to know.
   [[nodiscard]] std::uint32_t length() const noexcept {
-    // relaxed: a hint, or a number for statistics; the fence of a caller that relies on it is I3's
+    // relaxed: a hint, or a number for statistics; a caller that relies on it has run the fence of
+    // I3
     return length_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] bool any() const noexcept { return length() != 0; }
