@@ -191,7 +191,7 @@ int segment_table::add_segment(std::uint32_t segment, void** kept, segment_fill*
     // relaxed: a number for statistics
     growths_.fetch_add(1, std::memory_order_relaxed);
   }
-  // Nothing is caught: a thread that is cancelled in `fill` must not stop unwinding its stack.
+  // Nothing is caught: a pthread_exit in `fill` must not stop unwinding the stack.
   const scope_exit join([this, segment, kept, begin, count] {
     put_in_service(segment, kept);
     slots_.end_event(traced_act::grow, begin, count);

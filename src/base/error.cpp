@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "../platform/platform.hpp"
 #include "lido/base/fail.hpp"
 
 #if defined(__cpp_exceptions)
@@ -31,7 +32,7 @@ namespace lido {
 namespace {
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): of the whole process
-constinit std::mutex handler_mutex;
+constinit detail::platform::static_mutex handler_mutex;
 constinit failure_handler current_failure_handler = nullptr;  ///< requires handler_mutex
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 

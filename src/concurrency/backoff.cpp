@@ -15,9 +15,7 @@ void yield_thread() noexcept {
 }
 
 void nap_thread(std::uint32_t microseconds) noexcept {
-  // To be cancelled in a sleep, within noexcept functions, would end the program.
-  const uncancelled guard;
-  std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
+  platform::nap(microseconds);
 }
 
 bool bounded_wait::is_over() noexcept {

@@ -98,6 +98,11 @@ class thread_registry {  // trivial, and a global that outlives all others must 
     }
   }
 
+  /// `uses`: the element of `uses_` that the hook of a thread is armed with.
+  [[nodiscard]] std::uint32_t number_of(void* uses) const noexcept {
+    return static_cast<std::uint32_t>(static_cast<thread_use**>(uses) - uses_.data());
+  }
+
   void before_fork() noexcept;
   void after_fork() noexcept;
   void after_fork_in_child() noexcept;
@@ -151,13 +156,20 @@ bool thread_registry::assign(bool waits) noexcept {
   if (!lock.owns_lock()) {
     return false;
   }
+  if (!prepare()) {
+    return false;
+  }
+  if (void* const uses = exit_hook_.armed(); uses != nullptr) {
+    thread_offset = number_of(uses) * thread_stride;  // the word began anew in an ending thread
+    return true;
+  }
   if (lowest_free() == 0 && !add_range()) {
     // relaxed: written under the mutex
     full_.store(is_joined, std::memory_order_relaxed);
     return false;
   }
   const std::uint32_t number = lowest_free();
-  if (!prepare() || !exit_hook_.arm(&uses_[number])) {
+  if (!exit_hook_.arm(&uses_[number])) {
     return false;
   }
   set_used(number, /*is_used=*/true);
@@ -250,10 +262,8 @@ bool thread_registry::is_made_here(std::uint32_t process) noexcept {
 bool thread_registry::prepare() noexcept {
   // The number comes with the call: where the compiler emulates thread-local words, they may be
   // gone by then.
-  const bool has_hook = exit_hook_.prepare([](void* uses) {
-    const auto number = static_cast<thread_use**>(uses) - thread_numbers.uses_.data();
-    thread_numbers.leave(static_cast<std::uint32_t>(number));
-  });
+  const bool has_hook =
+      exit_hook_.prepare([](void* uses) { thread_numbers.leave(thread_numbers.number_of(uses)); });
   // relaxed: see is_of_this_process
   if (!has_fork_handlers_ || process_.load(std::memory_order_relaxed) == 0) {
     watch_forks();

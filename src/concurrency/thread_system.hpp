@@ -8,7 +8,6 @@
 #else
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 
 #include "../platform/platform.hpp"
@@ -17,7 +16,7 @@
 
 namespace lido::detail {
 
-using registry_mutex = std::mutex;
+using registry_mutex = platform::static_mutex;
 
 /// An atomic that lives as long as the process, and so longer than an execution of a model.
 template <class T>

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "../platform/platform.hpp"
 #include "lido/concurrency/atomic.hpp"
 
 namespace lido {
@@ -43,7 +42,6 @@ misuse_handler set_misuse_handler(misuse_handler handler) noexcept {
 void detail::hand_over(const misuse& what) noexcept {
   // (2) - this acquire-load synchronizes-with the acq_rel-exchange (1)
   const misuse_handler handler = current_handler.load(std::memory_order_acquire);
-  const uncancelled guard;  // a handler is noexcept, too
   handler(what);
 }
 

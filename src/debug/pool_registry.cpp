@@ -20,7 +20,7 @@ namespace {
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): one set for the process
 // Never destroyed: pools may outlive every static object.
-constinit std::mutex registry_mutex;
+constinit platform::static_mutex registry_mutex;
 constinit registry named_pools;
 constinit pool_trace* live_pools = nullptr;
 constinit std::array<pool_trace, 64> ended_pools{};
@@ -33,7 +33,7 @@ constinit std::size_t next_ended_pool = 0;
                           [] { registry_mutex.unlock(); });
 }
 
-[[nodiscard]] std::unique_lock<std::mutex> lock_registry() noexcept {
+[[nodiscard]] std::unique_lock<platform::static_mutex> lock_registry() noexcept {
   require_own_process();
   return std::unique_lock(registry_mutex);
 }

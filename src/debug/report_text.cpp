@@ -69,7 +69,6 @@ report_text& report_text::where(place at) noexcept {
 report_text& report_text::thread(std::uint32_t id) noexcept {
   *this << "thread " << id;
   std::array<char, 64> name{};
-  const uncancelled guard;
   if (const std::size_t size = platform::thread_name(id, name); size > 0) {
     *this << " '" << std::string_view(name.data(), size) << "'";
   }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -28,8 +29,8 @@ void unreserve(void* place, std::size_t bytes) noexcept;
 /// Puts memory behind pages; those that had none read as zeros. Returns 0, or the error number.
 [[nodiscard]] int commit(void* place, std::size_t bytes) noexcept;
 
-/// Gives the memory of pages back; they read as zeros, and can be used at once. Returns 0, or the
-/// error number. generic: only the zeros.
+/// Gives the memory of pages back. They must be committed before they are used again, and then read
+/// as zeros. Returns 0, or the error number. generic: only the zeros.
 int discard(void* place, std::size_t bytes) noexcept;
 
 /// Zeros at the start of a line of the cache; null if there is no memory. Never on huge pages: what
@@ -61,6 +62,10 @@ void advise_huge_pages(void* place, std::size_t bytes) noexcept;
 /// Wakes one thread. Uses only the address.
 void unpark(const void* word) noexcept;
 
+/// Sleeps for `microseconds`, or for as little longer as the system can. Callers count the time
+/// that passed, never the calls.
+void nap(std::uint32_t microseconds) noexcept;
+
 // ---- threads
 // --------------------------------------------------------------------------------------
 
@@ -75,29 +80,33 @@ class thread_exit_hook {
   /// the call will come.
   [[nodiscard]] bool arm(void* argument) const noexcept;
 
+  /// Returns what the calling thread was armed with, until the function is called with it; null if
+  /// it was not. Requires: prepared. Thread-local variables need not last as long: a compiler that
+  /// emulates them ends them first, and an access then finds a new one.
+  [[nodiscard]] void* armed() const noexcept;
+
  private:
   void (*function_)(void*) = nullptr;
   std::uintptr_t key_ = 0;  ///< of the system
 };
 
-/// No thread is cancelled between the two, if the system can do that at all. Returns what
-/// `allow_cancel` needs.
-[[nodiscard]] int forbid_cancel() noexcept;
-void allow_cancel(int before) noexcept;
-
-/// Disables cancellation of the thread while it lives. System calls for reports are cancellation
-/// points, as functions of users may be. Their callers are noexcept or catch everything, so a
-/// cancellation there would end the program. A request that comes meanwhile takes effect at the
-/// next such point afterwards.
-class uncancelled {
+/// A mutex that is constant-initialised and never destroyed. With some standard libraries
+/// std::mutex is neither, or the child of a fork cannot unlock what its parent locked.
+///
+/// Blocking: a thread that finds it locked sleeps in `park`.
+// Source: Ulrich Drepper, Futexes Are Tricky, 2011, mutex 2.
+class static_mutex {
  public:
-  uncancelled() noexcept = default;
-  uncancelled(const uncancelled&) = delete;
-  uncancelled& operator=(const uncancelled&) = delete;
-  ~uncancelled() { allow_cancel(before_); }
+  constexpr static_mutex() noexcept = default;
+  static_mutex(const static_mutex&) = delete;
+  static_mutex& operator=(const static_mutex&) = delete;
+
+  void lock() noexcept;
+  [[nodiscard]] bool try_lock() noexcept;
+  void unlock() noexcept;
 
  private:
-  int before_ = forbid_cancel();
+  std::atomic<std::uint32_t> state_{0};
 };
 
 /// Threads that are started while it lives begin with all signals blocked but those of faults. So a
@@ -166,8 +175,8 @@ void tell_acquire(const void* address) noexcept;
 /// The number that debuggers know the calling thread by. Not 0. generic: one of its own.
 [[nodiscard]] std::uint32_t thread_id() noexcept;
 
-/// Writes the name of a thread of this process, and returns its length; 0 if it has none. A
-/// cancellation point. generic: 0.
+/// Writes the name of a thread of this process, and returns its length; 0 if it has none. generic:
+/// 0.
 [[nodiscard]] std::size_t thread_name(std::uint32_t id, std::span<char> name) noexcept;
 
 /// What an address in the program's code is to tools that read the file with that code.
@@ -183,9 +192,3 @@ struct code_position {
 [[nodiscard]] std::size_t module_path(const void* address, std::span<char> path) noexcept;
 
 }  // namespace lido::detail::platform
-
-namespace lido::detail {
-
-using platform::uncancelled;
-
-}  // namespace lido::detail

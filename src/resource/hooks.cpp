@@ -1,8 +1,6 @@
 // A factory behind virtual calls.
 #include "lido/resource/hooks.hpp"
 
-#include "../platform/platform.hpp"
-
 namespace lido::detail {
 
 namespace {
@@ -31,7 +29,6 @@ std::string text_of_caught([[maybe_unused]] bool& permanent) noexcept {
 }  // namespace
 
 create_outcome factory_hooks::create(pool_slot& slot, const create_context& context) noexcept {
-  const uncancelled guard;
   create_outcome out;
   create_failure_text why;
   const auto make = [&] {
@@ -52,7 +49,6 @@ create_outcome factory_hooks::create(pool_slot& slot, const create_context& cont
 
 bool factory_hooks::check(pool_slot& slot, const create_context* context,
                           std::string& text) noexcept {
-  const uncancelled guard;
   return attempt([&] { return context != nullptr ? do_validate(slot, *context) : do_reset(slot); },
                  [&] {
                    bool permanent = false;
@@ -62,7 +58,6 @@ bool factory_hooks::check(pool_slot& slot, const create_context* context,
 }
 
 void factory_hooks::destroy(pool_slot& slot, destroy_reason reason) noexcept {
-  const uncancelled guard;
   do_destroy(slot, reason);
 }
 

@@ -240,7 +240,6 @@ void pool_core::tell(pool_event event,
                      const std::shared_ptr<const std::string>& name) const noexcept {
   if (settings_.on_event) {
     event.pool = name != nullptr ? *name : settings_.pool_name;
-    const uncancelled guard;
     settings_.on_event(event);
   }
 }
@@ -492,7 +491,6 @@ void pool_core::acquire_async(const acquire_call& request, acquire_completion do
       idle.slot->note_holder(gate_->now(), 0, std::uncaught_exceptions(), request.at);
       idle.slot->resets_by_pool.set(/*value=*/true);
       platform::tell_acquire(idle.slot);
-      const uncancelled guard;
       done({.grant = idle, .why = nullptr});
       return;
     }
@@ -536,7 +534,6 @@ void callback_waiter::ended(acquire_waiter& waiter) noexcept {
   } else {
     outcome = core.failed(self->cause(), self->why);
   }
-  const uncancelled guard;  // the thread may end, but not in the middle of a user's callback
   self->done(std::move(outcome));
 }
 

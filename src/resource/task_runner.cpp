@@ -76,7 +76,6 @@ void task_runner::stop() noexcept {
     }
   }
   const bool is_idle = busy() == 0;
-  const uncancelled guard;  // a join is a cancellation point
   for (std::thread& one : ending) {
     if (is_idle && one.joinable() && one.get_id() != std::this_thread::get_id()) {
       one.join();

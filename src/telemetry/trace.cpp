@@ -47,8 +47,9 @@ struct ring {
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): one set for the process
 constinit std::array<atomic<ring*>, max_thread_number + 1> rings{};
 constinit atomic<std::uint64_t> lost{0};
-constinit std::mutex reading;
-constinit std::mutex unnumbered;  ///< ring 0: ending threads, and those beyond the numbers
+constinit platform::static_mutex reading;
+constinit platform::static_mutex
+    unnumbered;  ///< ring 0: ending threads, and those beyond the numbers
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 short_text shorten(std::string_view text) noexcept {
@@ -81,7 +82,6 @@ void record(traced_act what, std::string_view pool, std::int64_t begin,
   }
   ring* const own = own_ring();
   if (own != nullptr && own->thread != thread) {
-    const platform::uncancelled guard;
     short_text name;
     own->thread = thread;
     own->thread_name = shorten({name.data(), platform::thread_name(thread, name)});

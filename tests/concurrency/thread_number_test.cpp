@@ -88,6 +88,22 @@ TEST(ThreadNumber, NumberOfAnEndedThreadIsReused) {
   EXPECT_EQ(second, first);
 }
 
+// Compilers that emulate thread-local words end them before the number is given back. A destructor
+// that runs in between finds a new word.
+TEST(ThreadNumber, ThreadWhoseWordBeganAnewKeepsItsNumber) {
+  std::uint32_t first = 0;
+  std::uint32_t second = 0;
+  std::uint32_t other = 0;
+  test::run_in_new_thread([&] {
+    first = assigned_number();
+    thread_offset = no_thread_offset;
+    second = assigned_number();
+  });
+  test::run_in_new_thread([&] { other = assigned_number(); });
+  EXPECT_EQ(second, first);
+  EXPECT_EQ(other, first) << "a number was given twice, and is lost";
+}
+
 TEST(ThreadNumber, LowestFreeNumberComesFirst) {
   std::uint32_t low = 0;
   test::run_in_new_thread([&] { low = assigned_number(); });

@@ -83,20 +83,6 @@ TEST(MisuseReport, NumbersThreadsThatHaveEnded) {
   EXPECT_THAT(log.entries()[0].report, ContainsRegex("acquired by thread [0-9]+ at "));
 }
 
-TEST(MisuseReport, IsMadeInAThreadThatIsToBeCancelled) {
-  test::misuse_log log;
-  checked_pool pool(4);
-  test::run_in_new_thread([&] {
-    pthread_setname_np(pthread_self(), "cancelled");
-    long* const object = pool.try_acquire_ptr();
-    pool.release(object);
-    ::pthread_cancel(::pthread_self());
-    pool.release(object);
-  });
-  ASSERT_THAT(log.entries(), SizeIs(1));
-  EXPECT_THAT(log.entries()[0].report, HasSubstr("'cancelled'"));
-}
-
 TEST(MisuseReport, TellsTheEventsOfTheSlotNewestFirst) {
   test::misuse_log log;
   checked_pool pool(1);

@@ -40,8 +40,8 @@ struct misuse {
 /// Must be thread-safe and must not throw, since release is noexcept. It may end the program, or
 /// return. Then a release has no effect: the object is not destroyed, no slot is lost or twice in
 /// the pool. An acquire goes on with a slot that is whole again, and a destructor goes on. From a
-/// dead pool try_acquire and its like get nothing; other acquires must not go on.
-/// It may use pools; a misuse in there calls it again. A thread is not cancelled in there.
+/// dead pool try_acquire and its like get nothing; other acquires must not go on. It may use pools;
+/// a misuse in there calls it again.
 using misuse_handler = void (*)(const misuse&) noexcept;
 
 /// Replaces the handler of the whole process and returns the one before; nullptr stands for the

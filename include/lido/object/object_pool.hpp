@@ -120,7 +120,7 @@ class object_pool : private detail::complete_traits<Traits> {
 
   /// As `acquire`, but waits at most `wait`, whatever `when_full` says, and then returns an empty
   /// lease. Nothing or less means not at all, more than a century for ever. Waiters are served in
-  /// FIFO order. A wait is no cancellation point: a stop token ends it, pthread_cancel does not.
+  /// FIFO order.
   template <class Rep, class Period, class... Args>
   [[nodiscard, gnu::always_inline]] lease_type acquire_for(std::chrono::duration<Rep, Period> wait,
                                                            Args&&... args) {

@@ -27,9 +27,7 @@ struct keep {};
 ///  - `void destroy(T&) noexcept`: before the destructor.
 ///
 /// If `create` throws, the slot is free and holds no object. If `activate` throws, the object is
-/// destroyed without `deactivate`. Either error reaches the caller of the acquire. A thread
-/// cancelled (pthread_cancel) in one of the two leaves the same behind. In `deactivate`, `destroy`
-/// and ~T cancellation ends the program, since a release is noexcept.
+/// destroyed without `deactivate`. Either error reaches the caller of the acquire.
 template <class T>
 struct pool_traits {
   using hooks = no_hooks;                      ///< lido::keep: keeps objects, without hooks

@@ -30,8 +30,7 @@ struct create_outcome {
   std::shared_ptr<const create_failure_text> error;  ///< null if it was made, or without memory
 };
 
-/// A factory. Called without locks, never twice at once for one slot. A thread that is cancelled
-/// (pthread_cancel) in one of its functions ends at the next cancellation point behind it.
+/// A factory. Called without locks, never twice at once for one slot.
 class factory_hooks {
  public:
   factory_hooks(bool validates, bool resets) noexcept : validates_(validates), resets_(resets) {}

@@ -1,5 +1,3 @@
-#include <mutex>
-
 #include "../platform.hpp"
 
 namespace lido::detail::platform {
@@ -7,8 +5,7 @@ namespace lido::detail::platform {
 namespace {
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): one count of threads
-constinit std::mutex counting;
-constinit std::uint32_t counted = 0;
+constinit std::atomic<std::uint32_t> counted{0};
 constinit thread_local std::uint32_t own_number = 0;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
@@ -16,8 +13,8 @@ constinit thread_local std::uint32_t own_number = 0;
 
 std::uint32_t thread_id() noexcept {
   if (own_number == 0) {
-    const std::lock_guard lock(counting);
-    own_number = ++counted;
+    // relaxed: a number, which orders nothing
+    own_number = counted.fetch_add(1, std::memory_order_relaxed) + 1;
   }
   return own_number;
 }

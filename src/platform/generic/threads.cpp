@@ -11,7 +11,7 @@ struct last_call {
   last_call& operator=(const last_call&) = delete;
   ~last_call() {
     if (function != nullptr) {
-      function(argument);
+      function(std::exchange(argument, nullptr));
     }
   }
   void (*function)(void*) = nullptr;
@@ -35,11 +35,9 @@ bool thread_exit_hook::arm(void* argument) const noexcept {
   return true;
 }
 
-int forbid_cancel() noexcept {
-  return 0;
+void* thread_exit_hook::armed() const noexcept {
+  return at_exit.argument;
 }
-
-void allow_cancel(int /*before*/) noexcept {}
 
 signal_guard::signal_guard() noexcept = default;
 

@@ -15,11 +15,15 @@ bool heavy_fence() noexcept {
 }
 
 bool park(const void* /*word*/, std::uint32_t /*expected*/, std::int64_t end) noexcept {
-  std::this_thread::sleep_for(std::chrono::microseconds(1));
+  nap(1);
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return end == std::numeric_limits<std::int64_t>::max() || now < std::chrono::nanoseconds(end);
 }
 
 void unpark(const void* /*word*/) noexcept {}
+
+void nap(std::uint32_t microseconds) noexcept {
+  std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
+}
 
 }  // namespace lido::detail::platform

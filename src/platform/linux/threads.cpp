@@ -23,14 +23,8 @@ bool thread_exit_hook::arm(void* argument) const noexcept {
   return pthread_setspecific(static_cast<pthread_key_t>(key_), argument) == 0;
 }
 
-int forbid_cancel() noexcept {
-  int before = PTHREAD_CANCEL_ENABLE;
-  (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-  return before;
-}
-
-void allow_cancel(int before) noexcept {
-  (void)pthread_setcancelstate(before, nullptr);
+void* thread_exit_hook::armed() const noexcept {
+  return pthread_getspecific(static_cast<pthread_key_t>(key_));
 }
 
 signal_guard::signal_guard() noexcept {

@@ -37,6 +37,14 @@ void unpark(const void* word) noexcept {
   (void)::syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
+void nap(std::uint32_t microseconds) noexcept {
+  constexpr std::uint32_t second = 1'000'000;
+  timespec time{};
+  time.tv_sec = static_cast<std::time_t>(microseconds / second);
+  time.tv_nsec = static_cast<long>(microseconds % second) * 1000;
+  (void)::nanosleep(&time, nullptr);
+}
+
 }  // namespace lido::detail::platform
 
 // NOLINTEND(cppcoreguidelines-pro-type-vararg)

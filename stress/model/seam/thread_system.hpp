@@ -50,6 +50,8 @@ class thread_exit_hook {
     model::execution::now().at_thread_exit(function_, argument);
     return true;
   }
+  /// Null: the thread-local words of a model's thread last until its end.
+  [[nodiscard]] static void* armed() noexcept { return nullptr; }
 
  private:
   void (*function_)(void*) = nullptr;
