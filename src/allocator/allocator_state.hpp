@@ -19,6 +19,7 @@
 #include "lido/concurrency/event_sink.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/concurrency/waiter_queue.hpp"
+#include "lido/platform/compiler.hpp"
 #include "owned_cache.hpp"
 
 namespace lido::detail {
@@ -82,7 +83,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   /// The calling thread's entry, in a table of this pool's own; null: it has no number, or there is
   /// no memory for a table.
   [[nodiscard]] std::byte* own_table() noexcept;
-  [[nodiscard, gnu::always_inline]] owned_cache* own_cache() noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] owned_cache* own_cache() noexcept {
     const std::size_t offset = own_thread_offset();
     // relaxed: as in slot_allocator::at
     std::byte* table = table_.load(std::memory_order_relaxed);
@@ -176,7 +177,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   /// Finds the caller's cache after a miss. If the cache was not active, the miss may have been in
   /// `unused_caches`, and is undone there. A pool that takes no hits lets none be tried, or only
   /// there.
-  [[gnu::always_inline]] owned_cache* own_cache_after_miss(std::size_t offset) noexcept {
+  [[LIDO_ALWAYS_INLINE]] owned_cache* own_cache_after_miss(std::size_t offset) noexcept {
     owned_cache* const own = own_cache();
     const bool was_unused = own == nullptr || !own->active;
     if (takes_hits() ? was_unused : no_thread_offset == 0) [[unlikely]] {
@@ -186,8 +187,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   }
 
   // The owner's side. All but the first three need a busy cache and leave it open or closed.
-  [[nodiscard, gnu::noinline]] void* acquire_from(owned_cache& cache) noexcept;
-  [[gnu::noinline]] void release_into(owned_cache& cache, void* slot) noexcept;
+  [[nodiscard, LIDO_NOINLINE]] void* acquire_from(owned_cache& cache) noexcept;
+  [[LIDO_NOINLINE]] void release_into(owned_cache& cache, void* slot) noexcept;
   [[nodiscard]] bool try_open(owned_cache& cache) noexcept;
   [[nodiscard]] static bool forget_operation_if_closed(owned_cache& cache) noexcept;
   [[nodiscard]] std::size_t take_own(owned_cache& cache, std::span<void*> out) noexcept;
@@ -225,7 +226,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   /// thread reports a few slots late, so that single ones seldom change a line that all threads
   /// share.
   // relaxed (whole function): counters that order nothing
-  [[gnu::always_inline]] bool count_drawn(owned_cache* self, std::int64_t slots) noexcept {
+  [[LIDO_ALWAYS_INLINE]] bool count_drawn(owned_cache* self, std::int64_t slots) noexcept {
     if (self == nullptr) [[unlikely]] {
       return report_drawn(nullptr, slots);
     }
@@ -236,7 +237,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     return (slots > 0 ? news : -news) >= std::int64_t{most_unreported_} + self->more_unreported &&
            report_drawn(self, news);
   }
-  [[gnu::noinline]] bool report_drawn(owned_cache* self, std::int64_t news) noexcept;
+  [[LIDO_NOINLINE]] bool report_drawn(owned_cache* self, std::int64_t news) noexcept;
   // relaxed (whole function): as above
   void count_misses(owned_cache* self, std::uint64_t acquires) noexcept {
     if (self == nullptr) [[unlikely]] {

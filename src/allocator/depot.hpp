@@ -18,6 +18,7 @@
 #include "lido/concurrency/zeroed_array.hpp"
 #include "lido/freelist/index_list.hpp"
 #include "lido/freelist/treiber_list.hpp"
+#include "lido/platform/compiler.hpp"
 
 namespace lido::detail {
 
@@ -81,7 +82,7 @@ class depot_list {
   }
 
   // In one line with the head of `own_`, which is used at once after a look here.
-  [[no_unique_address]] treiber_list own_;
+  [[LIDO_NO_UNIQUE_ADDRESS]] treiber_list own_;
   std::unique_ptr<index_list> other_;
 };
 

@@ -17,6 +17,7 @@
 #include "growth.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
+#include "lido/platform/compiler.hpp"
 #include "spare_tables.hpp"
 
 namespace lido::detail {
@@ -68,12 +69,12 @@ void give_away(const allocator_state& state, std::span<void* const> slots) noexc
 // Apart, so that the two functions below, through which all goes that misses a cache, do nothing
 // but a look and a jump.
 
-[[gnu::noinline, gnu::cold]] void* acquire_watched(allocator_state& state,
+[[LIDO_NOINLINE, LIDO_COLD]] void* acquire_watched(allocator_state& state,
                                                    std::size_t offset) noexcept {
   return received(state, state.acquire_slow(offset));
 }
 
-[[gnu::noinline, gnu::cold]] void release_watched(allocator_state& state, std::size_t offset,
+[[LIDO_NOINLINE, LIDO_COLD]] void release_watched(allocator_state& state, std::size_t offset,
                                                   void* slot) noexcept {
   platform::tell_release(slot);
   state.release_slow(offset, slot);

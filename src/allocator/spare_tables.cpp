@@ -4,6 +4,7 @@
 
 #include "../platform/platform.hpp"
 #include "allocator_state.hpp"
+#include "lido/platform/compiler.hpp"
 
 namespace lido::detail {
 
@@ -33,7 +34,8 @@ void spare_tables::drop() noexcept {
 namespace {
 
 /// For programs that unload the library.
-[[gnu::destructor]] void drop_spare_tables() noexcept {
+LIDO_RUN_AT_UNLOAD(drop_spare_tables);
+void drop_spare_tables() noexcept {
   spares.drop();
 }
 

@@ -9,13 +9,18 @@
 
 #include "../platform/platform.hpp"
 #include "lido/base/fail.hpp"
+#include "lido/platform/compiler.hpp"
 
-#if defined(__cpp_exceptions)
+#if defined(__cpp_exceptions) && !LIDO_ELF
+bool lido::detail::may_throw() noexcept {
+  return true;  // no file of the program can say that it has no exceptions
+}
+#elif defined(__cpp_exceptions)
 extern "C" {
 extern const char the_program_has_exceptions_but_lido_was_built_without_them;
 const char the_program_has_exceptions_but_lido_was_built_without_them = 0;
 /// The files of a program that is compiled without exceptions define it.
-[[gnu::weak]] extern const char lido_program_has_no_exceptions;
+[[LIDO_WEAK]] extern const char lido_program_has_no_exceptions;
 }
 bool lido::detail::may_throw() noexcept {
   return &lido_program_has_no_exceptions == nullptr;

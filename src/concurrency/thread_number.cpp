@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "../platform/platform.hpp"
+#include "lido/platform/compiler.hpp"
 #include "number_ranges.hpp"
 #include "thread_system.hpp"
 
@@ -35,13 +36,10 @@ constinit process_page own_process;
 }  // namespace
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
-// With the visibility of `thread_offset`; see there.
-#pragma GCC visibility push(default)
-
 /// Numbers in use and live pools, under one mutex. Never destroyed: threads and static pools may
-/// outlive every static object.
+/// outlive every static object. Visible as `thread_offset` is; see there.
 // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): a destructor of its own would not be
-class thread_registry {  // trivial, and a global that outlives all others must not have one
+class [[LIDO_VISIBLE]] thread_registry {  // trivial, and a global that outlives all has none
  public:
   constexpr thread_registry() noexcept = default;
   thread_registry(const thread_registry&) = delete;
@@ -142,8 +140,6 @@ class thread_registry {  // trivial, and a global that outlives all others must 
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): as it is declared
 constinit thread_registry thread_numbers;
-
-#pragma GCC visibility pop
 
 bool thread_registry::assign(bool waits) noexcept {
   // relaxed: a number that is given back just now is found on the next call
@@ -287,7 +283,8 @@ void thread_registry::watch_forks() noexcept {
 ///
 /// Other copies are looked for here and not later: the loader calls this with its own mutex, under
 /// which code may use pools.
-[[gnu::constructor(1002)]] void begin_with_the_process() noexcept {
+LIDO_RUN_AT_LOAD(1002, begin_with_the_process);
+void begin_with_the_process() noexcept {
   thread_numbers.join_copies();
   thread_numbers.watch_forks();
 }

@@ -13,6 +13,7 @@
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/debug/registry.hpp"
 #include "lido/debug/slot_checks.hpp"
+#include "lido/platform/compiler.hpp"
 
 namespace lido::detail {
 
@@ -28,7 +29,8 @@ constinit std::size_t next_ended_pool = 0;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 /// A child must not inherit the mutex locked by a thread that it does not have.
-[[gnu::constructor(1001)]] void lock_registry_for_forks() noexcept {
+LIDO_RUN_AT_LOAD(1001, lock_registry_for_forks);
+void lock_registry_for_forks() noexcept {
   (void)platform::on_fork([] { registry_mutex.lock(); }, [] { registry_mutex.unlock(); },
                           [] { registry_mutex.unlock(); });
 }

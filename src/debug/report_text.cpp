@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "../platform/platform.hpp"
+#include "lido/platform/compiler.hpp"
 
 #if defined(LIDO_VALGRIND) && LIDO_VALGRIND
 #include <valgrind/valgrind.h>
@@ -20,7 +21,8 @@ constinit thread_local std::uint32_t checked_thread_id = 0;
 namespace {
 
 /// A forked child has the variable of the thread that forked, but not its id.
-[[gnu::constructor(1001)]] void forget_id_in_children() noexcept {
+LIDO_RUN_AT_LOAD(1001, forget_id_in_children);
+void forget_id_in_children() noexcept {
   (void)platform::on_fork(nullptr, nullptr, [] { checked_thread_id = 0; });
 }
 

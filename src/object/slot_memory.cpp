@@ -7,6 +7,7 @@
 #include "lido/base/zeroed_memory.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/object/pool_slots.hpp"
+#include "lido/platform/compiler.hpp"
 
 namespace lido::detail {
 
@@ -64,7 +65,7 @@ std::size_t slot_memory::bookkeeping() const noexcept {
 }
 
 // AddressSanitizer is told to refuse free slots.
-[[gnu::no_sanitize_address]] void slot_memory::touch() noexcept {
+LIDO_NO_SANITIZE_ADDRESS void slot_memory::touch() noexcept {
   // The pool is new: no thread has a slot. Checks have filled all of theirs.
   const std::size_t page = page_size();
   const std::size_t bytes = layout_.record_bytes != 0 ? 0 : layout_.size * backed();

@@ -10,6 +10,7 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/debug/registry.hpp"
 #include "lido/debug/slot_checks.hpp"
+#include "lido/platform/compiler.hpp"
 
 namespace lido {
 
@@ -199,8 +200,8 @@ block_store* larger_blocks::find_unlisted(std::size_t bytes) const noexcept {
 namespace {
 
 /// Where the function was called that this is inlined into.
-[[nodiscard, gnu::always_inline]] inline place caller() noexcept {
-  return {static_cast<const char*>(__builtin_return_address(0)) - 1};
+[[nodiscard, LIDO_ALWAYS_INLINE]] inline place caller() noexcept {
+  return {call_address()};
 }
 
 }  // namespace

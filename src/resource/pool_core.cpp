@@ -12,6 +12,7 @@
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/event_sink.hpp"
 #include "lido/debug/place.hpp"
+#include "lido/platform/compiler.hpp"
 #include "pool_apply.hpp"
 
 namespace lido::detail {

@@ -12,6 +12,7 @@
 #include "lido/base/pool_stats.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/thread_number.hpp"
+#include "lido/platform/compiler.hpp"
 
 namespace lido::detail {
 
@@ -46,7 +47,7 @@ class slot_allocator final {
   /// Address of a free slot, now the caller's; null when the pool is exhausted (I2). Never throws.
   template <bool Counts = false>
   // NOLINTNEXTLINE(misc-no-recursion): the thread has a number by then
-  [[nodiscard, gnu::always_inline]] void* acquire() noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] void* acquire() noexcept {
     void* slot = nullptr;
     return try_hit<Counts>(slot) ? slot : acquire_after_miss();
   }
@@ -54,7 +55,7 @@ class slot_allocator final {
   /// The first half of `acquire`: pops a slot of the thread's cache. After false,
   /// `acquire_after_miss` must follow.
   template <bool Counts = false>
-  [[nodiscard, gnu::always_inline]] bool try_hit(void*& slot) noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] bool try_hit(void*& slot) noexcept {
     const std::uintptr_t own = own_cache();
     if (!is_cache(own) || !at(own).pop(slot)) [[unlikely]] {
       return false;
@@ -63,17 +64,17 @@ class slot_allocator final {
       at(own).count_hit();
     }
     if (slot == nullptr) {
-      __builtin_unreachable();  // so that callers do not look again after a hit
+      unreachable();  // so that callers do not look again after a hit
     }
     return true;
   }
   /// The second half. Finds the thread's cache again, so that callers need not keep it.
-  [[nodiscard, gnu::noinline]] void* acquire_after_miss() noexcept;
+  [[nodiscard, LIDO_NOINLINE]] void* acquire_after_miss() noexcept;
 
   /// Takes back what `acquire` gave, from any thread. Never throws or blocks, and allocates
   /// nothing itself; for the C library see assign_thread_number.
   // NOLINTNEXTLINE(misc-no-recursion): as acquire
-  [[gnu::always_inline]] void release(void* slot) noexcept {
+  [[LIDO_ALWAYS_INLINE]] void release(void* slot) noexcept {
     const std::uintptr_t own = own_cache();
     if (!is_cache(own) || !at(own).push(slot)) [[unlikely]] {
       release_after_miss(slot);
@@ -133,7 +134,7 @@ class slot_allocator final {
 
  private:
   /// The address of the calling thread's cache; without a number, what is no cache.
-  [[nodiscard, gnu::always_inline]] std::uintptr_t own_cache() const noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] std::uintptr_t own_cache() const noexcept {
     const std::size_t offset = own_raw_thread_offset();
     // relaxed: the memory of a table is zeros, which no thread has written
     std::byte* const table = table_.load(std::memory_order_relaxed);
@@ -141,10 +142,10 @@ class slot_allocator final {
     const auto own = reinterpret_cast<std::uintptr_t>(table) + offset;
     return no_thread_offset == 0 && offset == 0 ? 0 : own;
   }
-  [[nodiscard, gnu::always_inline]] static bool is_cache(std::uintptr_t own) noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] static bool is_cache(std::uintptr_t own) noexcept {
     return no_thread_offset == 0 ? own != 0 : static_cast<std::intptr_t>(own) >= 0;
   }
-  [[nodiscard, gnu::always_inline]] static slot_cache& at(std::uintptr_t own) noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] static slot_cache& at(std::uintptr_t own) noexcept {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr)
     return *reinterpret_cast<slot_cache*>(own);
   }
@@ -152,9 +153,9 @@ class slot_allocator final {
   /// Ends the program if another copy of the library made this.
   [[nodiscard]] allocator_state& state() const noexcept;
 
-  [[gnu::noinline]] void release_after_miss(void* slot) noexcept;
-  [[nodiscard, gnu::noinline]] void* acquire_without_number() noexcept;
-  [[gnu::noinline]] void release_without_number(void* slot) noexcept;
+  [[LIDO_NOINLINE]] void release_after_miss(void* slot) noexcept;
+  [[nodiscard, LIDO_NOINLINE]] void* acquire_without_number() noexcept;
+  [[LIDO_NOINLINE]] void release_without_number(void* slot) noexcept;
 
   atomic<std::byte*> table_;      ///< of caches; at first one that all unused pools share
   allocator_state* const state_;  ///< owned; most use `state()`

@@ -10,6 +10,7 @@
 
 #include "lido/allocator/options.hpp"
 #include "lido/concurrency/atomic.hpp"
+#include "lido/platform/compiler.hpp"
 
 namespace lido::detail {
 
@@ -78,7 +79,7 @@ class alignas(cache_line) slot_cache {
   // ---- the owner's hit path -------------------------------------------------------------------
 
   /// Pops into `item`; false: not settled, call settle_pop.
-  [[nodiscard, gnu::always_inline]] bool pop(void*& item) noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] bool pop(void*& item) noexcept {
     // relaxed (2x): written by this thread alone
     const std::int64_t top = top_.load(std::memory_order_relaxed) - cell_bytes;
     item = at(top).load(std::memory_order_relaxed);
@@ -92,7 +93,7 @@ class alignas(cache_line) slot_cache {
   }
 
   /// Pushes `item`; false: not settled, call settle_push.
-  [[nodiscard, gnu::always_inline]] bool push(void* item) noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] bool push(void* item) noexcept {
     // relaxed: written by this thread alone
     const std::int64_t top = top_.load(std::memory_order_relaxed);
     // relaxed: published by (2)
@@ -105,7 +106,7 @@ class alignas(cache_line) slot_cache {
   }
 
   // relaxed (whole function): a number that the owner alone writes, in the line of the hit
-  [[gnu::always_inline]] void count_hit() noexcept {
+  [[LIDO_ALWAYS_INLINE]] void count_hit() noexcept {
     hits_.store(hits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
@@ -181,11 +182,11 @@ class alignas(cache_line) slot_cache {
   static constexpr std::int64_t nowhere = -1;
 
   // An address, since cells lie in other arrays, too.
-  [[nodiscard, gnu::always_inline]] cell& at(std::int64_t place) const noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] cell& at(std::int64_t place) const noexcept {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr)
     return *reinterpret_cast<cell*>(address() + static_cast<std::uintptr_t>(place));
   }
-  [[nodiscard, gnu::always_inline]] std::uintptr_t address() const noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] std::uintptr_t address() const noexcept {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as above
     return reinterpret_cast<std::uintptr_t>(this);
   }
@@ -197,8 +198,8 @@ class alignas(cache_line) slot_cache {
   };
 
   [[nodiscard]] taken_hold take_hold() noexcept;
-  [[nodiscard, gnu::always_inline]] inline bool try_hold_open(control& held) noexcept;
-  [[gnu::always_inline]] inline void end_hold(control held, std::uint32_t count) noexcept;
+  [[nodiscard, LIDO_ALWAYS_INLINE]] inline bool try_hold_open(control& held) noexcept;
+  [[LIDO_ALWAYS_INLINE]] inline void end_hold(control held, std::uint32_t count) noexcept;
 
   [[nodiscard]] std::int64_t position_of(std::int64_t top, std::span<cell> cells) const noexcept;
   [[nodiscard]] std::int64_t position_of_top() const noexcept;

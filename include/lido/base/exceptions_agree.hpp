@@ -6,7 +6,9 @@
 /// without exceptions. Built with them, it serves both kinds of programs.
 #pragma once
 
-#if defined(__ELF__)
+#include "lido/platform/compiler.hpp"
+
+#if LIDO_ELF
 // NOLINTBEGIN(misc-definitions-in-headers,cppcoreguidelines-avoid-non-const-global-variables)
 extern "C" {
 // Each kind of file has an inline variable of its own, and a second name for it that both kinds
@@ -15,17 +17,16 @@ extern "C" {
 #if defined(__cpp_exceptions)
 /// The library has this if it was built with exceptions.
 extern const char the_program_has_exceptions_but_lido_was_built_without_them;
-[[gnu::used, gnu::retain, gnu::visibility("hidden")]] inline const char* lido_has_exceptions =
+[[LIDO_KEPT, LIDO_HIDDEN]] inline const char* lido_has_exceptions =
     &the_program_has_exceptions_but_lido_was_built_without_them;
-[[gnu::alias("lido_has_exceptions"),
-  gnu::visibility("hidden")]] extern const char* lido_mixes_files_with_and_without_exceptions;
+[[LIDO_ALIAS("lido_has_exceptions"),
+  LIDO_HIDDEN]] extern const char* lido_mixes_files_with_and_without_exceptions;
 #else
-[[gnu::used, gnu::retain, gnu::visibility("hidden")]] inline const char* lido_has_no_exceptions =
-    nullptr;
-[[gnu::alias("lido_has_no_exceptions"),
-  gnu::visibility("hidden")]] extern const char* lido_mixes_files_with_and_without_exceptions;
+[[LIDO_KEPT, LIDO_HIDDEN]] inline const char* lido_has_no_exceptions = nullptr;
+[[LIDO_ALIAS("lido_has_no_exceptions"),
+  LIDO_HIDDEN]] extern const char* lido_mixes_files_with_and_without_exceptions;
 /// Tells a library that was built with exceptions to throw none.
-[[gnu::weak, gnu::visibility("default")]] extern const char lido_program_has_no_exceptions = 0;
+[[LIDO_WEAK, LIDO_VISIBLE]] extern const char lido_program_has_no_exceptions = 0;
 #endif
 }
 // NOLINTEND(misc-definitions-in-headers,cppcoreguidelines-avoid-non-const-global-variables)

@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lido/platform/compiler.hpp"
+
 namespace lido::detail {
 
 struct tuning {
@@ -27,11 +29,7 @@ struct tuning {
   static constexpr std::size_t most_spare_tables = 16;    ///< of caches, of pools that have ended
   static constexpr std::uint32_t most_cleared = 32;       ///< entries of such a table
   /// Whether a read-modify-write orders all before it against all after it.
-#if defined(__x86_64__)
-  static constexpr bool changes_are_full_fences = true;
-#else
-  static constexpr bool changes_are_full_fences = false;
-#endif
+  static constexpr bool changes_are_full_fences = LIDO_X86_64 != 0;
   static constexpr std::uint32_t patience = 32;         ///< operations before a closed cache opens
   static constexpr std::uint32_t most_patience = 4096;  ///< after many exhaustions
   static constexpr std::uint32_t most_pauses = 64;      ///< after a failed compare-and-swap

@@ -6,18 +6,9 @@
 #include <limits>
 
 #include "lido/base/tuning.hpp"
+#include "lido/platform/compiler.hpp"
 
 namespace lido::detail {
-
-/// Tells the processor that this is a spin loop.
-inline void cpu_pause() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  // An isb, unlike a yield hint, really delays on today's cores.
-  asm volatile("isb");  // NOLINT(hicpp-no-assembler)
-#endif
-}
 
 /// Gives the rest of this thread's time slice away.
 void yield_thread() noexcept;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "lido/concurrency/atomic.hpp"
+#include "lido/platform/compiler.hpp"
 
 namespace lido::detail {
 
@@ -19,14 +20,14 @@ using event_sink = void (*)(traced_act what, std::string_view pool, std::int64_t
 
 /// Null while no trace runs. The function stays for threads that have read it.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): one for the process
-[[gnu::visibility("default")]] extern constinit unscheduled_atomic<event_sink> current_sink;
+[[LIDO_VISIBLE]] extern constinit unscheduled_atomic<event_sink> current_sink;
 
-[[nodiscard, gnu::always_inline]] inline bool is_traced() noexcept {
+[[nodiscard, LIDO_ALWAYS_INLINE]] inline bool is_traced() noexcept {
   // relaxed: the function is there before the pointer
   return current_sink.load(std::memory_order_relaxed) != nullptr;
 }
-[[nodiscard, gnu::cold]] std::int64_t read_event_clock() noexcept;
-[[gnu::cold]] void tell_event(traced_act what, std::string_view pool, std::int64_t begin,
+[[nodiscard, LIDO_COLD]] std::int64_t read_event_clock() noexcept;
+[[LIDO_COLD]] void tell_event(traced_act what, std::string_view pool, std::int64_t begin,
                               std::size_t slots) noexcept;
 
 /// For an event that may end later. 0: no trace runs, and none is told of it.

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "lido/base/tuning.hpp"
+#include "lido/platform/compiler.hpp"
 
 namespace lido::detail {
 
@@ -19,19 +20,6 @@ inline constexpr std::uint32_t max_thread_number = tuning::thread_numbers;
 
 /// Bytes between the table entries of two neighbouring numbers: a cache and its first cells.
 inline constexpr std::size_t thread_stride = 1024;
-
-// How code finds the number. In an executable that contains the compiled library, its place is
-// known when it is linked. A shared object must look it up, and does so only once, when it is
-// loaded. Eight bytes fit into the static TLS block even of a process that loads the object late.
-// Other C libraries refuse such objects, so there it is what the compiler takes by itself.
-// LIDO_DYNAMIC_TLS does the same, for processes with more copies than that block has room for.
-#if !defined(__GLIBC__) || defined(LIDO_DYNAMIC_TLS)
-#define LIDO_TLS_MODEL
-#elif defined(LIDO_SHARED) || (defined(__PIC__) && !defined(__PIE__))
-#define LIDO_TLS_MODEL [[gnu::tls_model("initial-exec")]]
-#else
-#define LIDO_TLS_MODEL [[gnu::tls_model("local-exec")]]
-#endif
 
 /// `thread_offset` of a thread without a number, and the address of the table of a pool that takes
 /// no hits. The sum of address and offset is negative then, as a number with a sign, also if both
@@ -46,36 +34,16 @@ inline constexpr std::size_t no_thread_offset = sizeof(void*) < 8 ? 0 : ~(~std::
 /// visible by default. Linker and loader then treat them alike: each copy of the library has its
 /// own pair, or all copies share one.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
-LIDO_TLS_MODEL
-[[gnu::visibility("default")]] extern constinit thread_local std::size_t thread_offset;
+[[LIDO_TLS_MODEL, LIDO_VISIBLE]] extern constinit thread_local std::size_t thread_offset;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
-// A fiber may go on in another thread. Compilers for arm64 read the thread pointer once in a
-// function, however many calls are inlined into it, and so would keep the variables of the thread
-// before. They cannot keep what this reads. On x86-64 each access goes by a segment register.
-#if defined(__aarch64__) && defined(__GLIBC__) && !defined(LIDO_DYNAMIC_TLS)
-// For shared libraries; linkers make less of it in programs.
-#define LIDO_OWN_ADDRESS(symbol)                                          \
-  "adrp %0, :gottprel:" symbol "\n\tldr %0, [%0, #:gottprel_lo12:" symbol \
-  "]\n"                                                                   \
-  "\tmrs %1, tpidr_el0\n\tadd %0, %0, %1"
-/// Returns from its function the variable of the calling thread; `symbol` is its linker name.
-#define LIDO_RETURN_OWN(type, variable, symbol)                                                 \
-  type* own = nullptr;                                                                          \
-  void* thread = nullptr;                                                                       \
-  asm volatile(LIDO_OWN_ADDRESS(symbol) : "=&r"(own), "=&r"(thread) : : "memory"); /* NOLINT */ \
-  return *own
-#else
-#define LIDO_RETURN_OWN(type, variable, symbol) return variable
-#endif
-
 /// `thread_offset` of the thread that makes this call, wherever it ran a call before.
-[[nodiscard, gnu::always_inline]] inline std::size_t own_raw_thread_offset() noexcept {
+[[nodiscard, LIDO_ALWAYS_INLINE]] inline std::size_t own_raw_thread_offset() noexcept {
   LIDO_RETURN_OWN(std::size_t, thread_offset, "_ZN4lido6detail13thread_offsetE");
 }
 
 /// The same; 0 if the thread has no number.
-[[nodiscard, gnu::always_inline]] inline std::size_t own_thread_offset() noexcept {
+[[nodiscard, LIDO_ALWAYS_INLINE]] inline std::size_t own_thread_offset() noexcept {
   return own_raw_thread_offset() & ~no_thread_offset;
 }
 
@@ -85,7 +53,7 @@ LIDO_TLS_MODEL
 /// Thread-safe; never throws. Gives up when another thread is at the registry, unless it `waits`,
 /// so a thread suspended there holds up no other. The C library may allocate for it, where 32 or
 /// more thread-specific keys were created before the first pool; without memory there is no number.
-[[gnu::noinline]] bool assign_thread_number(bool waits = false) noexcept;
+[[LIDO_NOINLINE]] bool assign_thread_number(bool waits = false) noexcept;
 
 /// No thread has a lower number from this copy of the library; see number_ranges.
 [[nodiscard]] std::uint32_t lowest_thread_number() noexcept;
@@ -95,7 +63,7 @@ class thread_registry;
 /// What gives the numbers. Its address tells copies of the library apart: code that shares it
 /// shares the numbers, too.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the one registry
-[[gnu::visibility("default")]] extern thread_registry thread_numbers;
+[[LIDO_VISIBLE]] extern thread_registry thread_numbers;
 
 /// Which copy of the library made a pool, and what the pool is called, for copies that did not.
 ///
@@ -114,7 +82,7 @@ struct pool_origin {
 
 /// Ends the program if another copy of the library made the pool. Where functions that are compiled
 /// begin with this, it is the copy of their caller that is looked at.
-[[gnu::always_inline]] inline void require_own_copy(const pool_origin& pool) noexcept {
+[[LIDO_ALWAYS_INLINE]] inline void require_own_copy(const pool_origin& pool) noexcept {
   if (pool.copy != &thread_numbers) [[unlikely]] {
     end_for_foreign_pool(pool);
   }

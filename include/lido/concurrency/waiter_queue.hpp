@@ -12,6 +12,7 @@
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/parking.hpp"
 #include "lido/concurrency/wait_word.hpp"
+#include "lido/platform/compiler.hpp"
 
 namespace lido::detail {
 

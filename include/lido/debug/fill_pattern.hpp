@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "lido/platform/compiler.hpp"
+
 namespace lido::detail {
 
 /// Read as little-endian words it says 0x1deadb0b.
@@ -34,22 +36,15 @@ class fill_pattern {
 
   [[nodiscard]] constexpr bool watches_all() const noexcept { return watches_all_; }
 
-  [[gnu::always_inline]] void fill(void* slot, std::uint64_t use) const noexcept {
-    visit_parts(
-        use, [slot](std::size_t at, std::size_t size) __attribute__((always_inline)) {
-          std::memcpy(static_cast<std::byte*>(slot) + at, fill_bytes.data(), size);
-        });
+  [[LIDO_ALWAYS_INLINE]] void fill(void* slot, std::uint64_t use) const noexcept {
+    visit_parts(use, filler{static_cast<std::byte*>(slot)});
   }
 
   /// Whether all that is watched after that use is as `fill` left it.
-  [[nodiscard, gnu::always_inline]] bool is_intact(const void* slot,
+  [[nodiscard, LIDO_ALWAYS_INLINE]] bool is_intact(const void* slot,
                                                    std::uint64_t use) const noexcept {
     bool intact = true;
-    visit_parts(
-        use, [ slot, &intact ](std::size_t at, std::size_t size) __attribute__((always_inline)) {
-          const void* const part = static_cast<const std::byte*>(slot) + at;
-          intact = intact && std::memcmp(part, fill_bytes.data(), size) == 0;
-        });
+    visit_parts(use, comparison{static_cast<const std::byte*>(slot), intact});
     return intact;
   }
 
@@ -71,8 +66,23 @@ class fill_pattern {
   /// Its fraction, as one of 2^64.
   static constexpr std::uint64_t golden_ratio = 0x9E3779B97F4A7C15;
 
+  // Not lambdas, which have no place for the attribute in standard C++20.
+  struct filler {
+    [[LIDO_ALWAYS_INLINE]] void operator()(std::size_t at, std::size_t size) const noexcept {
+      std::memcpy(slot + at, fill_bytes.data(), size);
+    }
+    std::byte* slot;
+  };
+  struct comparison {
+    [[LIDO_ALWAYS_INLINE]] void operator()(std::size_t at, std::size_t size) const noexcept {
+      intact = intact && std::memcmp(slot + at, fill_bytes.data(), size) == 0;
+    }
+    const std::byte* slot;
+    bool& intact;
+  };
+
   template <class Visitor>
-  [[gnu::always_inline]] void visit_parts(std::uint64_t use, const Visitor& visit) const noexcept {
+  [[LIDO_ALWAYS_INLINE]] void visit_parts(std::uint64_t use, const Visitor& visit) const noexcept {
     if (watches_all_) {
       std::size_t at = 0;
       for (; size_ - at >= fill_bytes.size(); at += fill_bytes.size()) {

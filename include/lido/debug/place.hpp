@@ -5,14 +5,9 @@
 #include <cstdint>
 
 #include "lido/concurrency/thread_number.hpp"
+#include "lido/platform/compiler.hpp"
 
 namespace lido::detail {
-
-/// `condition`, which the compiler may take for false all the time, so that the path past a check
-/// is straight. [[unlikely]] gets lost on the way through inlined functions.
-[[nodiscard, gnu::always_inline]] constexpr bool hardly_ever(bool condition) noexcept {
-  return __builtin_expect_with_probability(static_cast<long>(condition), 0, 1.0) != 0;
-}
 
 /// An address in the code of the caller, for one instruction. addr2line(1) says which line it is.
 /// Not std::source_location: as a default argument it cannot follow the pack of `acquire(args...)`.
@@ -20,18 +15,7 @@ struct place {
   const void* address = nullptr;
 
   /// The place in the function that this is inlined into.
-  [[nodiscard, gnu::always_inline]] static place here() noexcept {
-    place found;
-#if defined(__x86_64__)
-    // Volatile, so that two places in one function stay two. It names a byte of itself.
-    asm volatile("lea -1(%%rip), %0" : "=r"(found.address));  // NOLINT(hicpp-no-assembler)
-#elif defined(__aarch64__)
-    asm volatile("adr %0, ." : "=r"(found.address));  // NOLINT(hicpp-no-assembler)
-#else
-    found.address = __builtin_return_address(0);
-#endif
-    return found;
-  }
+  [[nodiscard, LIDO_ALWAYS_INLINE]] static place here() noexcept { return {code_address()}; }
 };
 
 /// Asks the system for the calling thread's id and keeps it in `checked_thread_id`. Under Valgrind
@@ -41,17 +25,16 @@ std::uint32_t learn_thread_id() noexcept;
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 /// 0 until learnt. Defined in one file, as `thread_offset` is: a shared object may have a copy of
 /// an inline variable that the library does not know.
-LIDO_TLS_MODEL
-[[gnu::visibility("default")]] extern constinit thread_local std::uint32_t checked_thread_id;
+[[LIDO_TLS_MODEL, LIDO_VISIBLE]] extern constinit thread_local std::uint32_t checked_thread_id;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 /// `checked_thread_id` of the thread that makes this call; see own_thread_offset.
-[[nodiscard, gnu::always_inline]] inline std::uint32_t& own_checked_thread_id() noexcept {
+[[nodiscard, LIDO_ALWAYS_INLINE]] inline std::uint32_t& own_checked_thread_id() noexcept {
   LIDO_RETURN_OWN(std::uint32_t, checked_thread_id, "_ZN4lido6detail17checked_thread_idE");
 }
 
 /// The number that debuggers and /proc know the calling thread by.
-[[nodiscard, gnu::always_inline]] inline std::uint32_t this_thread_id() noexcept {
+[[nodiscard, LIDO_ALWAYS_INLINE]] inline std::uint32_t this_thread_id() noexcept {
   const std::uint32_t id = own_checked_thread_id();
   return id != 0 ? id : learn_thread_id();
 }

@@ -16,6 +16,7 @@
 #include "lido/debug/no_checks.hpp"
 #include "lido/debug/place.hpp"
 #include "lido/debug/slot_record.hpp"
+#include "lido/platform/compiler.hpp"
 
 namespace lido::detail {
 
@@ -83,9 +84,9 @@ class checked_slots {
   /// Where releases are shared, or the thread is not the holder: `held_use` is then 0.
   [[nodiscard]] bool try_end_slow(const void* object, place at, std::uint64_t held_use) noexcept;
   /// Reports a wrong release; null: a wrong acquire.
-  [[gnu::cold, gnu::noinline]] void refuse(const void* object, place at) const noexcept;
+  [[LIDO_COLD, LIDO_NOINLINE]] void refuse(const void* object, place at) const noexcept;
   /// Reports a write to the free slot, if there was one.
-  [[gnu::cold, gnu::noinline]] void look_into(void* slot, place at) const noexcept;
+  [[LIDO_COLD, LIDO_NOINLINE]] void look_into(void* slot, place at) const noexcept;
   /// To Valgrind, where it runs.
   void tell_release(const void* slot) const noexcept;
 
@@ -130,19 +131,19 @@ class slot_checks : public checked_slots {
 
   /// The slot comes from the free list: reports a write that happened to it there. Takes the slow
   /// path in a thread whose id is not known, thus under Valgrind.
-  [[gnu::always_inline]] void before_construction(void* slot, place at) const noexcept {
+  [[LIDO_ALWAYS_INLINE]] void before_construction(void* slot, place at) const noexcept {
     if (hardly_ever(own_checked_thread_id() == 0) ||
         hardly_ever(!pattern.is_intact(slot, use_of(slot)))) {
       look_into(slot, at);
     }
   }
 
-  [[gnu::always_inline]] void after_construction(const void* object, place at) noexcept {
+  [[LIDO_ALWAYS_INLINE]] void after_construction(const void* object, place at) noexcept {
     records_[slot_of(object)].begin_use(at, this_thread_id());
   }
 
   /// False: the pool ends or has ended, which is reported.
-  [[nodiscard, gnu::always_inline]] bool admits(place at) const noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] bool admits(place at) const noexcept {
     // relaxed: as admitted()
     if (hardly_ever(ends_.load(std::memory_order_relaxed))) {
       refuse(nullptr, at);
@@ -153,7 +154,7 @@ class slot_checks : public checked_slots {
 
   /// Ends the use of an object; exactly one release does. False: wrong use, and the handler knows.
   /// Also works, as far as memory allows, for a pool that has ended.
-  [[nodiscard, gnu::always_inline]] bool try_end(const void* object, place at) noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] bool try_end(const void* object, place at) noexcept {
     if (hardly_ever(distance_to(object) % sizeof(T) != 0 || slot_of(object) >= admitted())) {
       return try_end_slow(object, at, 0);
     }
@@ -168,7 +169,7 @@ class slot_checks : public checked_slots {
   }
 
   /// The slot is about to go to the free list, after its use or a constructor that has thrown.
-  [[gnu::always_inline]] void after_destruction(void* slot) const noexcept {
+  [[LIDO_ALWAYS_INLINE]] void after_destruction(void* slot) const noexcept {
     pattern.fill(slot, use_of(slot));
     if (hardly_ever(own_checked_thread_id() == 0)) {
       tell_release(slot);
@@ -178,12 +179,12 @@ class slot_checks : public checked_slots {
  private:
   static constexpr fill_pattern pattern{sizeof(T), Whole};
 
-  [[nodiscard, gnu::always_inline]] std::uintptr_t slot_of(const void* object) const noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] std::uintptr_t slot_of(const void* object) const noexcept {
     return distance_to(object) / sizeof(T);
   }
 
   /// The use that decides which bytes are watched.
-  [[nodiscard, gnu::always_inline]] std::uint64_t use_of(const void* slot) const noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] std::uint64_t use_of(const void* slot) const noexcept {
     return pattern.watches_all() ? 0 : records_[slot_of(slot)].last_use();
   }
 };

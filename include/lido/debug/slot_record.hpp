@@ -9,6 +9,7 @@
 
 #include "lido/concurrency/atomic.hpp"
 #include "lido/debug/place.hpp"
+#include "lido/platform/compiler.hpp"
 
 namespace lido::detail {
 
@@ -29,7 +30,7 @@ class alignas(cache_line) slot_record {
   };
 
   /// After a slot was taken from the free list and its object made. `thread` is not 0.
-  [[gnu::always_inline]] void begin_use(place at, std::uint32_t thread) noexcept {
+  [[LIDO_ALWAYS_INLINE]] void begin_use(place at, std::uint32_t thread) noexcept {
     // relaxed: only the thread that has the slot writes it; the free list ordered the last write
     const std::uint64_t use = uses_.load(std::memory_order_relaxed) + 1;
     const std::size_t which = use % kept_uses;
@@ -43,14 +44,14 @@ class alignas(cache_line) slot_record {
   }
 
   /// The use that the slot is in, or was in last; 0: it was never acquired.
-  [[nodiscard, gnu::always_inline]] std::uint64_t last_use() const noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] std::uint64_t last_use() const noexcept {
     // (2) - this acquire-load synchronizes-with the release-store (1)
     return uses_.load(std::memory_order_acquire);
   }
 
   /// Whether `thread` acquired it for `use`, and that has not ended. `thread` is read where it is
   /// compared.
-  [[nodiscard, gnu::always_inline]] bool is_held_by(const std::uint32_t& thread,
+  [[nodiscard, LIDO_ALWAYS_INLINE]] bool is_held_by(const std::uint32_t& thread,
                                                     std::uint64_t use) const noexcept {
     // relaxed (2x): as this thread left them, or changed by another whose claim then decides
     return !hardly_ever(threads_[use % kept_uses].load(std::memory_order_relaxed) != thread) &&
@@ -73,13 +74,13 @@ class alignas(cache_line) slot_record {
 
   /// All of a release by the holder where releases are not shared. It may come late, into a later
   /// use, if a claim was faster; then that use is decided by claims, too.
-  [[gnu::always_inline]] void publish_end(std::uint64_t use) noexcept {
+  [[LIDO_ALWAYS_INLINE]] void publish_end(std::uint64_t use) noexcept {
     // relaxed: the light fence that follows keeps its order, the heavy fence of others does the
     // rest; where releases are shared, `claimed_` decides
     ended_.store(use, std::memory_order_relaxed);
   }
 
-  [[gnu::always_inline]] void note_release(std::uint64_t use, place at) noexcept {
+  [[LIDO_ALWAYS_INLINE]] void note_release(std::uint64_t use, place at) noexcept {
     // relaxed: for reports
     released_at_[use % kept_uses].store(at.address, std::memory_order_relaxed);
   }
@@ -144,7 +145,7 @@ class release_bias {
   release_bias() noexcept : sharing_(heavy_fence_available() ? sharing::none : sharing::complete) {}
 
   /// Ends a use that the calling thread holds. False: releases are shared, and `settle` decides.
-  [[nodiscard, gnu::always_inline]] bool end_alone(slot_record& record, std::uint64_t use,
+  [[nodiscard, LIDO_ALWAYS_INLINE]] bool end_alone(slot_record& record, std::uint64_t use,
                                                    place at) noexcept {
     record.publish_end(use);
     light_fence();

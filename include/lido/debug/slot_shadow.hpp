@@ -7,16 +7,10 @@
 #include <cstdint>
 #include <cstdio>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define LIDO_HAS_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define LIDO_HAS_ASAN 1
-#endif
-#endif
-
 #if defined(LIDO_HAS_ASAN) && !defined(LIDO_NO_POISON)
 #include <sanitizer/asan_interface.h>
+
+#include "lido/platform/compiler.hpp"
 #define LIDO_POISON_FREE_SLOTS 1
 #else
 #define LIDO_POISON_FREE_SLOTS 0
@@ -38,11 +32,11 @@ inline void unpoison([[maybe_unused]] const void* first,
 
 /// Ends the program with AddressSanitizer's report: `slot` is given back, but is not in use. Not
 /// inlined, so that the report begins with the caller.
-[[gnu::noinline]] inline void report_release([[maybe_unused]] void* slot) noexcept {
+[[LIDO_NOINLINE]] inline void report_release([[maybe_unused]] void* slot) noexcept {
 #if LIDO_POISON_FREE_SLOTS
   (void)std::fputs("lido: a release of what is not in use: released twice, or of another pool\n",
                    stderr);
-  __asan_report_error(__builtin_return_address(0), __builtin_frame_address(0), &slot, slot, 1, 1);
+  __asan_report_error(return_address(), frame_address(), &slot, slot, 1, 1);
 #endif
 }
 
@@ -66,12 +60,12 @@ class slot_shadow {
     unpoison(first, Size * count);
   }
 
-  [[gnu::always_inline]] static void open([[maybe_unused]] const void* slot) noexcept {
+  [[LIDO_ALWAYS_INLINE]] static void open([[maybe_unused]] const void* slot) noexcept {
 #if LIDO_POISON_FREE_SLOTS
     unpoison(static_cast<const std::byte*>(slot) + start_in(slot), granules_of(slot));
 #endif
   }
-  [[gnu::always_inline]] static void close([[maybe_unused]] const void* slot) noexcept {
+  [[LIDO_ALWAYS_INLINE]] static void close([[maybe_unused]] const void* slot) noexcept {
 #if LIDO_POISON_FREE_SLOTS
     poison(static_cast<const std::byte*>(slot) + start_in(slot), granules_of(slot));
 #endif

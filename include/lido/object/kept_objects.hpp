@@ -15,6 +15,7 @@
 #include "lido/object/construction.hpp"
 #include "lido/object/pool_slots.hpp"
 #include "lido/object/traits.hpp"
+#include "lido/platform/compiler.hpp"
 
 namespace lido::detail {
 
@@ -38,12 +39,12 @@ struct constructed_each_time {
   }
 
   template <class... Args>
-  [[gnu::always_inline]] static T* make(slot_memory& /*memory*/, void* slot, bool /*held*/,
+  [[LIDO_ALWAYS_INLINE]] static T* make(slot_memory& /*memory*/, void* slot, bool /*held*/,
                                         Args&&... args) noexcept(makes_nothrow<Args...>) {
     return detail::make<T>(slot, std::forward<Args>(args)...);
   }
 
-  [[nodiscard, gnu::always_inline]] static bool finish(slot_memory& /*memory*/,
+  [[nodiscard, LIDO_ALWAYS_INLINE]] static bool finish(slot_memory& /*memory*/,
                                                        T* object) noexcept {
     object->~T();
     return true;
@@ -100,7 +101,7 @@ class kept_objects final : private object_keeper {
   /// An active object in the slot: the one that it holds, or a new one. Throws what the hooks do,
   /// and the slot then holds none: how far an activation got is unknown.
   template <class... Args>
-  [[gnu::always_inline]] T* make(slot_memory& memory, void* slot, bool held,
+  [[LIDO_ALWAYS_INLINE]] T* make(slot_memory& memory, void* slot, bool held,
                                  Args&&... args) noexcept(makes_nothrow<Args...>) {
     const slot_index index = index_in(memory, slot);
     if (!held) [[unlikely]] {
@@ -118,7 +119,7 @@ class kept_objects final : private object_keeper {
   }
 
   /// The object's use is over. Returns whether the object is, too: `deactivate` refused or threw.
-  [[nodiscard, gnu::always_inline]] bool finish(slot_memory& memory, T* object) noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] bool finish(slot_memory& memory, T* object) noexcept {
     if (deactivate(*object)) [[likely]] {
       return false;
     }
@@ -154,7 +155,7 @@ class kept_objects final : private object_keeper {
     slot_shadow<sizeof(T)>::close(slot);
   }
 
-  [[gnu::noinline]] void create(slot_memory& memory, slot_index index,
+  [[LIDO_NOINLINE]] void create(slot_memory& memory, slot_index index,
                                 void* slot) noexcept(creates_nothrow()) {
     if constexpr (names_create<Hooks>) {
       ::new (slot) T(hooks_.create());
@@ -167,7 +168,7 @@ class kept_objects final : private object_keeper {
   }
 
   template <class... Args>
-  [[gnu::always_inline]] void activate([[maybe_unused]] T& object,
+  [[LIDO_ALWAYS_INLINE]] void activate([[maybe_unused]] T& object,
                                        [[maybe_unused]] Args&&... args) {
     if constexpr (passes_nothing<Args...>) {
       static_assert(!names_activate<Hooks> || activating_hooks<Hooks, T>,
@@ -188,7 +189,7 @@ class kept_objects final : private object_keeper {
   }
 
   /// Whether the object may be kept.
-  [[nodiscard, gnu::always_inline]] bool deactivate([[maybe_unused]] T& object) noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] bool deactivate([[maybe_unused]] T& object) noexcept {
     if constexpr (!names_deactivate<Hooks>) {
       return true;
     } else if constexpr (noexcept(hooks_.deactivate(object))) {
@@ -198,7 +199,7 @@ class kept_objects final : private object_keeper {
     }
   }
 
-  [[gnu::always_inline]] bool call_deactivate(T& object) {
+  [[LIDO_ALWAYS_INLINE]] bool call_deactivate(T& object) {
     if constexpr (refusing_hooks<Hooks, T>) {
       return hooks_.deactivate(object);
     } else {
@@ -208,7 +209,7 @@ class kept_objects final : private object_keeper {
   }
 
   /// In the child of a fork that happens meanwhile the slot may be found, but its object never is.
-  [[gnu::noinline]] void destroy(slot_memory& memory, slot_index index, T* object) noexcept {
+  [[LIDO_NOINLINE]] void destroy(slot_memory& memory, slot_index index, T* object) noexcept {
     memory.set_unused(index, slot_content::empty);
     // relaxed: a number for statistics
     live_.fetch_sub(1, std::memory_order_relaxed);
@@ -218,7 +219,7 @@ class kept_objects final : private object_keeper {
     object->~T();
   }
 
-  [[no_unique_address]] Hooks hooks_;
+  [[LIDO_NO_UNIQUE_ADDRESS]] Hooks hooks_;
   Checks& checks_;
   // Apart from what every operation reads.
   alignas(no_false_sharing) shared_atomic<std::size_t> live_{0};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lido/object/traits.hpp"
+#include "lido/platform/compiler.hpp"
 
 namespace lido {
 
@@ -36,7 +37,7 @@ class [[nodiscard]] lease {
   }
   lease(const lease&) = delete;
   lease& operator=(const lease&) = delete;
-  [[gnu::always_inline]] ~lease() { reset(); }
+  [[LIDO_ALWAYS_INLINE]] ~lease() { reset(); }
 
   [[nodiscard]] T* get() const noexcept { return object_; }
   [[nodiscard]] explicit operator bool() const noexcept { return object_ != nullptr; }
@@ -46,7 +47,7 @@ class [[nodiscard]] lease {
   [[nodiscard]] T* operator->() const noexcept { return object_; }
 
   /// Gives the object back now; the lease is empty afterwards. Nothing if it is empty already.
-  [[gnu::always_inline]] void reset() noexcept {
+  [[LIDO_ALWAYS_INLINE]] void reset() noexcept {
     if (object_ != nullptr) {
       pool_->release(std::exchange(object_, nullptr));
     }

@@ -24,6 +24,7 @@
 #include "lido/object/options.hpp"
 #include "lido/object/pool_slots.hpp"
 #include "lido/object/traits.hpp"
+#include "lido/platform/compiler.hpp"
 
 namespace lido {
 
@@ -95,20 +96,20 @@ class object_pool : private detail::complete_traits<Traits> {
   /// When exhausted does what `when_full` says: throws pool_exhausted, waits, or grows, and throws
   /// growth_failed if the system has no memory. Throws what T's constructor throws.
   template <class... Args>
-  [[nodiscard, gnu::always_inline]] lease_type acquire(Args&&... args) {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire(Args&&... args) {
     return acquire_at(place::here(), std::forward<Args>(args)...);
   }
 
   /// As `acquire`, but an empty lease when exhausted. Waits for no slot to be released; for what it
   /// may wait see above.
   template <class... Args>
-  [[nodiscard, gnu::always_inline]] lease_type try_acquire(Args&&... args) {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type try_acquire(Args&&... args) {
     return try_acquire_at(place::here(), std::forward<Args>(args)...);
   }
 
   /// As `try_acquire`, for callers that keep their own pointers; nullptr when exhausted.
   template <class... Args>
-  [[nodiscard, gnu::always_inline]] T* try_acquire_ptr(Args&&... args) noexcept(
+  [[nodiscard, LIDO_ALWAYS_INLINE]] T* try_acquire_ptr(Args&&... args) noexcept(
       life::template makes_nothrow<Args...>) {
     const place at = place::here();
     void* const slot = take_slot(at);
@@ -122,7 +123,7 @@ class object_pool : private detail::complete_traits<Traits> {
   /// lease. Nothing or less means not at all, more than a century for ever. Waiters are served in
   /// FIFO order.
   template <class Rep, class Period, class... Args>
-  [[nodiscard, gnu::always_inline]] lease_type acquire_for(std::chrono::duration<Rep, Period> wait,
+  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_for(std::chrono::duration<Rep, Period> wait,
                                                            Args&&... args) {
     return acquire_within(place::here(), detail::deadline::after(wait),
                           std::forward<Args>(args)...);
@@ -131,7 +132,7 @@ class object_pool : private detail::complete_traits<Traits> {
   /// The same until `moment`. Clocks other than steady ones are read once, at the start: to set
   /// them during the wait changes nothing.
   template <class Clock, class Duration, class... Args>
-  [[nodiscard, gnu::always_inline]] lease_type acquire_until(
+  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_until(
       std::chrono::time_point<Clock, Duration> moment, Args&&... args) {
     return acquire_within(place::here(), detail::deadline::at(moment), std::forward<Args>(args)...);
   }
@@ -139,7 +140,7 @@ class object_pool : private detail::complete_traits<Traits> {
   /// The same until a stop is requested. If that was before, takes what is free without a wait.
   /// Does not compile where T takes the token, too, and can do without it.
   template <class... Args>
-  [[nodiscard, gnu::always_inline]] lease_type acquire(detail::stop_token stop, Args&&... args) {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire(detail::stop_token stop, Args&&... args) {
     static_assert(
         !takes_or_waits<Args...> || keeps || !std::is_move_constructible_v<T>,
         "lido: T takes a std::stop_token, and can do without: acquire(token, T(...)) waits "
@@ -161,7 +162,7 @@ class object_pool : private detail::complete_traits<Traits> {
   /// nothing itself. (The C library may in a thread that used no pool before, in a process that had
   /// created 32 or more thread-specific keys before its first pool.) Requires: `object` came from
   /// this pool and was not released since, or is nullptr (no effect).
-  [[gnu::always_inline]] void release(T* object) noexcept {
+  [[LIDO_ALWAYS_INLINE]] void release(T* object) noexcept {
     const place at = place::here();
     if (object == nullptr || !checks_.try_end(object, at)) [[unlikely]] {
       return;
@@ -173,13 +174,13 @@ class object_pool : private detail::complete_traits<Traits> {
   /// Value-initialised objects into the front of `out`; returns how many: fewer than out.size()
   /// only when exhausted. If a constructor throws, none is acquired.
   template <class = void>  // so that an explicit instantiation compiles where T needs arguments
-  [[nodiscard, gnu::always_inline]] std::size_t try_acquire_n(std::span<T*> out) {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] std::size_t try_acquire_n(std::span<T*> out) {
     return acquire_many(place::here(), out);
   }
 
   /// As `release` of each, in few trips; nullptr has no effect here either. Requires: no object is
   /// there twice, and `objects` lies in none of them.
-  [[gnu::always_inline]] void release_n(std::span<T* const> objects) noexcept {
+  [[LIDO_ALWAYS_INLINE]] void release_n(std::span<T* const> objects) noexcept {
     release_many(place::here(), objects);
   }
 
@@ -275,10 +276,10 @@ class object_pool : private detail::complete_traits<Traits> {
   }
 
   /// Null: there is none, or a checked pool has reported that it ends or has ended.
-  [[nodiscard, gnu::always_inline]] void* take_slot(place at) noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] void* take_slot(place at) noexcept {
     return checks_.admits(at) ? slots_.allocator().template acquire<Traits::counts>() : nullptr;
   }
-  [[gnu::always_inline]] void put_slot(void* slot) noexcept { slots_.allocator().release(slot); }
+  [[LIDO_ALWAYS_INLINE]] void put_slot(void* slot) noexcept { slots_.allocator().release(slot); }
 
   // The public functions are inlined into their callers, and hand down their callers' place.
   template <class... Args>
@@ -375,7 +376,7 @@ class object_pool : private detail::complete_traits<Traits> {
   }
 
   template <class... Args>
-  [[gnu::always_inline]] T* construct(place at, void* slot, Args&&... args) noexcept(
+  [[LIDO_ALWAYS_INLINE]] T* construct(place at, void* slot, Args&&... args) noexcept(
       life::template makes_nothrow<Args...>) {
     const bool held = life_.holds(slots_.memory(), slot);
     if (!held) {
@@ -397,7 +398,7 @@ class object_pool : private detail::complete_traits<Traits> {
     return object;
   }
 
-  [[gnu::always_inline]] void destroy(T* object) noexcept {
+  [[LIDO_ALWAYS_INLINE]] void destroy(T* object) noexcept {
     if constexpr (refuses) {
       refuse_unused(object);
     }
@@ -412,8 +413,8 @@ class object_pool : private detail::complete_traits<Traits> {
   }
 
   detail::pool_slots slots_;
-  [[no_unique_address]] checks checks_;
-  [[no_unique_address]] life life_;
+  [[LIDO_NO_UNIQUE_ADDRESS]] checks checks_;
+  [[LIDO_NO_UNIQUE_ADDRESS]] life life_;
 };
 
 }  // namespace lido

@@ -23,6 +23,7 @@
 #include "lido/concurrency/striped_count.hpp"
 #include "lido/debug/place.hpp"
 #include "lido/debug/slot_shadow.hpp"
+#include "lido/platform/compiler.hpp"
 
 namespace lido {
 
@@ -121,7 +122,7 @@ class block_store {
 
   /// A free block of the thread's cache. After false, `acquire_after_miss` must follow.
   /// Requires: wanted <= block_bytes().
-  [[nodiscard, gnu::always_inline]] bool try_hit(void*& block, std::size_t wanted) noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] bool try_hit(void*& block, std::size_t wanted) noexcept {
     const bool hit = slots_.try_hit(block);
     if (hit) [[likely]] {
       open(block, wanted);
@@ -133,7 +134,7 @@ class block_store {
   [[nodiscard]] void* acquire_after_miss(std::size_t wanted, place at) noexcept;
 
   /// Requires: `block` is from here.
-  [[gnu::always_inline]] void release(void* block) noexcept {
+  [[LIDO_ALWAYS_INLINE]] void release(void* block) noexcept {
     if (poisons_) {
       refuse_free(block);
       poison(block, block_bytes_);
@@ -146,11 +147,11 @@ class block_store {
   [[nodiscard]] bool is_checked() const noexcept { return checks_ != nullptr; }
 
   /// Whether `address` is within a block that `release` takes.
-  [[nodiscard, gnu::always_inline]] bool may_hit(const void* address) const noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] bool may_hit(const void* address) const noexcept {
     return distance_to(address) < unchecked_bytes_;
   }
 
-  [[nodiscard, gnu::always_inline]] bool owns(const void* address) const noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] bool owns(const void* address) const noexcept {
     return distance_to(address) < bytes_;
   }
 
@@ -163,7 +164,7 @@ class block_store {
   void enter(registry& where, std::string_view name);
 
  private:
-  [[nodiscard, gnu::always_inline]] std::uintptr_t distance_to(const void* address) const noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] std::uintptr_t distance_to(const void* address) const noexcept {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a bit_cast ends clang-tidy 14
     return reinterpret_cast<std::uintptr_t>(address) - first_;
   }
@@ -211,7 +212,7 @@ class larger_blocks {
 
   // The one of the smallest blocks here that are large enough; null if there is none, or if blocks
   // of the smallest size are. Only of requests that are in the list, and of those that are not.
-  [[nodiscard, gnu::always_inline]] block_store* find_listed(std::size_t bytes) const noexcept;
+  [[nodiscard, LIDO_ALWAYS_INLINE]] block_store* find_listed(std::size_t bytes) const noexcept;
   [[nodiscard]] block_store* find_unlisted(std::size_t bytes) const noexcept;
 
  private:
@@ -291,7 +292,7 @@ class block_resource final : public std::pmr::memory_resource {
   [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override;
 
   // Inlined where the type of the resource is known.
-  [[nodiscard, gnu::always_inline]] void* take(std::size_t bytes, std::size_t alignment) {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] void* take(std::size_t bytes, std::size_t alignment) {
     if (bytes > smallest_.block_bytes() || alignment > alignment_) [[unlikely]] {
       return take_larger(bytes, alignment);
     }
@@ -300,7 +301,7 @@ class block_resource final : public std::pmr::memory_resource {
     }
     return take_after_miss(smallest_, bytes, alignment);
   }
-  [[gnu::always_inline]] void give(void* address, std::size_t bytes, std::size_t alignment) {
+  [[LIDO_ALWAYS_INLINE]] void give(void* address, std::size_t bytes, std::size_t alignment) {
     if (smallest_.may_hit(address)) [[likely]] {
       smallest_.release(address);
     } else {
@@ -308,16 +309,16 @@ class block_resource final : public std::pmr::memory_resource {
     }
   }
 
-  [[nodiscard, gnu::noinline]] void* take_larger(std::size_t bytes, std::size_t alignment);
-  [[nodiscard, gnu::noinline]] void* take_unlisted(std::size_t bytes, std::size_t alignment);
-  [[nodiscard, gnu::noinline]] void* take_after_miss(detail::block_store& store, std::size_t bytes,
+  [[nodiscard, LIDO_NOINLINE]] void* take_larger(std::size_t bytes, std::size_t alignment);
+  [[nodiscard, LIDO_NOINLINE]] void* take_unlisted(std::size_t bytes, std::size_t alignment);
+  [[nodiscard, LIDO_NOINLINE]] void* take_after_miss(detail::block_store& store, std::size_t bytes,
                                                      std::size_t alignment);
-  [[nodiscard, gnu::noinline]] void* take_upstream(std::size_t bytes, std::size_t alignment);
+  [[nodiscard, LIDO_NOINLINE]] void* take_upstream(std::size_t bytes, std::size_t alignment);
   [[noreturn]] void throw_no_block(std::size_t bytes, std::size_t alignment) const;
-  [[gnu::noinline]] void give_larger(void* address, std::size_t bytes, std::size_t alignment);
-  [[gnu::noinline]] void give_other(void* address, std::size_t bytes, std::size_t alignment,
+  [[LIDO_NOINLINE]] void give_larger(void* address, std::size_t bytes, std::size_t alignment);
+  [[LIDO_NOINLINE]] void give_other(void* address, std::size_t bytes, std::size_t alignment,
                                     detail::place at);
-  [[gnu::noinline]] void give_checked(void* address, std::size_t bytes, std::size_t alignment,
+  [[LIDO_NOINLINE]] void give_checked(void* address, std::size_t bytes, std::size_t alignment,
                                       detail::place at);
   /// The first of all stores for which `fits` returns true; null if there is none.
   template <class Resource, class Fits>
@@ -366,7 +367,7 @@ class block_allocator {
 
   /// Takes back what `allocate(count)` of an equal allocator gave, from any thread; ends no object.
   /// Progress: a block as release of an object_pool, what came from upstream as upstream.
-  [[gnu::always_inline]] void deallocate(T* objects, std::size_t count) noexcept {
+  [[LIDO_ALWAYS_INLINE]] void deallocate(T* objects, std::size_t count) noexcept {
     resource_->give(objects, count * sizeof(T), alignof(T));
   }
 

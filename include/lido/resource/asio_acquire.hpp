@@ -46,6 +46,7 @@
 #endif
 #undef LIDO_ASIO_HEADER
 
+#include "lido/platform/compiler.hpp"
 #include "lido/resource/co_acquire.hpp"
 #include "lido/resource/lease.hpp"
 
@@ -344,7 +345,7 @@ auto acquire(Pool& pool, detail::place at, Timeout timeout, Token&& token, std::
 /// slot. Throws std::bad_alloc before the wait begins. Requires: the pool lives until the wait has
 /// begun; no executor of the handler owns its context.
 template <class Pool, class CompletionToken, class Rep, class Period>
-[[gnu::always_inline]] inline auto async_acquire(Pool& pool,
+[[LIDO_ALWAYS_INLINE]] inline auto async_acquire(Pool& pool,
                                                  std::chrono::duration<Rep, Period> timeout,
                                                  CompletionToken&& token,
                                                  std::stop_token stop = {}) {
@@ -354,13 +355,13 @@ template <class Pool, class CompletionToken, class Rep, class Period>
 
 /// The same, up to the pool's `acquire_timeout`.
 template <class Pool, class CompletionToken>
-[[gnu::always_inline]] inline auto async_acquire(Pool& pool, CompletionToken&& token) {
+[[LIDO_ALWAYS_INLINE]] inline auto async_acquire(Pool& pool, CompletionToken&& token) {
   return async_acquire(pool, pool.acquire_timeout(), std::forward<CompletionToken>(token));
 }
 
 /// The same with the signature `void(acquire_result<R>)`, which has the numbers of the pool.
 template <class Pool, class CompletionToken, class Rep, class Period>
-[[gnu::always_inline]] inline auto async_try_acquire(Pool& pool,
+[[LIDO_ALWAYS_INLINE]] inline auto async_try_acquire(Pool& pool,
                                                      std::chrono::duration<Rep, Period> timeout,
                                                      CompletionToken&& token,
                                                      std::stop_token stop = {}) {
@@ -370,7 +371,7 @@ template <class Pool, class CompletionToken, class Rep, class Period>
 
 /// Of a pool with keys; `key` is copied.
 template <class Pool, class CompletionToken, class Rep, class Period>
-[[gnu::always_inline]] inline auto async_acquire(Pool& pool, typename Pool::key_type key,
+[[LIDO_ALWAYS_INLINE]] inline auto async_acquire(Pool& pool, typename Pool::key_type key,
                                                  std::chrono::duration<Rep, Period> timeout,
                                                  CompletionToken&& token,
                                                  std::stop_token stop = {}) {

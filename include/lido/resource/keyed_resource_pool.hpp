@@ -16,6 +16,7 @@
 
 #include "lido/base/fail.hpp"
 #include "lido/base/scope_exit.hpp"
+#include "lido/platform/compiler.hpp"
 #include "lido/resource/resource_pool.hpp"
 
 namespace lido {
@@ -100,41 +101,41 @@ class keyed_resource_pool : public detail::pool_controls {
   /// Throws acquire_error, whose counts are those of the key; std::bad_alloc; and what copying the
   /// key and making its text throws.
   template <class K>
-  [[nodiscard, gnu::always_inline]] lease_type acquire(const K& key, std::stop_token stop = {}) {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire(const K& key, std::stop_token stop = {}) {
     return acquire_at(detail::place::here(), key, core().settings().acquire_timeout,
                       std::move(stop))
         .value();
   }
   template <class K, class Rep, class Period>
-  [[nodiscard, gnu::always_inline]] lease_type acquire_for(
+  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_for(
       const K& key, std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) {
     return acquire_at(detail::place::here(), key, timeout, std::move(stop)).value();
   }
   template <class K, class Clock, class Duration>
-  [[nodiscard, gnu::always_inline]] lease_type acquire_until(
+  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_until(
       const K& key, std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
     return acquire_at(detail::place::here(), key, moment, std::move(stop)).value();
   }
   /// An empty lease if there is none, and no room to create one. Throws std::bad_alloc, and what a
   /// new key throws.
   template <class K>
-  [[nodiscard, gnu::always_inline]] lease_type try_acquire(const K& key) {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type try_acquire(const K& key) {
     result_type found =
         acquire_at(detail::place::here(), key, std::chrono::nanoseconds(0), std::stop_token());
     return found ? std::move(found).value() : lease_type();
   }
   template <class K, class Rep, class Period>
-  [[nodiscard, gnu::always_inline]] result_type try_acquire_for(
+  [[nodiscard, LIDO_ALWAYS_INLINE]] result_type try_acquire_for(
       const K& key, std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) {
     return acquire_at(detail::place::here(), key, timeout, std::move(stop));
   }
   template <class K, class Clock, class Duration>
-  [[nodiscard, gnu::always_inline]] result_type try_acquire_until(
+  [[nodiscard, LIDO_ALWAYS_INLINE]] result_type try_acquire_until(
       const K& key, std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
     return acquire_at(detail::place::here(), key, moment, std::move(stop));
   }
   template <class K, class Done, class Rep, class Period>
-  [[gnu::always_inline]] void async_acquire(const K& key, Done done,
+  [[LIDO_ALWAYS_INLINE]] void async_acquire(const K& key, Done done,
                                             std::chrono::duration<Rep, Period> timeout,
                                             std::stop_token stop = {}) {
     async_acquire_at(detail::place::here(), key, std::move(done), timeout, std::move(stop));
@@ -147,14 +148,14 @@ class keyed_resource_pool : public detail::pool_controls {
   }
   /// `key` is copied. Throws as `acquire`, at once or in `co_await`.
   template <class K, class Rep, class Period>
-  [[nodiscard, gnu::always_inline]] auto co_acquire(const K& key,
+  [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_acquire(const K& key,
                                                     std::chrono::duration<Rep, Period> timeout,
                                                     std::stop_token stop = {}) {
     return wait_for<lease_type>(detail::place::here(), Key(key), timeout, std::move(stop));
   }
   /// The same with an acquire_result.
   template <class K, class Rep, class Period>
-  [[nodiscard, gnu::always_inline]] auto co_try_acquire(const K& key,
+  [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_try_acquire(const K& key,
                                                         std::chrono::duration<Rep, Period> timeout,
                                                         std::stop_token stop = {}) {
     return wait_for<result_type>(detail::place::here(), Key(key), timeout, std::move(stop));
@@ -163,7 +164,7 @@ class keyed_resource_pool : public detail::pool_controls {
   /// Calls `f(R&)` with a resource of that key; returns what it returns. Throws what it throws, and
   /// as `acquire`. A resource that `f` has left with an exception is discarded.
   template <class K, class F>
-  [[gnu::always_inline]] decltype(auto) with(const K& key, F&& f) {
+  [[LIDO_ALWAYS_INLINE]] decltype(auto) with(const K& key, F&& f) {
     const lease_type lease = acquire(key);
     return std::forward<F>(f)(*lease);
   }

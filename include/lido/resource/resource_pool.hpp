@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lido/base/exceptions_agree.hpp"
+#include "lido/platform/compiler.hpp"
 #include "lido/resource/co_acquire.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/lease.hpp"
@@ -113,37 +114,37 @@ class resource_pool : public detail::pool_controls {
   // ---- acquire ----------------------------------------------------------------------------------
 
   /// Waits up to `acquire_timeout`. Throws acquire_error.
-  [[nodiscard, gnu::always_inline]] lease_type acquire(std::stop_token stop = {}) {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire(std::stop_token stop = {}) {
     return acquire_at(detail::place::here(), core().settings().acquire_timeout, std::move(stop));
   }
   /// As `acquire`, with a timeout of its own. Not positive: what can be had now.
   template <class Rep, class Period>
-  [[nodiscard, gnu::always_inline]] lease_type acquire_for(
+  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_for(
       std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) {
     return acquire_at(detail::place::here(), timeout, std::move(stop));
   }
   /// As `acquire`, up to a moment of any clock.
   template <class Clock, class Duration>
-  [[nodiscard, gnu::always_inline]] lease_type acquire_until(
+  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_until(
       std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
     return acquire_at(detail::place::here(), moment, std::move(stop));
   }
   /// An empty lease if no resource can be had without waiting for a release. One that the pool may
   /// create is begun; in a pool without threads it is created here. If all idle ones have to be
   /// validated, waits up to 40 ms; in a pool without threads it validates them itself.
-  [[nodiscard, gnu::always_inline]] lease_type try_acquire() noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type try_acquire() noexcept {
     result_type found =
         try_at(detail::place::here(), detail::deadline::after(std::chrono::seconds(0)), {});
     return found ? std::move(found).value() : lease_type();
   }
   /// As `acquire_for`, but failures are returned.
   template <class Rep, class Period>
-  [[nodiscard, gnu::always_inline]] result_type try_acquire_for(
+  [[nodiscard, LIDO_ALWAYS_INLINE]] result_type try_acquire_for(
       std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) noexcept {
     return try_at(detail::place::here(), detail::deadline_of(timeout), std::move(stop));
   }
   template <class Clock, class Duration>
-  [[nodiscard, gnu::always_inline]] result_type try_acquire_until(
+  [[nodiscard, LIDO_ALWAYS_INLINE]] result_type try_acquire_until(
       std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
     return try_at(detail::place::here(), detail::deadline_of(moment), std::move(stop));
   }
@@ -151,13 +152,13 @@ class resource_pool : public detail::pool_controls {
   /// As `acquire_for`, before all waiters that are not urgent, with a resource of the reserve if
   /// all others are in use: for health checks and the like.
   template <class Rep, class Period>
-  [[nodiscard, gnu::always_inline]] lease_type acquire_urgent(
+  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_urgent(
       std::chrono::duration<Rep, Period> timeout, const std::stop_token& stop = {}) {
     return try_acquire_urgent(timeout, stop).value();
   }
   /// The same, but failures are returned.
   template <class Rep, class Period>
-  [[nodiscard, gnu::always_inline]] result_type try_acquire_urgent(
+  [[nodiscard, LIDO_ALWAYS_INLINE]] result_type try_acquire_urgent(
       std::chrono::duration<Rep, Period> timeout, const std::stop_token& stop = {}) noexcept {
     return result_type(core().acquire({.until = detail::deadline::after(timeout),
                                        .stop = stop,
@@ -172,12 +173,12 @@ class resource_pool : public detail::pool_controls {
   /// for callbacks need `tick`. Throws std::bad_alloc, or std::invalid_argument if `done` is null;
   /// then it is not called.
   template <class Done, class Rep, class Period>
-  [[gnu::always_inline]] void async_acquire(Done done, std::chrono::duration<Rep, Period> timeout,
+  [[LIDO_ALWAYS_INLINE]] void async_acquire(Done done, std::chrono::duration<Rep, Period> timeout,
                                             std::stop_token stop = {}) {
     async_acquire_at(detail::place::here(), std::move(done), timeout, std::move(stop));
   }
   template <class Done>
-  [[gnu::always_inline]] void async_acquire(Done done) {
+  [[LIDO_ALWAYS_INLINE]] void async_acquire(Done done) {
     async_acquire_at(detail::place::here(), std::move(done), acquire_timeout(), {});
   }
   /// On behalf of another place in the code.
@@ -190,17 +191,17 @@ class resource_pool : public detail::pool_controls {
 
   /// `co_await` gives a lease or throws acquire_error. See `acquire_awaiter`.
   template <class Rep, class Period>
-  [[nodiscard, gnu::always_inline]] auto co_acquire(std::chrono::duration<Rep, Period> timeout,
+  [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_acquire(std::chrono::duration<Rep, Period> timeout,
                                                     std::stop_token stop = {}) {
     return detail::acquire_awaiter<R, lease_type>(
         core(), {detail::deadline::after(timeout), std::move(stop), detail::place::here(), {}});
   }
-  [[nodiscard, gnu::always_inline]] auto co_acquire() {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_acquire() {
     return co_acquire(core().settings().acquire_timeout);
   }
   /// The same with an acquire_result.
   template <class Rep, class Period>
-  [[nodiscard, gnu::always_inline]] auto co_try_acquire(std::chrono::duration<Rep, Period> timeout,
+  [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_try_acquire(std::chrono::duration<Rep, Period> timeout,
                                                         std::stop_token stop = {}) {
     return detail::acquire_awaiter<R, result_type>(
         core(), {detail::deadline::after(timeout), std::move(stop), detail::place::here(), {}});
@@ -209,7 +210,7 @@ class resource_pool : public detail::pool_controls {
   /// Calls `f(R&)` with a resource of its own; returns what it returns. Throws what it throws, and
   /// as `acquire`. A resource that `f` has left with an exception is discarded.
   template <class F>
-  [[gnu::always_inline]] decltype(auto) with(F&& f) {
+  [[LIDO_ALWAYS_INLINE]] decltype(auto) with(F&& f) {
     const lease_type lease = acquire();
     return std::forward<F>(f)(*lease);
   }

@@ -30,6 +30,7 @@
 #include "lido/debug/registry.hpp"
 #include "lido/debug/slot_shadow.hpp"
 #include "lido/object/construction.hpp"
+#include "lido/platform/compiler.hpp"
 #include "lido/slot_map/callbacks.hpp"
 #include "lido/slot_map/slot_handle.hpp"
 #include "lido/slot_map/slot_state.hpp"
@@ -372,7 +373,7 @@ class concurrent_slot_map {
   }
 
   /// Destroys what was erased beside walks, except what they are at.
-  [[gnu::noinline]] void end_values_of_walks() const noexcept {
+  [[LIDO_NOINLINE]] void end_values_of_walks() const noexcept {
     for (std::uint32_t i = 0; i < blocks(); ++i) {
       const std::uint32_t erased = blocks_[i].take_erased();
       const bool fenced = erased != 0 && detail::heavy_fence();
@@ -523,7 +524,7 @@ class concurrent_slot_map {
   // mutable, since a reader may have to destroy a value and give its slot back.
   mutable detail::slot_allocator slots_;
   detail::walk_end end_;
-  [[no_unique_address]] mutable Hooks hooks_;
+  [[LIDO_NO_UNIQUE_ADDRESS]] mutable Hooks hooks_;
   alignas(detail::no_false_sharing) mutable detail::atomic<std::size_t> used_up_{0};
   std::optional<detail::registration> entry_;
 };

@@ -26,6 +26,7 @@
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/object/construction.hpp"
+#include "lido/platform/compiler.hpp"
 #include "lido/slot_map/callbacks.hpp"
 #include "lido/slot_map/options.hpp"
 #include "lido/slot_map/slot_handle.hpp"
@@ -535,7 +536,7 @@ class slot_map {
 
   // Not inlined, so that the frequent path is.
   template <class... Args>
-  [[gnu::noinline]] handle_type grow_and_add(Args&&... args) {
+  [[LIDO_NOINLINE]] handle_type grow_and_add(Args&&... args) {
     if (store_.taken() == most()) {
       return handle_type();
     }
@@ -641,7 +642,7 @@ class slot_map {
     }
   }
 
-  [[no_unique_address]] Hooks hooks_;  ///< first: if their move throws, `other` is as it was
+  [[LIDO_NO_UNIQUE_ADDRESS]] Hooks hooks_;  ///< first: if their move throws, `other` is as it was
   std::string name_;
   slot_map_options options_;  ///< without the name
   std::uint32_t kept_ = 0;    ///< places that are not given back by themselves

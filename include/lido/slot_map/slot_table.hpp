@@ -12,6 +12,7 @@
 #include "lido/base/fail.hpp"
 #include "lido/base/huge_pages.hpp"
 #include "lido/base/slot_index.hpp"
+#include "lido/platform/compiler.hpp"
 
 namespace lido::detail {
 
@@ -281,7 +282,7 @@ class slot_table {
     return count == 0 && slot == null_slot;
   }
 
-  [[gnu::noinline]] void add_slot() {
+  [[LIDO_NOINLINE]] void add_slot() {
     if (words_.size() >= max_capacity) {
       throw_length_error("lido: the indices of a slot map are used up");
     }

@@ -22,6 +22,7 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/debug/slot_shadow.hpp"
 #include "lido/object/construction.hpp"
+#include "lido/platform/compiler.hpp"
 #include "lido/slot_map/slot_table.hpp"
 
 namespace lido::detail {
@@ -310,7 +311,7 @@ class value_store {
   /// is of that value.
   void erase(std::uint32_t place, std::uint64_t handle) noexcept {
     // The next value is made here or moved here: its memory is loaded meanwhile.
-    __builtin_prefetch(places_.values() + place, 1);
+    LIDO_PREFETCH_FOR_WRITE(places_.values() + place);
     destroy(place, handle);
     leave(place, static_cast<slot_index>(handle));
   }
@@ -353,7 +354,7 @@ class value_store {
   /// Moves values from the end into all holes; `moved(place)` after each. If a move throws, the
   /// holes not yet closed stay.
   template <class Moved>
-  [[gnu::noinline]] void close_holes(Moved moved) {
+  [[LIDO_NOINLINE]] void close_holes(Moved moved) {
     constexpr std::uint32_t word_ahead = 8;
     constexpr std::uint32_t place_ahead = 4;
     const scope_exit keep_the_rest([&] { drop_holes_behind_end(); });
@@ -366,9 +367,9 @@ class value_store {
       // Prefetched, since slots lie anywhere, and only their words say where the places are. Not in
       // a function: GCC leaves out a call that does nothing else.
       if (holes_ > word_ahead) {
-        __builtin_prefetch(table_.word_of(places_.hole_slot(holes_ - 1 - word_ahead)), 1);
+        LIDO_PREFETCH_FOR_WRITE(table_.word_of(places_.hole_slot(holes_ - 1 - word_ahead)));
         const slot_index soon = places_.hole_slot(holes_ - 1 - place_ahead);
-        __builtin_prefetch(places_.values() + table_.place_or_any(soon), 1);
+        LIDO_PREFETCH_FOR_WRITE(places_.values() + table_.place_or_any(soon));
       }
       const slot_index slot = places_.hole_slot(holes_ - 1);
       const std::uint32_t hole = table_.place_or_any(slot);
@@ -470,7 +471,7 @@ class value_store {
     }
   }
   // Apart, so that nothing else needs the stack for it.
-  [[gnu::noinline]] static void exchange_on_stack(T* a, T* b) noexcept {
+  [[LIDO_NOINLINE]] static void exchange_on_stack(T* a, T* b) noexcept {
     T held(std::move(*a));
     pass_on(a, b, held);
   }
@@ -529,7 +530,7 @@ class value_store {
   }
 
   // Moves a value to the block that the others have gone to while it was made.
-  [[gnu::noinline]] void follow(T* made, std::uint32_t place) {
+  [[LIDO_NOINLINE]] void follow(T* made, std::uint32_t place) {
     const scope_exit end_made([made]() noexcept { end_at(made); });
     (void)make_at(places_.values() + place, std::move_if_noexcept(*made));
   }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "lido/platform/compiler.hpp"
 #include "lido/slot_map/callbacks.hpp"
 
 namespace lido::detail {
@@ -65,7 +66,7 @@ class walk {
   // `seen`: the version of the store that the caller has a view of. False: the view is outdated, or
   // the walk ends, which `on` tells.
   template <class Version>
-  [[gnu::always_inline]] bool meet(Value& value, std::uint32_t place, Version& seen, bool& on) {
+  [[LIDO_ALWAYS_INLINE]] bool meet(Value& value, std::uint32_t place, Version& seen, bool& on) {
     // Before the callback, which may erase the value and insert another there.
     [[maybe_unused]] const auto own =
         may_erase ? map_.handle_at(place) : typename Map::handle_type();
@@ -108,8 +109,7 @@ class walk {
     bool on = true;
     const std::uint32_t first = place_;
     // Repeats the known alignment: GCC then keeps the sum and does not add `first` to each place.
-    auto* const values =
-        static_cast<Value*>(__builtin_assume_aligned(store().values() + first, alignof(Value)));
+    auto* const values = detail::assume_aligned<alignof(Value)>(store().values() + first);
     place_ = first + std::min(word, stop_ - first);
     for (std::uint32_t turn = 0; turn < turns_; turn += at_once) {
       if (!meet_next(values, first, left, seen, on)) {
@@ -124,9 +124,9 @@ class walk {
 
   // One turn. False: this window is done.
   template <class Version>
-  [[gnu::always_inline]] bool meet_next(Value* values, std::uint32_t first, std::uint64_t& left,
+  [[LIDO_ALWAYS_INLINE]] bool meet_next(Value* values, std::uint32_t first, std::uint64_t& left,
                                         Version& seen, bool& on) {
-#pragma GCC unroll 2  // or it takes half as long again at some addresses
+    LIDO_UNROLL(2)  // or it takes half as long again at some addresses
     for (std::uint32_t i = 0; i < at_once; ++i) {
       if (left == 0) [[unlikely]] {
         return false;

@@ -8,6 +8,7 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/debug/place.hpp"
+#include "lido/platform/compiler.hpp"
 #include "lido/slot_map/slot_state.hpp"
 
 namespace lido::detail {
@@ -122,7 +123,7 @@ class alignas(cache_line) walk_block {
     return word != 0 && ((word & alone) != 0 || how == access::alone);
   }
 
-  [[nodiscard, gnu::noinline]] bool wait_for_walk(std::uint32_t place, access how) const noexcept {
+  [[nodiscard, LIDO_NOINLINE]] bool wait_for_walk(std::uint32_t place, access how) const noexcept {
     const bool own = word() >> thread_shift == this_thread_id();
     exponential_backoff backoff;
     // About as long as a fence takes. Most walks have left then.

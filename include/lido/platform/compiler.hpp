@@ -1,0 +1,265 @@
+/// @file
+/// Internal. What is not standard C++: attributes, builtins, and what the code is compiled for.
+///
+/// Macros of attributes stand inside a list, `[[nodiscard, LIDO_ALWAYS_INLINE]]`, and may be empty.
+/// Written for GCC, Clang and cl; a compiler of another name is taken for one that does as GCC.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>  // with it __GLIBC__
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+
+#include <memory>
+#define LIDO_MSVC 1
+#else
+#define LIDO_MSVC 0
+#endif
+
+#if defined(__x86_64__) || defined(_M_X64)
+#define LIDO_X86_64 1
+#else
+#define LIDO_X86_64 0
+#endif
+
+/// Whether linkers know weak and hidden symbols, and merge equal variables with all their names.
+#if defined(__ELF__)
+#define LIDO_ELF 1
+#else
+#define LIDO_ELF 0
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+#define LIDO_HAS_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LIDO_HAS_ASAN 1
+#endif
+#endif
+
+// ---- functions
+// ------------------------------------------------------------------------------------
+
+#if LIDO_MSVC
+#define LIDO_ALWAYS_INLINE msvc::forceinline
+#define LIDO_NOINLINE msvc::noinline
+#define LIDO_COLD
+#define LIDO_NO_SANITIZE_ADDRESS __declspec(no_sanitize_address)
+#else
+#define LIDO_ALWAYS_INLINE gnu::always_inline
+#define LIDO_NOINLINE gnu::noinline
+#define LIDO_COLD gnu::cold
+/// Stands before a function, in no list.
+#define LIDO_NO_SANITIZE_ADDRESS [[gnu::no_sanitize_address]]
+#endif
+
+/// Declares a function, to be defined below it, that is called when the library is loaded: before
+/// constructors of users' static objects, and those with a low number first. `LIDO_RUN_AT_UNLOAD`:
+/// when the program ends or unloads the library.
+#if LIDO_MSVC
+namespace lido::detail {
+struct run_at_load {
+  explicit run_at_load(void (*function)() noexcept) noexcept { function(); }
+};
+struct run_at_unload {
+  explicit run_at_unload(void (*function)() noexcept) noexcept : function_(function) {}
+  run_at_unload(const run_at_unload&) = delete;
+  run_at_unload& operator=(const run_at_unload&) = delete;
+  ~run_at_unload() { function_(); }
+
+ private:
+  void (*function_)() noexcept;
+};
+}  // namespace lido::detail
+// Among themselves they run in the order in which their files are linked. Numbers are for what
+// happens at fork.
+#define LIDO_RUN_WITH_LIBRARY(kind, function) \
+  void function() noexcept;                   \
+  __pragma(warning(suppress : 4073))          \
+      __pragma(init_seg(lib)) static const ::lido::detail::kind function##_by_object(function)
+#define LIDO_RUN_AT_LOAD(number, function) LIDO_RUN_WITH_LIBRARY(run_at_load, function)
+#define LIDO_RUN_AT_UNLOAD(function) LIDO_RUN_WITH_LIBRARY(run_at_unload, function)
+#else
+#define LIDO_RUN_AT_LOAD(number, function) [[gnu::constructor(number)]] void function() noexcept
+#define LIDO_RUN_AT_UNLOAD(function) [[gnu::destructor]] void function() noexcept
+#endif
+
+// ---- variables and members
+// ------------------------------------------------------------------------
+
+#if !defined(_MSC_VER)
+#define LIDO_NO_UNIQUE_ADDRESS no_unique_address
+#elif __has_cpp_attribute(msvc::no_unique_address)
+#define LIDO_NO_UNIQUE_ADDRESS msvc::no_unique_address
+#else
+#define LIDO_NO_UNIQUE_ADDRESS
+#endif
+
+/// LIDO_VISIBLE: one for all files of a program, also where the rest is hidden. Windows has no such
+/// thing.
+#if defined(_WIN32)
+#define LIDO_VISIBLE
+#else
+#define LIDO_VISIBLE gnu::visibility("default")
+#endif
+
+#if LIDO_ELF
+#define LIDO_HIDDEN gnu::visibility("hidden")
+#define LIDO_WEAK gnu::weak
+#define LIDO_KEPT gnu::used, gnu::retain
+#define LIDO_ALIAS(symbol) gnu::alias(symbol)
+#endif
+
+// How code finds a variable of its thread. In an executable that contains the compiled library, its
+// place is known when it is linked. A shared object must look it up, and does so only once, when it
+// is loaded. Eight bytes fit into the static TLS block even of a process that loads the object
+// late. Other C libraries refuse such objects, so there it is what the compiler takes by itself.
+// LIDO_DYNAMIC_TLS does the same, for processes with more copies than that block has room for.
+#if !defined(__GLIBC__) || defined(LIDO_DYNAMIC_TLS)
+#define LIDO_TLS_MODEL
+#elif defined(LIDO_SHARED) || (defined(__PIC__) && !defined(__PIE__))
+#define LIDO_TLS_MODEL gnu::tls_model("initial-exec")
+#else
+#define LIDO_TLS_MODEL gnu::tls_model("local-exec")
+#endif
+
+// A fiber may go on in another thread. Compilers for arm64 read the thread pointer once in a
+// function, however many calls are inlined into it, and so would keep the variables of the thread
+// before. They cannot keep what this reads. On x86-64 each access goes by a segment register.
+#if defined(__aarch64__) && defined(__GLIBC__) && !defined(LIDO_DYNAMIC_TLS)
+// For shared libraries; linkers make less of it in programs.
+#define LIDO_OWN_ADDRESS(symbol)                                          \
+  "adrp %0, :gottprel:" symbol "\n\tldr %0, [%0, #:gottprel_lo12:" symbol \
+  "]\n"                                                                   \
+  "\tmrs %1, tpidr_el0\n\tadd %0, %0, %1"
+/// Returns from its function the variable of the calling thread; `symbol` is its linker name.
+#define LIDO_RETURN_OWN(type, variable, symbol)                                                 \
+  type* own = nullptr;                                                                          \
+  void* thread = nullptr;                                                                       \
+  asm volatile(LIDO_OWN_ADDRESS(symbol) : "=&r"(own), "=&r"(thread) : : "memory"); /* NOLINT */ \
+  return *own
+#else
+#define LIDO_RETURN_OWN(type, variable, symbol) return variable
+#endif
+
+// ---- statements
+// -----------------------------------------------------------------------------------
+
+/// Repeats the body of the loop that follows, for compilers that can be told.
+#if LIDO_MSVC
+#define LIDO_UNROLL(times)
+#else
+#define LIDO_PRAGMA(text) _Pragma(#text)
+#define LIDO_UNROLL(times) LIDO_PRAGMA(GCC unroll times)
+#endif
+
+/// Begins to load the line with `address`, which is to be written. Not a function: as one, even one
+/// that is always inlined, it changes what GCC inlines around it.
+#if LIDO_MSVC && (defined(_M_X64) || defined(_M_IX86))
+#define LIDO_PREFETCH_FOR_WRITE(address) \
+  _mm_prefetch(reinterpret_cast<const char*>(address), _MM_HINT_T0)
+#elif LIDO_MSVC
+#define LIDO_PREFETCH_FOR_WRITE(address) __prefetch(address)
+#else
+#define LIDO_PREFETCH_FOR_WRITE(address) __builtin_prefetch(address, 1)
+#endif
+
+namespace lido::detail {
+
+/// Says that control never comes here.
+[[noreturn, LIDO_ALWAYS_INLINE]] inline void unreachable() noexcept {
+#if LIDO_MSVC
+  __assume(false);
+#else
+  __builtin_unreachable();
+#endif
+}
+
+/// `condition`, which the compiler may take for false all the time, so that the path past a check
+/// is straight. [[unlikely]] gets lost on the way through inlined functions.
+[[nodiscard, LIDO_ALWAYS_INLINE]] constexpr bool hardly_ever(bool condition) noexcept {
+#if LIDO_MSVC
+  return condition;
+#else
+  return __builtin_expect_with_probability(static_cast<long>(condition), 0, 1.0) != 0;
+#endif
+}
+
+/// Tells the processor that this is a spin loop.
+inline void cpu_pause() noexcept {
+#if LIDO_MSVC && (defined(_M_X64) || defined(_M_IX86))
+  _mm_pause();
+#elif LIDO_MSVC && (defined(_M_ARM64) || defined(_M_ARM64EC))
+  __isb(_ARM64_BARRIER_SY);
+#elif defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  // An isb, unlike a yield hint, really delays on today's cores.
+  asm volatile("isb");  // NOLINT(hicpp-no-assembler)
+#endif
+}
+
+/// Not std::assume_aligned, which older libraries of Clang lack.
+template <std::size_t Alignment, class T>
+[[nodiscard, LIDO_ALWAYS_INLINE]] inline T* assume_aligned(T* address) noexcept {
+#if LIDO_MSVC
+  return std::assume_aligned<Alignment>(address);
+#else
+  return static_cast<T*>(__builtin_assume_aligned(address, Alignment));
+#endif
+}
+
+/// Where the function returns to that this is inlined into; null if that is not known.
+[[nodiscard, LIDO_ALWAYS_INLINE]] inline void* return_address() noexcept {
+#if LIDO_MSVC
+  return _ReturnAddress();
+#elif defined(__wasm__)
+  return nullptr;
+#else
+  return __builtin_return_address(0);
+#endif
+}
+
+/// Where the function was called that this is inlined into; null if that is not known.
+[[nodiscard, LIDO_ALWAYS_INLINE]] inline const void* call_address() noexcept {
+#if defined(__wasm__)
+  return nullptr;
+#else
+  return static_cast<const char*>(return_address()) - 1;
+#endif
+}
+
+/// Its stack frame, for a sanitizer.
+[[nodiscard, LIDO_ALWAYS_INLINE]] inline void* frame_address() noexcept {
+#if LIDO_MSVC
+  return _AddressOfReturnAddress();
+#else
+  return __builtin_frame_address(0);
+#endif
+}
+
+#if LIDO_MSVC
+/// An address in the code of the caller.
+[[nodiscard, LIDO_NOINLINE]] inline const void* code_address() noexcept {
+  return call_address();
+}
+#else
+/// An address in the code of the function that this is inlined into.
+[[nodiscard, LIDO_ALWAYS_INLINE]] inline const void* code_address() noexcept {
+#if defined(__x86_64__)
+  const void* address = nullptr;
+  // Volatile, so that two places in one function stay two. It names a byte of itself.
+  asm volatile("lea -1(%%rip), %0" : "=r"(address));  // NOLINT(hicpp-no-assembler)
+  return address;
+#elif defined(__aarch64__)
+  const void* address = nullptr;
+  asm volatile("adr %0, ." : "=r"(address));  // NOLINT(hicpp-no-assembler)
+  return address;
+#else
+  return return_address();
+#endif
+}
+#endif
+
+}  // namespace lido::detail
