@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Only compiler.hpp and the folders of src/platform/ know a compiler; all else is standard C++."""
+import re
+import sys
+from pathlib import Path
+
+from check_common import files_below, is_cpp, line_of, mask, run
+
+COMPILER = Path("include/lido/platform/compiler.hpp")
+SYSTEMS = Path("src/platform")
+# Apart from what the standard defines, what sanitizers call their functions everywhere, and macros of libstdc++ that say
+# in which mode it is: no other library has those modes.
+RESERVED = re.compile(r"\b(?!__(?:cplusplus|cpp_\w+|has_include|has_cpp_attribute|VA_ARGS__|VA_OPT__|asan_\w+)\b"
+                      r"|_GLIBCXX_)(?:__\w+|_[A-Z]\w*|\w+__\w*)\b")
+NAMESPACES = re.compile(r"\b(?:gnu|clang|msvc)\s*::")
+ASM = re.compile(r"\basm\b")
+NO_ADDRESS = re.compile(r"\bno_unique_address\b")  # which cl ignores
+PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?!once\b|(?:push|pop)_macro\b)\w.*", re.M)
+MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(LIDO_\w+)", re.M)
+
+
+def knows_compiler(file: Path) -> bool:
+    return file == COMPILER or (file.is_relative_to(SYSTEMS) and len(file.parts) > len(SYSTEMS.parts) + 1)
+
+
+def check_extensions(file: Path, code: str) -> list[str]:
+    errors = []
+    for pattern, what in ((NAMESPACES, "an attribute of a compiler"), (RESERVED, "a name of a compiler"),
+                          (ASM, "assembler"), (NO_ADDRESS, "an attribute that cl ignores"), (PRAGMA, "a pragma")):
+        errors += [f"{file}:{line_of(code, match.start())}: {what}, {match[0].strip()}, belongs in {COMPILER}"
+                   for match in pattern.finditer(code)]
+    return errors
+
+
+def check_macros(file: Path, text: str, macros: list[str]) -> list[str]:
+    """A macro that is not defined reads as 0 in a condition, so nothing else would say that it is missing."""
+    code = mask(text)
+    if not macros or f'#include "{COMPILER.relative_to("include")}"' in text:
+        return []
+    match = re.search(rf"\b(?:{'|'.join(macros)})\b", code)
+    return [f"{file}:{line_of(code, match.start())}: {match[0]} without an include of {COMPILER.name}"] if match else []
+
+
+def check(root: Path) -> tuple[int, list[str]]:
+    files = [f.relative_to(root) for f in files_below(root, ["include", "src"], is_cpp)]
+    compiler = root / COMPILER
+    macros = sorted(set(MACRO.findall(compiler.read_text(encoding="utf-8")))) if compiler.exists() else []
+    errors = []
+    for file in files:
+        if file == COMPILER:
+            continue
+        text = (root / file).read_text(encoding="utf-8")
+        errors += check_macros(file, text, macros)
+        if not knows_compiler(file):
+            errors += check_extensions(file, mask(text))
+    return len(files), errors
+
+
+if __name__ == "__main__":
+    sys.exit(run("portable", check))
