@@ -296,7 +296,7 @@ void restore(benchmark::State& state) {
   const std::vector<object> values(now.values.begin(), now.values.end());
   const std::vector<std::uint64_t> slots(now.table.begin(), now.table.end());
   for (auto _ : state) {
-    map.restore({values, slots, now.first_free, now.first_generation});
+    map.restore({now.format, values, slots, now.first_free, now.first_generation});
   }
   per_object(state, map.size());
 }

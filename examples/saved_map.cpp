@@ -4,6 +4,7 @@
 #include <iostream>
 #include <lido/slot_map.hpp>
 #include <sstream>
+#include <stdexcept>
 #include <vector>
 
 struct enemy {
@@ -25,18 +26,22 @@ std::vector<T> read(std::istream& file, std::size_t count) {
 // [snippet]
 void save(lido::slot_map<enemy>& enemies, std::ostream& file) {
   const auto now = enemies.snapshot();  // spans of what is in the map: copies nothing
-  const std::uint64_t numbers[]{now.values.size(), now.table.size(), now.first_free,
+  const std::uint32_t numbers[]{now.format, std::uint32_t(now.values.size()),
+                                std::uint32_t(now.table.size()), now.first_free,
                                 now.first_generation};
-  write(file, numbers, 4);
+  write(file, numbers, 5);
   write(file, now.values.data(), now.values.size());
   write(file, now.table.data(), now.table.size());
 }
 
 void load(lido::slot_map<enemy>& enemies, std::istream& file) {
-  const auto numbers = read<std::uint64_t>(file, 4);
-  const auto values = read<enemy>(file, numbers[0]);
-  const auto slots = read<std::uint64_t>(file, numbers[1]);
-  enemies.restore({values, slots, std::uint32_t(numbers[2]), std::uint32_t(numbers[3])});
+  const auto numbers = read<std::uint32_t>(file, 5);
+  if (numbers[0] != lido::slot_map_format) {  // as restore does, but before the counts are used
+    throw std::runtime_error("the file has another format, or the byte order of another processor");
+  }
+  const auto values = read<enemy>(file, numbers[1]);
+  const auto slots = read<std::uint64_t>(file, numbers[2]);
+  enemies.restore({numbers[0], values, slots, numbers[3], numbers[4]});
 }
 // [/snippet]
 

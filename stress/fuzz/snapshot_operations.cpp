@@ -35,18 +35,20 @@ using map_type = lido::slot_map<counted, lido::no_hooks, last>;
 using handle = map_type::handle_type;
 
 struct image {
+  std::uint32_t format = lido::slot_map_format;
   std::vector<counted> values;
   std::vector<std::uint64_t> table;
   std::uint32_t first_free = none;
   std::uint32_t first_generation = 1;
 
   explicit image(const lido::slot_map_snapshot<counted>& from)
-      : values(from.values.begin(), from.values.end()),
+      : format(from.format),
+        values(from.values.begin(), from.values.end()),
         table(from.table.begin(), from.table.end()),
         first_free(from.first_free),
         first_generation(from.first_generation) {}
   [[nodiscard]] lido::slot_map_snapshot<counted> view() const {
-    return {values, table, first_free, first_generation};
+    return {format, values, table, first_free, first_generation};
   }
 };
 
@@ -65,7 +67,8 @@ std::optional<model> read(const image& from) {
   model all;
   all.slots = from.table.size();
   all.first_generation = from.first_generation;
-  if (from.first_generation < 1 || from.first_generation > last) {
+  if (from.format != lido::slot_map_format || from.first_generation < 1 ||
+      from.first_generation > last) {
     return {};
   }
   std::vector<char> taken(from.values.size());
@@ -191,6 +194,8 @@ image damaged(fuzz::byte_reader& input) {
     const std::size_t slot = made.table.empty() ? 0 : input.below(made.table.size());
     if (what == 0) {
       made.first_free = number;
+    } else if (what == 1 && value == 19) {
+      made.format ^= 1U << slot % 32;
     } else if (what == 1) {
       made.first_generation = number;
     } else if (what == 2) {

@@ -28,13 +28,15 @@ constexpr std::array saved_modes{compaction_mode::immediate, compaction_mode::de
 template <class T>
 struct saved {
   explicit saved(const slot_map_snapshot<T>& from)
-      : values(from.values.begin(), from.values.end()),
+      : format(from.format),
+        values(from.values.begin(), from.values.end()),
         table(from.table.begin(), from.table.end()),
         first_free(from.first_free),
         first_generation(from.first_generation) {}
   [[nodiscard]] slot_map_snapshot<T> view() const {
-    return {values, table, first_free, first_generation};
+    return {format, values, table, first_free, first_generation};
   }
+  std::uint32_t format;
   std::vector<T> values;
   std::vector<std::uint64_t> table;
   std::uint32_t first_free;
@@ -92,7 +94,7 @@ TEST(SavedMap, ItsOwnSnapshotTakesItBack) {
   EXPECT_FALSE(map.contains(later));
   map.restore(map.snapshot());
   EXPECT_EQ(map.at(kept), "a word too long for the string itself");
-  map.restore({});
+  map.restore(slot_map<std::string>().snapshot());
   EXPECT_TRUE(map.empty());
 }
 
@@ -150,6 +152,27 @@ TEST(SavedMap, RefusesWhatIsNoSnapshotAndLosesNothing) {
   saved_few small({.max_size = 3});
   const std::string told = refusal_of(small, good);
   EXPECT_NE(told.find("too many values"), std::string::npos) << told;
+}
+
+TEST(SavedMap, RefusesAnotherFormatAndAnotherByteOrder) {
+  saved_few map;
+  const int_handle one = map.insert(1);
+  saved<int> other(map.snapshot());
+  EXPECT_EQ(other.format, slot_map_format);
+  const auto told = [&](std::uint32_t format) {
+    other.format = format;
+    return refusal_of(map, other);
+  };
+  EXPECT_EQ(told(slot_map_format), "none");
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(&slot_map_format);
+  std::uint32_t swapped = 0;
+  std::reverse_copy(bytes, bytes + sizeof swapped, reinterpret_cast<std::uint8_t*>(&swapped));
+  EXPECT_NE(told(swapped).find("has the byte order of another processor"), std::string::npos);
+  for (const std::uint32_t format : {0U, 1U, slot_map_format + 1}) {
+    EXPECT_NE(told(format).find("not have the format of this version"), std::string::npos);
+  }
+  EXPECT_THROW(map.restore({}), std::invalid_argument);
+  EXPECT_EQ(map.at(one), 1);
 }
 
 // Whatever restore accepts is a map that keeps its promises.

@@ -140,7 +140,7 @@ class session {
       map_.erase(any());
       (void)map_.try_emplace(-1);
     }
-    map_.restore({values, slots, first_free, first_generation});
+    map_.restore({slot_map_format, values, slots, first_free, first_generation});
     if (gone_.empty() || model_.size() == max_size) {
       return;
     }

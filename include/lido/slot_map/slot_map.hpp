@@ -37,10 +37,15 @@
 
 namespace lido {
 
+/// The format of snapshots: version 1. Its bytes in another order are another number, so a number
+/// that was written as it lies in memory also says which byte order the rest has.
+inline constexpr std::uint32_t slot_map_format = 0x4C53'0001;
+
 /// What a `slot_map` contains, as plain arrays, for a file or a copy. What `snapshot()` gives is
 /// good until the map changes.
 template <class T>
 struct slot_map_snapshot {
+  std::uint32_t format = 0;              ///< `slot_map_format`, or `restore` refuses it
   std::span<const T> values;             ///< in the order of memory
   std::span<const std::uint64_t> table;  ///< of each slot the generation, and where it leads
   std::uint32_t first_free = detail::null_slot;  ///< a slot; 2^32 - 1: none is free
@@ -392,14 +397,21 @@ class slot_map {
   [[nodiscard]] slot_map_snapshot<T> snapshot() {
     const std::span<const T> all = values();
     const detail::table_image table = store_.image();
-    return {all, table.table, table.first_free, table.first_generation};
+    return {slot_map_format, all, table.table, table.first_free, table.first_generation};
   }
 
   /// Makes the map what it was, or another one was: values, handles, and which handles come next.
   /// So handles that were given after the snapshot come again. Hooks are not told. Throws
-  /// std::invalid_argument when it is no snapshot of such a map or has more than `max_size()`
-  /// values, and what copying throws, without effect. Requires as `values`.
+  /// std::invalid_argument when it has another format, is no snapshot of such a map or has more
+  /// than `max_size()` values, and what copying throws, without effect. Requires as `values`.
   void restore(const slot_map_snapshot<T>& from) requires(std::is_copy_constructible_v<T>) {
+    if (from.format != slot_map_format) {
+      constexpr std::uint32_t swapped = 0x0100'534C;
+      detail::throw_invalid_option(
+          name_, from.format == swapped
+                     ? "the snapshot to restore has the byte order of another processor"
+                     : "the snapshot to restore does not have the format of this version of Lido");
+    }
     const bool fits = from.values.size() <= most();
     if (!fits || !store_.restore(from.values, {from.table, from.first_free, from.first_generation},
                                  std::max(static_cast<std::uint32_t>(from.values.size()), kept_))) {
