@@ -28,13 +28,14 @@ struct duration_buckets {
     const auto length =
         static_cast<std::uint64_t>(std::clamp<std::int64_t>(nanoseconds, 0, longest));
     const int shift = std::max(static_cast<int>(std::bit_width(length)) - part_bits - 1, 0);
-    return (static_cast<std::size_t>(shift) << part_bits) + (length >> shift);
+    return (static_cast<std::size_t>(shift) << part_bits) +
+           static_cast<std::size_t>(length >> shift);
   }
   /// Nanoseconds in the middle of a bucket.
   [[nodiscard]] static constexpr std::int64_t middle_of(std::size_t index) noexcept {
     const std::size_t shift = std::max<std::size_t>(index >> part_bits, 1) - 1;
-    const std::size_t lowest = (index - (shift << part_bits)) << shift;
-    return static_cast<std::int64_t>(lowest + ((std::size_t{1} << shift) - 1) / 2);
+    const std::uint64_t lowest = std::uint64_t{index - (shift << part_bits)} << shift;
+    return static_cast<std::int64_t>(lowest + ((std::uint64_t{1} << shift) - 1) / 2);
   }
 };
 
