@@ -19,10 +19,12 @@ option(LIDO_WERROR "Treat warnings in Lido's own targets as errors" OFF)
 
 if(CMAKE_SYSTEM_NAME STREQUAL Linux)
   set(platform linux)
+elseif(WIN32)
+  set(platform windows)
 else()
   set(platform generic)
 endif()
-set(LIDO_PLATFORM ${platform} CACHE STRING "Of src/platform, the folder to build: linux, or generic for any system")
+set(LIDO_PLATFORM ${platform} CACHE STRING "Of src/platform, the folder to build: linux, windows, or generic for any system")
 
 # Only the library: its user sets these flags for the program. With exceptions it serves programs of both kinds.
 option(LIDO_NO_EXCEPTIONS "Compile the library with -fno-exceptions -fno-rtti" OFF)

@@ -5,10 +5,17 @@
 #include <array>
 #include <cstddef>
 
+#include "../platform/platform.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/mutex.hpp"
 
 namespace lido::detail {
+
+#ifdef LIDO_MUTEX_SEAM
+using spare_tables_mutex = plain_mutex;
+#else
+using spare_tables_mutex = platform::static_mutex;
+#endif
 
 /// A few tables, each as if new. To map a table, touch it and unmap it costs more than all else of
 /// a pool that one thread uses.
@@ -30,7 +37,7 @@ class spare_tables {
   void drop() noexcept;
 
  private:
-  plain_mutex mutex_;
+  spare_tables_mutex mutex_;
   std::array<std::byte*, tuning::most_spare_tables> tables_{};
   std::size_t count_ = 0;
 };

@@ -1,0 +1,66 @@
+#include <bit>
+#include <cerrno>
+
+#include "../platform.hpp"
+#include "system.hpp"
+
+namespace lido::detail::platform {
+
+namespace {
+
+[[nodiscard]] int error_number() noexcept {
+  return ::GetLastError() == ERROR_INVALID_PARAMETER ? EINVAL : ENOMEM;
+}
+
+}  // namespace
+
+std::size_t page_size() noexcept {
+  SYSTEM_INFO info{};
+  ::GetSystemInfo(&info);
+  return info.dwPageSize;
+}
+
+// Counts against no limit except that on addresses.
+void* reserve(std::size_t bytes) noexcept {
+  return ::VirtualAlloc(nullptr, bytes, MEM_RESERVE, PAGE_NOACCESS);
+}
+
+void unreserve(void* place, std::size_t /*bytes*/) noexcept {
+  (void)::VirtualFree(place, 0, MEM_RELEASE);
+}
+
+int commit(void* place, std::size_t bytes) noexcept {
+  return ::VirtualAlloc(place, bytes, MEM_COMMIT, PAGE_READWRITE) != nullptr ? 0 : error_number();
+}
+
+// Pages that stay committed would stay promised to this process, too.
+int discard(void* place, std::size_t bytes) noexcept {
+  return ::VirtualFree(place, bytes, MEM_DECOMMIT) != 0 ? 0 : error_number();
+}
+
+// The system gives what is touched, but promises all of it: it counts against the limit of all
+// processes together.
+void* map_zeros(std::size_t bytes) noexcept {
+  return ::VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+}
+
+void unmap_zeros(void* place, std::size_t /*bytes*/) noexcept {
+  (void)::VirtualFree(place, 0, MEM_RELEASE);
+}
+
+bool clear_in_copies(void* /*place*/, std::size_t /*bytes*/) noexcept {
+  return false;  // no process is a copy of another
+}
+
+// Large pages need a privilege, and memory that has been reserved cannot get them.
+void advise_huge_pages(void* /*place*/, std::size_t /*bytes*/) noexcept {}
+
+bool is_watched_from_outside() noexcept {
+  return false;
+}
+
+void tell_release(const void* /*address*/) noexcept {}
+
+void tell_acquire(const void* /*address*/) noexcept {}
+
+}  // namespace lido::detail::platform

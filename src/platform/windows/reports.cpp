@@ -1,0 +1,65 @@
+#include <algorithm>
+#include <bit>
+
+#include "../platform.hpp"
+#include "system.hpp"
+
+namespace lido::detail::platform {
+
+namespace {
+
+[[nodiscard]] HMODULE module_of(const void* address) noexcept {
+  HMODULE module = nullptr;
+  const BOOL found = ::GetModuleHandleExA(
+      GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+      static_cast<const char*>(address), &module);
+  return address != nullptr && found != 0 ? module : nullptr;
+}
+
+}  // namespace
+
+std::uint32_t thread_id() noexcept {
+  return ::GetCurrentThreadId();
+}
+
+// Looked up, since Windows before 10, version 1607, does not have it.
+std::size_t thread_name(std::uint32_t id, std::span<char> name) noexcept {
+  using function = HRESULT(WINAPI*)(HANDLE, wchar_t**);
+  const HMODULE system = ::GetModuleHandleA("kernel32.dll");
+  const auto get = std::bit_cast<function>(::GetProcAddress(system, "GetThreadDescription"));
+  const HANDLE thread = ::OpenThread(THREAD_QUERY_LIMITED_INFORMATION, FALSE, id);
+  if (thread == nullptr) {
+    return 0;
+  }
+  wchar_t* text = nullptr;
+  int length = 0;
+  if (get != nullptr && get(thread, &text) >= 0 && text != nullptr) {
+    length = ::WideCharToMultiByte(CP_UTF8, 0, text, ::lstrlenW(text), name.data(),
+                                   static_cast<int>(name.size()), nullptr, nullptr);
+    (void)::LocalFree(text);
+  }
+  (void)::CloseHandle(thread);
+  return static_cast<std::size_t>(length);
+}
+
+// The offset is from the start of the module, as crash dumps have it.
+code_position find_code(const void* address) noexcept {
+  const HMODULE module = module_of(address);
+  if (module == nullptr) {
+    return {};
+  }
+  return {module, std::bit_cast<std::uintptr_t>(address) - std::bit_cast<std::uintptr_t>(module)};
+}
+
+std::size_t module_path(const void* address, std::span<char> path) noexcept {
+  const HMODULE module = module_of(address);
+  if (module == nullptr) {
+    return 0;
+  }
+  const std::size_t length =
+      ::GetModuleFileNameA(module, path.data(), static_cast<DWORD>(path.size()));
+  std::replace(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(length), '\\', '/');
+  return length;
+}
+
+}  // namespace lido::detail::platform

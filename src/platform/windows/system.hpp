@@ -1,0 +1,14 @@
+/// @file
+/// Internal. The system's headers, without the macros that are in the way of C++. Nothing else
+/// includes them.
+#pragma once
+
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <windows.h>
+// after it
+#include <psapi.h>
