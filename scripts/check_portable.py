@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Only compiler.hpp and the folders of src/platform/ know a compiler; all else is standard C++."""
+"""Only compiler.hpp and the folders of src/platform/ know a compiler; all else is standard C++, also behind windows.h."""
 import re
 import sys
 from pathlib import Path
@@ -17,6 +17,14 @@ ASM = re.compile(r"\basm\b")
 NO_ADDRESS = re.compile(r"\bno_unique_address\b")  # which cl ignores
 PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?!once\b|(?:push|pop)_macro\b)\w.*", re.M)
 MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(LIDO_\w+)", re.M)
+# Macros of windows.h that could be names here. Those with arguments, min and max, take effect only before a bracket.
+WINDOWS = re.compile(
+    r"\b(?:cdecl|environ|far|huge|hyper|interface|near|pascal|small|s_(?:addr|host|imp|impno|lh|net)"
+    r"|(?:chx|cmb|ctl|edt|frm|grp|ico|lst|psh|rad|rct|scr|stc)\d+|h_addr|timer(?:clear|cmp|isset)|Yield"
+    r"|ABSOLUTE|ALTERNATE|ARRAYSIZE|BOOL|BYTE|CALLBACK|CONST|DELETE|DIFFERENCE|DOMAIN|DUPLICATE|ERROR|FAILED|FALSE|FAR"
+    r"|IGNORE|IN|INFINITE|INTERFACE|INVALID|NEAR|NOERROR|NULL|OPAQUE|OPTIONAL|OUT|OVERFLOW|PASCAL|PLANES|PURE|RELATIVE"
+    r"|STRICT|SUCCEEDED|TEXT|THIS|TRANSPARENT|TRUE|UNALIGNED|UNDERFLOW|VOID|WINDING)\b"
+    r"|\b(?:min|max)(?=\s*\()")
 
 
 def knows_compiler(file: Path) -> bool:
@@ -29,6 +37,9 @@ def check_extensions(file: Path, code: str) -> list[str]:
                           (ASM, "assembler"), (NO_ADDRESS, "an attribute that cl ignores"), (PRAGMA, "a pragma")):
         errors += [f"{file}:{line_of(code, match.start())}: {what}, {match[0].strip()}, belongs in {COMPILER}"
                    for match in pattern.finditer(code)]
+    errors += [f"{file}:{line_of(code, match.start())}: {match[0]} is a macro of windows.h; "
+               f"{'write (std::min)(a, b)' if match[0] in ('min', 'max') else 'use another name'}"
+               for match in WINDOWS.finditer(code)]
     return errors
 
 

@@ -133,13 +133,13 @@ bool allocator_state::try_open(owned_cache& cache) noexcept {
 /// The fair share of one cache of half of the slots.
 std::uint32_t allocator_state::ceiling() const noexcept {
   // relaxed: a number from which shares are computed
-  const std::uint32_t caches = std::max(open_caches_.load(std::memory_order_relaxed), 1U);
-  return std::min(max_cached_, capacity() / 2 / caches);
+  const std::uint32_t caches = (std::max)(open_caches_.load(std::memory_order_relaxed), 1U);
+  return (std::min)(max_cached_, capacity() / 2 / caches);
 }
 
 /// The fair share, as far as the cells go; one cell stays free for the push that fails.
 std::uint32_t allocator_state::limit_for(const owned_cache& cache) const noexcept {
-  return std::min(ceiling(), static_cast<std::uint32_t>(cache.cells().size()) - 1);
+  return (std::min)(ceiling(), static_cast<std::uint32_t>(cache.cells().size()) - 1);
 }
 
 /// Adapts the size of a busy, empty cache before it is filled.
@@ -161,7 +161,7 @@ void allocator_state::size_for_refill(owned_cache& cache, bool too_large) noexce
 void allocator_state::enlarge(owned_cache& cache) noexcept {
   const std::size_t room = cache.cells().size() + 1;
   const std::size_t wanted =
-      std::min<std::size_t>(room * 2, std::min(max_cached_, capacity() / 2) + spare_cells);
+      std::min<std::size_t>(room * 2, (std::min)(max_cached_, capacity() / 2) + spare_cells);
   if (wanted <= room || ceiling() < room) {
     return;
   }
@@ -188,9 +188,9 @@ void* allocator_state::refill(owned_cache& cache) noexcept {
   const std::int64_t begin = begin_event();
   const std::uint32_t limit = cache.limit.slots();
   std::array<slot_index, most_per_trip> slots;
-  std::uint32_t count =
-      limit == 0 ? 0
-                 : depot_.take(place_of(&cache), slots, std::min(limit - limit / 8, most_per_trip));
+  std::uint32_t count = limit == 0 ? 0
+                                   : depot_.take(place_of(&cache), slots,
+                                                 (std::min)(limit - limit / 8, most_per_trip));
   if (count == 0) {
     cache.limit.close();
     cache.close();
@@ -254,7 +254,7 @@ std::uint32_t allocator_state::flush(owned_cache& cache, std::uint32_t count,
   const std::span<slot_cache::cell> cells = cache.cells();
   std::array<void*, most_per_trip> chunk;
   for (std::uint32_t done = 0; done < surplus;) {
-    const std::uint32_t size = std::min(surplus - done, most_per_trip);
+    const std::uint32_t size = (std::min)(surplus - done, most_per_trip);
     for (std::uint32_t i = 0; i < size; ++i) {
       // relaxed: written by this thread alone
       chunk[i] = cells[done + i].load(std::memory_order_relaxed);
@@ -322,7 +322,7 @@ std::size_t allocator_state::take_shared(owned_cache* self, std::span<void*> out
   // relaxed: shown to others by the pop's release half before the slots are missed
   carrying_.fetch_add(1, std::memory_order_relaxed);
   const std::uint32_t count = depot_.take(place_of(self), slots, want);
-  const std::uint32_t kept = std::min(count, want);
+  const std::uint32_t kept = (std::min)(count, want);
   depot_.give(place_of(self), std::span(slots).subspan(kept, count - kept));
   // (1) - this release-fetch-sub synchronizes-with the acquire-load theft.cpp (2), so a thread that
   // sees no thread carrying sees in the depot what was carried
@@ -362,7 +362,7 @@ bool allocator_state::report_drawn(owned_cache* self, std::int64_t news) noexcep
   std::int64_t late = 0;
   if (self != nullptr) {
     self->reported += news;
-    self->more_unreported = is_enough ? std::numeric_limits<std::int32_t>::max() : 0;
+    self->more_unreported = is_enough ? (std::numeric_limits<std::int32_t>::max)() : 0;
   } else {
     drawn_uncached_.fetch_add(news, std::memory_order_relaxed);
     late = most_unreported_ - 1;  // it reports each slot, but has others counted as seldom

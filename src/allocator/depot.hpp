@@ -66,7 +66,7 @@ class depot_list {
     if (other_ == nullptr) {
       const std::uint64_t headroom = std::uint64_t{1} << own_.tag_bits();
       stats.cas_retries += own_.retries();
-      stats.tag_headroom = std::min(stats.tag_headroom - 1, headroom - 1) + 1;  // 0: none yet
+      stats.tag_headroom = (std::min)(stats.tag_headroom - 1, headroom - 1) + 1;  // 0: none yet
     }
   }
   [[nodiscard]] int extend_to(std::uint32_t nodes) noexcept {
@@ -147,7 +147,7 @@ class depot {
   void add(slot_index first, slot_index last) noexcept {
     std::array<slot_index, magazine_size> chunk;
     while (last > first) {
-      const std::uint32_t size = std::min(magazine_size, last - first);
+      const std::uint32_t size = (std::min)(magazine_size, last - first);
       // A cache hands out what comes last first: descending order.
       std::generate_n(chunk.begin(), size, [&last] { return --last; });
       give({}, std::span(chunk).first(size));
@@ -306,7 +306,7 @@ class depot {
       }
     }
     if (const std::uint32_t count =
-            take_magazines(from, emptied, out, std::max(want / magazine_size, 1U));
+            take_magazines(from, emptied, out, (std::max)(want / magazine_size, 1U));
         count > 0) {
       return count;
     }
@@ -322,7 +322,7 @@ class depot {
         return count;
       }
     }
-    return take_from(common_, own, out, std::max(want - want % magazine_size, magazine_size));
+    return take_from(common_, own, out, (std::max)(want - want % magazine_size, magazine_size));
   }
 
   [[nodiscard]] std::uint32_t take_magazines(shard& from, shard& emptied, std::span<slot_index> out,

@@ -383,7 +383,7 @@ void segment_table::end_segment(std::uint32_t segment) noexcept {
 
 void segment_table::make_spare(std::uint32_t segment, segment_state state) noexcept {
   states_[segment] = state;
-  first_spare_ = std::min(first_spare_, segment);
+  first_spare_ = (std::min)(first_spare_, segment);
 }
 
 // relaxed (whole function): numbers for statistics

@@ -34,7 +34,7 @@ class cache_limit {
   void grow(std::uint32_t ceiling) noexcept {
     slots_ = ceiling < smallest ? 0 : std::clamp(slots_ * 2, smallest, ceiling);
     const std::uint32_t now = patience + more_patience_;
-    more_patience_ = std::max(now - now / 16, patience) - patience;
+    more_patience_ = (std::max)(now - now / 16, patience) - patience;
   }
 
   /// A thief came. `scarcity`: as in wants_to_open. Closes when little is left, or ought to be.
@@ -75,7 +75,7 @@ class cache_limit {
     const bool exhausted = scarcity != scarcity_;
     if (exhausted) {
       scarcity_ = scarcity;
-      more_patience_ = std::min((patience + more_patience_) * 2, most_patience) - patience;
+      more_patience_ = (std::min)((patience + more_patience_) * 2, most_patience) - patience;
     }
     return exhausted;
   }

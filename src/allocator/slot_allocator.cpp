@@ -177,7 +177,7 @@ void slot_allocator::put_low_slots_first() noexcept {
   std::array<slot_index, magazine_size> chunk;
   for (std::uint32_t end = slots; end != 0;) {
     const bool single = end < slots / 8 && end / magazine_size % 2 == 0;
-    const std::uint32_t count = std::min(end, single ? magazine_size / 2 : magazine_size);
+    const std::uint32_t count = (std::min)(end, single ? magazine_size / 2 : magazine_size);
     std::generate_n(chunk.begin(), count, [&end] { return --end; });
     state().give_back(std::span(chunk).first(count));
   }
@@ -200,7 +200,7 @@ int slot_allocator::growth_error() const noexcept {
 namespace {
 
 lido::cache_kind usable_kind(const allocator_options& options) noexcept {
-  if (std::min(options.capacity / 2, options.max_cached) < cache_limit::smallest) {
+  if ((std::min)(options.capacity / 2, options.max_cached) < cache_limit::smallest) {
     return lido::cache_kind::none;
   }
   return options.caches == lido::cache_kind::revocable && !heavy_fence_available()
@@ -217,7 +217,7 @@ namespace {
 std::size_t enough_for(const allocator_options& options) noexcept {
   const std::size_t capacity = options.capacity;
   if (options.segments != nullptr) {
-    return std::numeric_limits<std::size_t>::max();
+    return (std::numeric_limits<std::size_t>::max)();
   }
   return capacity - (capacity < 64 ? 0 : std::min<std::size_t>(capacity / 4, magazine_size));
 }
@@ -229,7 +229,7 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
       slots_(options.geometry),
       unused_(std::begin(unused_caches)),
       capacity_(options.segments == nullptr ? options.capacity : 0),
-      max_cached_(std::min(options.max_cached, slot_cache::most_items)),
+      max_cached_((std::min)(options.max_cached, slot_cache::most_items)),
       is_watched_(platform::is_watched_from_outside()),
       kind_(is_watched_ ? lido::cache_kind::none : usable_kind(options)),
       hidden_table_(unused_),
@@ -364,7 +364,7 @@ std::size_t allocator_state::raise_high_water(std::size_t seen) const noexcept {
   while (before < seen && !high_water_.compare_exchange_weak(
                               before, seen, std::memory_order_relaxed, std::memory_order_relaxed)) {
   }
-  return std::max(before, seen);
+  return (std::max)(before, seen);
 }
 
 namespace {
@@ -484,7 +484,7 @@ pool_stats allocator_state::stats() const noexcept {
   const std::int64_t in_use = drawn - static_cast<std::int64_t>(stats.cached);
   stats.in_use = static_cast<std::size_t>(std::clamp<std::int64_t>(in_use, 0, capacity));
   stats.idle = stats.capacity - stats.in_use;
-  stats.cached = std::min(stats.cached, stats.idle);
+  stats.cached = (std::min)(stats.cached, stats.idle);
   stats.live = stats.in_use;
   stats.caches = kind_;
   stats.open_caches = open_caches_.load(std::memory_order_relaxed);

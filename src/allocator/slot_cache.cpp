@@ -9,7 +9,7 @@ namespace lido::detail {
 
 // relaxed (whole function): for the owner alone, or repaired by it when a thief's late store shows
 void slot_cache::close_bounds() noexcept {
-  low_.store(std::numeric_limits<std::int64_t>::max(), std::memory_order_relaxed);
+  low_.store((std::numeric_limits<std::int64_t>::max)(), std::memory_order_relaxed);
   high_.store(0, std::memory_order_relaxed);
   top_.store(0, std::memory_order_relaxed);
 }
@@ -211,7 +211,7 @@ std::optional<slot_cache::control> slot_cache::revoke(control seen) noexcept {
     return std::nullopt;
   }
   // relaxed: the heavy fence that follows makes it visible to the owner
-  low_.store(std::numeric_limits<std::int64_t>::max(), std::memory_order_relaxed);
+  low_.store((std::numeric_limits<std::int64_t>::max)(), std::memory_order_relaxed);
   // relaxed: as low_
   high_.store(0, std::memory_order_relaxed);
   return announced;
@@ -227,7 +227,7 @@ std::optional<std::uint32_t> slot_cache::harvest(lido::cache_kind kind, control 
   const std::uint32_t count = kind == lido::cache_kind::locked
                                   ? count_.load(std::memory_order_relaxed)
                                   : count_from(position_of(top, from));
-  if (count > std::min(from.size(), out.size())) {
+  if (count > (std::min)(from.size(), out.size())) {
     return std::nullopt;  // the owner is replacing its cells
   }
   for (std::uint32_t i = 0; i < count; ++i) {

@@ -25,7 +25,7 @@ std::size_t page_size() noexcept {
 address_space::address_space(std::size_t size, std::size_t alignment) : size_(size) {
   const std::size_t page = page_size();
   const std::size_t slack = alignment > page ? alignment : 0;
-  if (size > std::numeric_limits<std::size_t>::max() / 2 - slack) {
+  if (size > (std::numeric_limits<std::size_t>::max)() / 2 - slack) {
     throw_bad_alloc();
   }
   mapped_ = round_up(std::max<std::size_t>(size, 1), page) + slack;
@@ -34,7 +34,7 @@ address_space::address_space(std::size_t size, std::size_t alignment) : size_(si
     throw_bad_alloc();
   }
   const auto start = std::bit_cast<std::uintptr_t>(mapping_);
-  data_ = mapping_ + (round_up(start, std::max(alignment, page)) - start);
+  data_ = mapping_ + (round_up(start, (std::max)(alignment, page)) - start);
 }
 
 address_space::~address_space() {

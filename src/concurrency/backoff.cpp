@@ -23,7 +23,7 @@ bool bounded_wait::is_over() noexcept {
                                std::chrono::steady_clock::now().time_since_epoch())
                                .count();
   if (last_ != 0) {
-    const std::int64_t wait = std::min(now - last_, tuning::nanoseconds_of_one_wait);
+    const std::int64_t wait = (std::min)(now - last_, tuning::nanoseconds_of_one_wait);
     spent_ += wait;
     left_ -= wait;
   }

@@ -189,7 +189,7 @@ bool thread_registry::add_range() noexcept {
 }
 
 void thread_registry::set_free(std::uint32_t range) noexcept {
-  const std::uint32_t end = std::min((range + 1) * numbers_in_range, max_thread_number);
+  const std::uint32_t end = (std::min)((range + 1) * numbers_in_range, max_thread_number);
   for (std::uint32_t before = range * numbers_in_range; before < end; ++before) {
     set_used(before + 1, /*is_used=*/false);
   }

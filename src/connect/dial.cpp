@@ -173,7 +173,7 @@ class race {
   [[nodiscard]] int time_to_wait() const {
     constexpr milliseconds slice(20);
     const auto until =
-        asked_.size() < all_.size() ? std::min(next_, limit_.deadline) : limit_.deadline;
+        asked_.size() < all_.size() ? (std::min)(next_, limit_.deadline) : limit_.deadline;
     const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now());
     return static_cast<int>(std::clamp(left, milliseconds(0), slice).count());
   }
@@ -363,10 +363,10 @@ bool is_no_port(const std::string& port) noexcept {
 }
 
 int give_up_after(const tcp_keep_alive& how) noexcept {
-  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  constexpr std::int64_t most = (std::numeric_limits<int>::max)();
   const std::int64_t seconds =
       whole_seconds(how.idle) + std::int64_t{whole_seconds(how.interval)} * keep_alive_count(how);
-  return how.on ? static_cast<int>(std::min(seconds * 1000, most)) : 0;
+  return how.on ? static_cast<int>((std::min)(seconds * 1000, most)) : 0;
 }
 
 int keep_alive_count(const tcp_keep_alive& how) noexcept {

@@ -148,7 +148,7 @@ std::chrono::steady_clock::duration most_time(const settings& place) {
   const std::string text = value_of(place, "connect_timeout");
   const long seconds = std::strtol(text.c_str(), nullptr, 10);
   return seconds > 0 ? std::chrono::seconds(std::clamp(seconds, 2L, 1'000'000L))
-                     : std::chrono::steady_clock::duration::max();
+                     : (std::chrono::steady_clock::duration::max)();
 }
 
 /// Returns what libpq or the server says, without values of the conninfo that may be secret. Wrong
@@ -201,7 +201,7 @@ std::vector<settings> places_of(settings all, const create_context& limit,
   const auto hosts = split(all["host"]);
   const auto digits = split(all["hostaddr"]);
   const auto ports = split(all["port"]);
-  const std::size_t count = std::max(hosts.size(), digits.size());
+  const std::size_t count = (std::max)(hosts.size(), digits.size());
   const auto fits = [count](const std::vector<std::string>& one) {
     return one.size() == count || (one.size() == 1 && one[0].empty());
   };
@@ -210,9 +210,9 @@ std::vector<settings> places_of(settings all, const create_context& limit,
   }
   std::vector<settings> places;
   for (std::size_t i = 0; i < count; ++i) {
-    all["host"] = hosts[std::min(i, hosts.size() - 1)];  // one is that of all
-    all["hostaddr"] = digits[std::min(i, digits.size() - 1)];
-    all["port"] = ports[std::min(i, ports.size() - 1)];
+    all["host"] = hosts[(std::min)(i, hosts.size() - 1)];  // one is that of all
+    all["hostaddr"] = digits[(std::min)(i, digits.size() - 1)];
+    all["port"] = ports[(std::min)(i, ports.size() - 1)];
     add_places(all, limit, places, told);
   }
   memory.put_avoided_last(places, &name_of);
@@ -320,7 +320,7 @@ int end_query(PGconn* raw, const create_context& limit, postgres_result& last) {
   int failed = ETIMEDOUT;
   while (failed == ETIMEDOUT && cancel(raw, limit)) {
     const auto soon = std::chrono::steady_clock::now() + until_again;
-    failed = collect(raw, {std::min(soon, limit.deadline), {}}, last);
+    failed = collect(raw, {(std::min)(soon, limit.deadline), {}}, last);
   }
   return failed;
 }
@@ -333,7 +333,7 @@ void end_pipeline(PGconn* raw, const create_context& limit) {
   int failed = ETIMEDOUT;
   while (failed == ETIMEDOUT && cancel(raw, limit)) {
     const auto soon = std::chrono::steady_clock::now() + until_again;
-    failed = detail::wait_for(PQsocket(raw), POLLRDHUP, {std::min(soon, limit.deadline), {}});
+    failed = detail::wait_for(PQsocket(raw), POLLRDHUP, {(std::min)(soon, limit.deadline), {}});
   }
 }
 
@@ -410,7 +410,7 @@ postgres_connection postgres_factory::create(const create_context& context) cons
   auto left = std::ssize(places);
   for (const settings& place : places) {
     const auto now = std::chrono::steady_clock::now();
-    const auto until = now + std::min((context.deadline - now) / left--, most_time(place));
+    const auto until = now + (std::min)((context.deadline - now) / left--, most_time(place));
     const std::string fault = fault_of(place);
     const bool begins = fault.empty();
     postgres_connection made(begins ? start(place) : nullptr);

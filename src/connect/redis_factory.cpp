@@ -346,11 +346,11 @@ redis_answer redis_connection::ask(const words& command) {
 redis_answer redis_connection::ask(std::string_view command) {
   words all;
   while (!command.empty()) {
-    const std::size_t end = std::min(command.find(' '), command.size());
+    const std::size_t end = (std::min)(command.find(' '), command.size());
     if (end != 0) {
       all.push_back(command.substr(0, end));
     }
-    command.remove_prefix(std::min(end + 1, command.size()));
+    command.remove_prefix((std::min)(end + 1, command.size()));
   }
   return ask(all);
 }

@@ -42,7 +42,7 @@ std::uint32_t learn_thread_id() noexcept {
 }
 
 report_text& report_text::operator<<(std::string_view text) noexcept {
-  const std::size_t size = std::min(text.size(), room_.size() - size_);
+  const std::size_t size = (std::min)(text.size(), room_.size() - size_);
   std::copy_n(text.data(), size, room_.data() + size_);
   size_ += size;
   return *this;

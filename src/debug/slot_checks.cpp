@@ -31,7 +31,7 @@ void append_event(report_text& text, std::string_view what, slot_record::event e
 /// The last events of a slot, newest first. Acquires have odd steps, releases even ones.
 void append_history(report_text& text, const slot_record& record) noexcept {
   const std::uint64_t last = record.last_use();
-  const std::uint64_t kept = std::min(last, slot_record::kept_uses);
+  const std::uint64_t kept = (std::min)(last, slot_record::kept_uses);
   text << (last == 0 ? "  the slot was never acquired\n"
                      : "  last events of the slot, newest first:\n");
   for (std::uint64_t use = last; use > last - kept; --use) {
@@ -59,7 +59,7 @@ void append_pointer(report_text& text, const void* object, const pool_trace& own
 void append_written(report_text& text, const std::byte* slot, std::size_t from,
                     std::size_t size) noexcept {
   text << "  from byte " << from << ":";
-  for (std::size_t i = from; i < std::min(from + 16, size); ++i) {
+  for (std::size_t i = from; i < (std::min)(from + 16, size); ++i) {
     (text << " ").hex(std::to_integer<std::uintptr_t>(slot[i]));
   }
   text << "\n";

@@ -112,7 +112,7 @@ allocator_options to_allocator(const object_pool_options& options, std::uint32_t
   return {.geometry = memory.geometry(),
           .capacity = capacity,
           .caches = options.caches,
-          .max_cached = static_cast<std::uint32_t>(std::min(options.max_cached, most)),
+          .max_cached = static_cast<std::uint32_t>((std::min)(options.max_cached, most)),
           .may_wait = options.when_full == when_full::wait,
           .list = options.list,
           .segments = options.when_full == when_full::grow ? &memory : nullptr,

@@ -37,7 +37,7 @@ slot_memory::~slot_memory() {
 }
 
 std::size_t slot_memory::alignment() const noexcept {
-  return std::max(layout_.alignment, cache_line);
+  return (std::max)(layout_.alignment, cache_line);
 }
 
 void slot_memory::reserve_addresses() {
@@ -84,11 +84,11 @@ LIDO_NO_SANITIZE_ADDRESS void slot_memory::touch() noexcept {
 int slot_memory::commit_states(std::uint32_t slots) noexcept {
   // More than asked for, so that few segments need the system.
   constexpr std::size_t step = 65536;
-  const std::size_t wanted = std::min((slots + step - 1) / step * step, state_addresses_->size());
+  const std::size_t wanted = (std::min)((slots + step - 1) / step * step, state_addresses_->size());
   const int error = wanted > committed_states_
                         ? state_addresses_->commit(committed_states_, wanted - committed_states_)
                         : 0;
-  committed_states_ = error == 0 ? std::max(committed_states_, wanted) : committed_states_;
+  committed_states_ = error == 0 ? (std::max)(committed_states_, wanted) : committed_states_;
   return error;
 }
 
@@ -102,7 +102,7 @@ int slot_memory::commit(slot_index first, std::uint32_t count) noexcept {
   if (error == 0) {
     layout_.close_all(first_ + layout_.size * first, count);
     // (1) - this release-store synchronizes-with the acquire-load pool_slots.hpp (3)
-    backed_.store(std::max(backed(), first + count), std::memory_order_release);
+    backed_.store((std::max)(backed(), first + count), std::memory_order_release);
   }
   return error;
 }

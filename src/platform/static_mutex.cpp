@@ -31,7 +31,7 @@ void static_mutex::lock() noexcept {
   }
   // (2) - this acquire-exchange synchronizes-with the release-exchange (3), as (1) does
   while (state_.exchange(awaited, std::memory_order_acquire) != unlocked) {
-    (void)park(&state_, awaited, std::numeric_limits<std::int64_t>::max());
+    (void)park(&state_, awaited, (std::numeric_limits<std::int64_t>::max)());
   }
   tell_acquire(this);
 }

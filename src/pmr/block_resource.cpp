@@ -42,7 +42,7 @@ std::size_t rounded_bytes(const block_settings& options, const block_size& size)
   require(options.max_cached <= slot_cache::most_items, options,
           "max_cached " + std::to_string(options.max_cached) + " is more than " +
               std::to_string(slot_cache::most_items));
-  const std::size_t unit = std::max(options.alignment, granule);
+  const std::size_t unit = (std::max)(options.alignment, granule);
   if (size.bytes > PTRDIFF_MAX / size.blocks - unit) {
     throw_bad_array_length();
   }
@@ -55,7 +55,7 @@ std::size_t rounded_bytes(const block_settings& options, const block_size& size)
 /// memory. Refuses wrong sizes before any memory is allocated.
 struct block_plan {
   block_plan(const block_settings& options, std::span<const block_size> given)
-      : alignment(std::max(options.alignment, cache_line)) {
+      : alignment((std::max)(options.alignment, cache_line)) {
     if (given.empty()) {
       sizes = {options.only};
     } else {
@@ -166,7 +166,7 @@ larger_blocks::~larger_blocks() {
 
 void larger_blocks::make(const block_settings& options, const block_plan& plan, std::byte* memory) {
   const std::size_t count = plan.sizes.size() - 1;
-  most_listed_ = std::min(most_ever_listed, plan.sizes.back().bytes);
+  most_listed_ = (std::min)(most_ever_listed, plan.sizes.back().bytes);
   const std::size_t entries = most_listed_ / granule + 1;
   memory_ = std::make_unique<aligned_buffer>(count * sizeof(block_store) + entries * sizeof(void*),
                                              alignof(block_store));
@@ -178,8 +178,8 @@ void larger_blocks::make(const block_settings& options, const block_plan& plan, 
     offset = plan.add(offset, plan.sizes[i]);
     std::construct_at(stores_ + i, options, plan.sizes[i + 1], memory + offset);
     ++count_;
-    const std::size_t first = std::min(plan.sizes[i].bytes / granule + 1, entries);
-    const std::size_t last = std::min(plan.sizes[i + 1].bytes / granule + 1, entries);
+    const std::size_t first = (std::min)(plan.sizes[i].bytes / granule + 1, entries);
+    const std::size_t last = (std::min)(plan.sizes[i + 1].bytes / granule + 1, entries);
     std::fill(listed_ + first, listed_ + last, stores_ + i);
   }
 }

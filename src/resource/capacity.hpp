@@ -26,7 +26,7 @@ class retry_backoff {
 
   /// `draw` is from [0, 1).
   void failed(nanos now, double draw, bool permanent) noexcept {
-    limit_ = limit_ == 0 ? first_ : std::min(longest_, later(limit_, limit_));
+    limit_ = limit_ == 0 ? first_ : (std::min)(longest_, later(limit_, limit_));
     at_ = later(now, 1 + static_cast<nanos>(draw * static_cast<double>(limit_)));
     permanent_ = permanent;
   }
@@ -167,7 +167,7 @@ class capacity {
   /// Creates that waiters of all groups need, and that may begin.
   [[nodiscard]] std::uint32_t wanted() const noexcept {
     const std::uint32_t half = max_total_ / 2;
-    return wanted_ + std::min(bounded_wanted_, half - std::min(half, unproven_creating_));
+    return wanted_ + (std::min)(bounded_wanted_, half - (std::min)(half, unproven_creating_));
   }
   /// The hungry group that is served next, or null.
   [[nodiscard]] slot_group* next() const noexcept {

@@ -95,7 +95,7 @@ void pool_core::tell_kernel(const Event& event, effects& out) {
   }
   moment now = read_clocks();
   const nanos next = locked([&] {
-    now.age = std::max(now.age, state_->gate.now());
+    now.age = (std::max)(now.age, state_->gate.now());
     state_->begin(now, out);
     event(*state_);
     state_->finish();

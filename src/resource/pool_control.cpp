@@ -135,7 +135,7 @@ close_report pool_core::close(const deadline& until) {
   call_before_sleep();  // a callback of another pool may be what closes this one
   close_report report{.holders = leases(), .creating = running};
   if (!is_foreign()) {  // after the leases, whose resources a thread may be about to end now
-    report.creating = std::max(running, locked([this] { return state_->count_unsettled(); }));
+    report.creating = (std::max)(running, locked([this] { return state_->count_unsettled(); }));
   }
   return report;
 }

@@ -278,9 +278,9 @@ bool pool_state::is_preempted(const slot_group& group) const noexcept {
 /// Says how many creates the group could begin, when to look at it again, and what its flags are.
 void pool_state::update(slot_group& group) noexcept {
   const std::uint32_t all = group.queue.size();
-  std::uint32_t served = suspended_ ? all : std::min(group.young, all);
+  std::uint32_t served = suspended_ ? all : (std::min)(group.young, all);
   if (settings_.is_barging && served != all) {  // what was left for them to take
-    served = std::min(all, served + count_idle(group));
+    served = (std::min)(all, served + count_idle(group));
   }
   const std::uint32_t min_idle = makes_ahead() ? group.limits.min_idle : 0;
   const bool waits = group.retry.waits(now_.real);
@@ -288,7 +288,7 @@ void pool_state::update(slot_group& group) noexcept {
   const std::uint32_t urgent = group.queue.count_urgent(reserve);
   const std::uint32_t under_way = group.creating - group.outdated - group.kept;
   const std::uint32_t beyond = less(less(group.live, group.limits.max_size), under_way);
-  const std::uint32_t extra = urgent == 0 ? 0 : std::min(reserve, urgent + beyond);
+  const std::uint32_t extra = urgent == 0 ? 0 : (std::min)(reserve, urgent + beyond);
   const std::uint32_t idle = min_idle == 0 ? 0 : count_idle(group) + group.checking;
   const std::uint32_t for_waiters = less(all - served, under_way);
   const std::uint32_t for_idle = less(min_idle, idle + less(under_way, all - served));
@@ -299,8 +299,8 @@ void pool_state::update(slot_group& group) noexcept {
   for (std::uint32_t i = served + under_way; i != 0 && first != nullptr; --i) {
     first = wait_queue::after(*first);
   }
-  room_.set_hunger(group, closed_ || waits ? 0 : std::min({for_waiters + for_idle, most, at_once}),
-                   first);
+  room_.set_hunger(
+      group, closed_ || waits ? 0 : (std::min)({for_waiters + for_idle, most, at_once}), first);
   nanos due = never;
   if (!closed_ && waits && (served != all || min_idle != 0)) {
     due = group.retry.at();
@@ -315,7 +315,7 @@ void pool_state::update(slot_group& group) noexcept {
 
 /// In a pool without threads the first thread that waits sees to what is due.
 void pool_state::call_planner(slot_group& group, nanos due) noexcept {
-  due = std::min(due, group.young != 0 ? young_.next() : never);
+  due = (std::min)(due, group.young != 0 ? young_.next() : never);
   acquire_waiter* waiter = !settings_.has_threads() && due != never ? group.queue.first() : nullptr;
   while (waiter != nullptr && waiter->is_callback()) {
     waiter = wait_queue::after(*waiter);
@@ -555,7 +555,7 @@ bool pool_state::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind k
     note_high_water(group);
     group.totals.waited_for += waited;
     wait_times.add(waited);
-    group.totals.longest_wait = std::max(group.totals.longest_wait, waited);
+    group.totals.longest_wait = (std::max)(group.totals.longest_wait, waited);
   }
   return true;
 }

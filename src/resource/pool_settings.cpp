@@ -78,12 +78,12 @@ pool_settings::pool_settings(const resource_pool_options& options)
            .idle_timeout = or_never(idle_timeout),
            .validate_after = validate_if_idle_longer_than.count(),
            .keepalive = or_never(keepalive),
-           .max_uses = max_uses == 0 ? std::numeric_limits<std::uint64_t>::max() : max_uses,
+           .max_uses = max_uses == 0 ? (std::numeric_limits<std::uint64_t>::max)() : max_uses,
            .time_uses = time_uses},
       slow_after(or_never(report_slow_after)),
       leak_after(or_never(report_leak_after)),
-      period(std::min({life.idle_timeout, life.max_lifetime, life.keepalive,
-                       or_never(validate_if_idle_longer_than), slow_after, leak_after})),
+      period((std::min)({life.idle_timeout, life.max_lifetime, life.keepalive,
+                         or_never(validate_if_idle_longer_than), slow_after, leak_after})),
       is_barging(queueing == lido::queueing::barging) {
   constexpr nanos shortest = 1'000'000;
   constexpr nanos longest = 1'000'000'000;
@@ -103,7 +103,7 @@ pool_settings settings_of_keys(const keyed_resource_pool_options& options) {
   refuse_if(each.max_size == 0, each.name, "a key needs a max_size of at least 1");
   refuse_if(options.prefer_same_key_for < nanoseconds::zero(), each.name,
             "prefer_same_key_for is negative");
-  each.max_size = std::min(each.max_size, options.max_total);
+  each.max_size = (std::min)(each.max_size, options.max_total);
   each.detect_hold_and_wait = false;  // a resource may come from another key
   pool_settings settings(each);
   settings.max_total = static_cast<std::uint32_t>(options.max_total);

@@ -252,7 +252,7 @@ void pool_state::on_created(pool_slot& slot, create_outcome& outcome, nanos bega
   const std::chrono::nanoseconds took(now_.real - began);
   group.totals.creating_for += took;
   create_times.add(took);
-  group.totals.longest_create = std::max(group.totals.longest_create, took);
+  group.totals.longest_create = (std::max)(group.totals.longest_create, took);
   const slot_word ticket = slot.activate(now_.age, settings_.life, draw());
   if (close_if_over(group, slot)) {
     return;
@@ -291,7 +291,7 @@ void pool_state::on_checked(pool_slot& slot, bool passed) noexcept {
 // ---- time ---------------------------------------------------------------------------------------
 
 void pool_state::on_tick(nanos age) noexcept {
-  now_.age = std::max(now_.age, age);
+  now_.age = (std::max)(now_.age, age);
   gate.advance(now_.age);
   is_ticking_ = true;
   if (!settings_.has_threads()) {
@@ -355,10 +355,10 @@ void pool_state::count_slots() noexcept {
   std::size_t in_use = 0;
   for_each_group([&in_use](slot_group& group) {
     const std::size_t own = group.taken() - group.idle_seen;
-    group.totals.high_water = std::max(group.totals.high_water, own);
+    group.totals.high_water = (std::max)(group.totals.high_water, own);
     in_use += own;
   });
-  high_water = std::max(high_water, in_use);
+  high_water = (std::max)(high_water, in_use);
 }
 
 void pool_state::look_after(pool_slot& slot) noexcept {

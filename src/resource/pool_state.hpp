@@ -145,11 +145,11 @@ class pool_state {
   // ---- numbers ----------------------------------------------------------------------------------
 
   /// When the next tick is due, in real time.
-  [[nodiscard]] nanos next_look() const noexcept { return std::min(next_sweep_, next_timer()); }
+  [[nodiscard]] nanos next_look() const noexcept { return (std::min)(next_sweep_, next_timer()); }
   /// The same, without looks at all slots.
   [[nodiscard]] nanos next_timer() const noexcept {
     const nanos answer = deadlines_.first() != nullptr ? young_.next() : never;
-    return std::min({deadlines_.next(), timers_.next(), answer});
+    return (std::min)({deadlines_.next(), timers_.next(), answer});
   }
   [[nodiscard]] bool is_closed() const noexcept { return closed_; }
   [[nodiscard]] bool is_suspended() const noexcept { return suspended_; }
@@ -295,8 +295,8 @@ class pool_state {
   }
   void tell(pool_event::kind what, const pool_slot& slot) noexcept;
   [[nodiscard]] double draw() noexcept {
-    return static_cast<double>(random_() - std::minstd_rand::min()) /
-           static_cast<double>(std::minstd_rand::max() - std::minstd_rand::min() + 1);
+    return static_cast<double>(random_() - (std::minstd_rand::min)()) /
+           static_cast<double>((std::minstd_rand::max)() - (std::minstd_rand::min)() + 1);
   }
 
   const pool_settings& settings_;

@@ -56,10 +56,10 @@ void resource_pool_stats::add(const resource_pool_stats& other) noexcept {
   }
   waited_for += other.waited_for;
   creating_for += other.creating_for;
-  longest_wait = std::max(longest_wait, other.longest_wait);
-  longest_create = std::max(longest_create, other.longest_create);
+  longest_wait = (std::max)(longest_wait, other.longest_wait);
+  longest_create = (std::max)(longest_create, other.longest_create);
   suspended |= other.suspended;
-  mutex_locks = std::max(mutex_locks, other.mutex_locks);
+  mutex_locks = (std::max)(mutex_locks, other.mutex_locks);
 }
 
 std::string_view to_string(destroy_reason reason) noexcept {

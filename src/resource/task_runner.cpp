@@ -103,7 +103,7 @@ void task_runner::keep_time() noexcept {
       // relaxed: as above
       planned_.store(never, std::memory_order_relaxed);
     }
-    const nanos next = std::min(planned, stuck_at_);
+    const nanos next = (std::min)(planned, stuck_at_);
     guard.unlock();
     if (is_due) {
       core_.tick(/*by_pool=*/true);

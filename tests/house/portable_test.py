@@ -65,6 +65,19 @@ class Portable(TreeTest):
         self.edit(NAME, "#include <version>", '#pragma push_macro("emit")')
         self.assert_clean(self.errors())
 
+    def test_macros_of_windows_are_refused(self) -> None:
+        for new in ("enum class end { near };", "bool ERROR = false;", "int x = std::min(1, 2);",
+                    "int x = std::numeric_limits<int>::max ();"):
+            with self.subTest(new):
+                self.write(NAME, POOL + new)
+                self.assert_fault(self.errors(), NAME + ":8", "windows.h")
+
+    def test_names_that_no_macro_takes_pass(self) -> None:
+        self.write(NAME, POOL + """int x = (std::max)(std::min<int>(1, 2), nearest + smaller);
+bool max = min == INT_MAX;  // in words: min() of all, near
+""")
+        self.assert_clean(self.errors())
+
     def test_macro_without_its_header_is_refused(self) -> None:
         self.assert_refused('#include "lido/platform/compiler.hpp"\n', "", "LIDO_NOINLINE", "compiler.hpp")
 

@@ -20,13 +20,13 @@ inline constexpr std::size_t huge_page = std::size_t{2} << 20U;
 /// need a handful of address translations, instead of one for every 4 KiB.
 [[nodiscard]] constexpr std::size_t array_alignment(std::size_t bytes,
                                                     std::size_t alignment) noexcept {
-  return bytes < huge_page ? alignment : std::max(alignment, huge_page);
+  return bytes < huge_page ? alignment : (std::max)(alignment, huge_page);
 }
 
 /// Rounds up to whole huge pages if that adds at most an eighth. Otherwise the rest of the array
 /// lies on small pages.
 [[nodiscard]] constexpr std::size_t array_bytes(std::size_t bytes) noexcept {
-  if (bytes < huge_page || bytes > std::numeric_limits<std::size_t>::max() - huge_page) {
+  if (bytes < huge_page || bytes > (std::numeric_limits<std::size_t>::max)() - huge_page) {
     return bytes;
   }
   const std::size_t whole = (bytes + huge_page - 1) / huge_page * huge_page;
@@ -82,7 +82,7 @@ class array_allocator {
   array_allocator(const array_allocator<U>& /*other*/) noexcept {}
 
   [[nodiscard]] T* allocate(std::size_t count) {
-    if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) {
+    if (count > (std::numeric_limits<std::size_t>::max)() / sizeof(T)) {
       throw_bad_array_length();
     }
     const std::size_t bytes = count * sizeof(T);

@@ -46,7 +46,7 @@ class segment_plan {
     return segment * segment_slots_;
   }
   [[nodiscard]] constexpr std::uint32_t slots_of(std::uint32_t segment) const noexcept {
-    return std::min(segment_slots_, capacity_ - first_of(segment));
+    return (std::min)(segment_slots_, capacity_ - first_of(segment));
   }
 
  private:
@@ -61,7 +61,7 @@ class segment_plan {
     const std::size_t aligned = factor < page ? page / factor : 1;
     const std::size_t large = std::bit_ceil((tuning::segment_bytes + stride - 1) / stride);
     const std::size_t few = std::bit_ceil((capacity - 1) / most_segments + 1);
-    return static_cast<std::uint32_t>(std::max({aligned, large, few}));
+    return static_cast<std::uint32_t>((std::max)({aligned, large, few}));
   }
 
   std::uint32_t capacity_;

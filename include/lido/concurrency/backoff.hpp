@@ -66,7 +66,7 @@ class bounded_wait {
   /// `most`: nanoseconds that all waits together may take. Without it they last as long as others
   /// make progress.
   constexpr explicit bounded_wait(
-      std::int64_t most = std::numeric_limits<std::int64_t>::max()) noexcept
+      std::int64_t most = (std::numeric_limits<std::int64_t>::max)()) noexcept
       : left_(most) {}
 
   /// `progress` differs from that of the last call if other threads have made some.

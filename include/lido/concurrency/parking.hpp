@@ -38,7 +38,7 @@ class deadline {
   [[nodiscard]] static constexpr std::chrono::nanoseconds bounded(
       std::chrono::duration<Rep, Period> wait) noexcept {
     if (seconds(wait) > century) {
-      return std::chrono::nanoseconds::max();
+      return (std::chrono::nanoseconds::max)();
     }
     if (!(wait > wait.zero())) {  // NaN is nothing, too
       return std::chrono::nanoseconds::zero();
@@ -95,7 +95,7 @@ class deadline {
   [[nodiscard]] static constexpr deadline at_once() noexcept { return deadline(0); }
   [[nodiscard]] static deadline in_nanoseconds(std::int64_t wait) noexcept;
 
-  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t never = (std::numeric_limits<std::int64_t>::max)();
   std::int64_t nanoseconds_ = never;
 };
 

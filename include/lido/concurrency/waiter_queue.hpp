@@ -128,7 +128,7 @@ class early_call {
 
   /// A waiter that was called, and has noticed it, is being served. `awake`: it has not gone back
   /// to sleep.
-  void has_come_for(bool awake) noexcept { in_vain_ = awake ? 0 : std::min(in_vain_ + 1, most); }
+  void has_come_for(bool awake) noexcept { in_vain_ = awake ? 0 : (std::min)(in_vain_ + 1, most); }
 
  private:
   static constexpr unsigned few = 3;

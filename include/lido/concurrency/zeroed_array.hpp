@@ -90,7 +90,7 @@ class zeroed_array {
   /// that is never written to costs nothing.
   [[nodiscard]] std::size_t committed(std::size_t size) const noexcept {
     constexpr std::size_t step = 65536;
-    return std::min((size * sizeof(T) + step - 1) / step * step, space_->size());
+    return (std::min)((size * sizeof(T) + step - 1) / step * step, space_->size());
   }
 
   std::byte* fixed_;                      ///< owned; null: there are no items, or they grow

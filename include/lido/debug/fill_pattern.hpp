@@ -54,7 +54,7 @@ class fill_pattern {
     std::size_t first = size_;
     visit_parts(use, [&](std::size_t at, std::size_t size) {
       for (std::size_t i = 0; i < size; ++i) {
-        first = bytes[at + i] != fill_bytes.at(i) ? std::min(first, at + i) : first;
+        first = bytes[at + i] != fill_bytes.at(i) ? (std::min)(first, at + i) : first;
       }
     });
     return first;
@@ -98,7 +98,7 @@ class fill_pattern {
     const std::size_t last = size_ - window - edge;
     visit(0, edge);
     const std::size_t start = use * golden_ratio >> shift & mask & SIZE_MAX;
-    visit(std::min(start, last), window);
+    visit((std::min)(start, last), window);
     visit(last + window, edge);
   }
 

@@ -97,8 +97,8 @@ class alignas(cache_line) slot_record {
 
   [[nodiscard]] bool has_ended(std::uint64_t use) const noexcept {
     // relaxed (2x): after a heavy fence, or for a report
-    return std::max(ended_.load(std::memory_order_relaxed),
-                    claimed_.load(std::memory_order_relaxed)) >= use;
+    return (std::max)(ended_.load(std::memory_order_relaxed),
+                      claimed_.load(std::memory_order_relaxed)) >= use;
   }
 
   [[nodiscard]] bool is_used() const noexcept { return !has_ended(last_use()); }

@@ -20,10 +20,10 @@ class tagged_index_format {
   explicit constexpr tagged_index_format(std::uint32_t nodes, unsigned most_tag_bits = 64) noexcept
       // 64 bits, because some libraries' bit_width returns the type of its argument: for `nodes`
       // itself the cast would be redundant there.
-      : index_bits_(std::max(1U, static_cast<unsigned>(std::bit_width(std::uint64_t{nodes})))),
+      : index_bits_((std::max)(1U, static_cast<unsigned>(std::bit_width(std::uint64_t{nodes})))),
         end_(nodes),
         index_mask_((std::uint64_t{1} << index_bits_) - 1),
-        tag_mask_(low_bits(std::min(most_tag_bits, 64 - index_bits_))) {}
+        tag_mask_(low_bits((std::min)(most_tag_bits, 64 - index_bits_))) {}
 
   /// Names no index: the end of a list.
   [[nodiscard]] constexpr slot_index end() const noexcept { return end_; }

@@ -31,7 +31,7 @@ class deadline_heap {
   [[nodiscard]] T* first() const noexcept { return first_; }
   /// The key of the first, or the largest value.
   [[nodiscard]] Key next() const noexcept {
-    return first_ != nullptr ? of(*first_).key_ : std::numeric_limits<Key>::max();
+    return first_ != nullptr ? of(*first_).key_ : (std::numeric_limits<Key>::max)();
   }
   [[nodiscard]] static bool contains(const T& one) noexcept { return of(one).before_ != nullptr; }
   /// Requires: it is in a heap.

@@ -27,7 +27,7 @@ struct duration_buckets {
     constexpr std::int64_t longest = (std::int64_t{1} << longest_bits) - 1;
     const auto length =
         static_cast<std::uint64_t>(std::clamp<std::int64_t>(nanoseconds, 0, longest));
-    const int shift = std::max(static_cast<int>(std::bit_width(length)) - part_bits - 1, 0);
+    const int shift = (std::max)(static_cast<int>(std::bit_width(length)) - part_bits - 1, 0);
     return (static_cast<std::size_t>(shift) << part_bits) +
            static_cast<std::size_t>(length >> shift);
   }
@@ -70,7 +70,7 @@ class duration_histogram {
   void add(std::chrono::nanoseconds length) noexcept {
     ++counts_[detail::duration_buckets::index_of(length.count())];
     ++count_;
-    sum_ += std::max(length, std::chrono::nanoseconds(0));
+    sum_ += (std::max)(length, std::chrono::nanoseconds(0));
   }
   /// What another thread has counted so far.
   // relaxed (whole function): numbers for statistics

@@ -57,7 +57,7 @@ struct alignas(no_false_sharing) thread_state {
 
 /// How many of them a pool has. Threads with higher numbers, and those without one, share the
 /// first.
-inline constexpr std::size_t thread_states = std::min(max_thread_number, 128U) + 1;
+inline constexpr std::size_t thread_states = (std::min)(max_thread_number, 128U) + 1;
 
 /// Which of them is the calling thread's own; 0: none.
 [[nodiscard]] inline std::size_t own_thread_state() noexcept {
@@ -99,7 +99,7 @@ class pool_gate {
   /// As of the last tick.
   [[nodiscard]] nanos now() const noexcept { return now_.get(); }
   /// Under the pool's mutex. Never goes back.
-  void advance(nanos now) noexcept { now_.set(std::max(now, now_.get())); }
+  void advance(nanos now) noexcept { now_.set((std::max)(now, now_.get())); }
 
   /// The calling thread's use of the slot begins, and ends.
   void begin_use(pool_slot& slot, bool queued = false) const noexcept {

@@ -37,10 +37,10 @@ class time_limit : public std::chrono::nanoseconds {
   template <class Rep, class Period>
   static constexpr nanoseconds bounded(std::chrono::duration<Rep, Period> length) noexcept {
     using seconds = std::chrono::duration<double>;
-    constexpr seconds longest = nanoseconds::max();
+    constexpr seconds longest = (nanoseconds::max)();
     // Not a number is no time at all. What is near the end is rounded to it.
     if (!(seconds(length) > -longest && seconds(length) < longest)) {
-      return seconds(length) > seconds::zero() ? nanoseconds::max() : nanoseconds::min();
+      return seconds(length) > seconds::zero() ? (nanoseconds::max)() : (nanoseconds::min)();
     }
     return std::chrono::ceil<nanoseconds>(length);
   }
@@ -200,7 +200,7 @@ namespace detail {
 /// Nanoseconds of the pool's clock: a moment, or a length of time.
 using nanos = std::int64_t;
 
-inline constexpr nanos never = std::numeric_limits<nanos>::max();
+inline constexpr nanos never = (std::numeric_limits<nanos>::max)();
 
 /// `never` switches a limit off.
 struct life_limits {
@@ -209,7 +209,7 @@ struct life_limits {
   nanos idle_timeout = never;
   nanos validate_after = never;  ///< idle longer than that: validate before use
   nanos keepalive = never;       ///< idle longer than that: validate in passing
-  std::uint64_t max_uses = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t max_uses = (std::numeric_limits<std::uint64_t>::max)();
   bool time_uses = false;
 };
 

@@ -117,7 +117,7 @@ class alignas(no_false_sharing) pool_slot {
   atomic<std::uint64_t> word_{0};
 
  public:
-  static constexpr int kept = std::numeric_limits<int>::max();
+  static constexpr int kept = (std::numeric_limits<int>::max)();
   static constexpr int unless_kept = -1;
 
   // NOLINTBEGIN(*-non-private-member-variables-in-classes): the kernel's, which the slot is part of
@@ -230,7 +230,7 @@ class alignas(no_false_sharing) pool_slot {
   /// It was validated at `now`: as good as just used, but idle all the same.
   void validated(nanos now, const life_limits& limits) noexcept {
     looked_after.set(now);
-    fresh_until.set(std::min(later(now, limits.validate_after), expires.get()));
+    fresh_until.set((std::min)(later(now, limits.validate_after), expires.get()));
   }
   /// Of the resource, with the present one.
   [[nodiscard]] std::uint64_t uses() const noexcept { return hits.get() + handed.get(); }
@@ -314,7 +314,7 @@ class pool_slot_table {
  public:
   /// Throws std::bad_alloc.
   pool_slot_table(slot_maker make, std::uint32_t size) : make_(make) {
-    append(make(std::max(1U, size)));
+    append(make((std::max)(1U, size)));
   }
 
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }

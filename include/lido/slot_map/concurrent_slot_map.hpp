@@ -113,8 +113,8 @@ class concurrent_slot_map {
       : name_(options.name),
         max_size_(detail::checked_size(options)),
         index_bits_(static_cast<unsigned>(std::bit_width(std::uint64_t{max_size_}))),
-        last_generation_(std::min(LastGeneration, all_ones >> index_bits_)),
-        values_(bytes_of_values(max_size_), std::max(alignof(T), detail::cache_line)),
+        last_generation_((std::min)(LastGeneration, all_ones >> index_bits_)),
+        values_(bytes_of_values(max_size_), (std::max)(alignof(T), detail::cache_line)),
         places_(values_.data(), sizeof(T)),
         states_(std::make_unique<detail::slot_state[]>(max_size_)),
         blocks_(std::make_unique<detail::walk_block[]>((max_size_ - 1) / block_size + 1)),
@@ -265,7 +265,7 @@ class concurrent_slot_map {
   /// Exact when no other thread is in a call; see pool_stats. Wait-free.
   [[nodiscard]] std::size_t size() const noexcept {
     const std::size_t in_use = slots_.stats().in_use;
-    return in_use - std::min(in_use, used_up_slots());
+    return in_use - (std::min)(in_use, used_up_slots());
   }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   [[nodiscard]] std::size_t used_up_slots() const noexcept {
@@ -286,7 +286,7 @@ class concurrent_slot_map {
   template <class Map>
   static constexpr access access_of = std::is_const_v<Map> ? access::shared : access::alone;
   static constexpr std::uint32_t block_size = detail::walk_block::size;
-  static constexpr std::uint64_t all_ones = std::numeric_limits<std::uint64_t>::max();
+  static constexpr std::uint64_t all_ones = (std::numeric_limits<std::uint64_t>::max)();
 
   static std::size_t bytes_of_values(std::uint32_t count) {
     if (count > PTRDIFF_MAX / sizeof(T)) {
@@ -463,7 +463,7 @@ class concurrent_slot_map {
     const detail::scope_exit leave([&]() noexcept {
       map.end_values(first, entered ? block.leave() : 0, [](std::uint32_t) { return true; });
     });
-    const std::uint32_t end = first + std::min(block_size, map.max_size_ - first);
+    const std::uint32_t end = first + (std::min)(block_size, map.max_size_ - first);
     const detail::slot_state* const states = map.states_.get();
     std::conditional_t<std::is_const_v<Map>, const T, T>* const values = map.values();
     bool on = true;

@@ -26,7 +26,7 @@ enum class compaction_mode : std::uint8_t {
 };
 
 /// No limit, as far as indices reach: 2^32 - 2 values.
-inline constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+inline constexpr std::size_t unlimited = (std::numeric_limits<std::size_t>::max)();
 
 /// Options of a `slot_map`. Use designated initialisers: `{.max_size = 200'000, .name = "sparks"}`.
 struct slot_map_options {

@@ -413,8 +413,9 @@ class slot_map {
                      : "the snapshot to restore does not have the format of this version of Lido");
     }
     const bool fits = from.values.size() <= most();
-    if (!fits || !store_.restore(from.values, {from.table, from.first_free, from.first_generation},
-                                 std::max(static_cast<std::uint32_t>(from.values.size()), kept_))) {
+    if (!fits ||
+        !store_.restore(from.values, {from.table, from.first_free, from.first_generation},
+                        (std::max)(static_cast<std::uint32_t>(from.values.size()), kept_))) {
       detail::throw_invalid_option(name_, fits ? "the snapshot to restore is not consistent"
                                                : "the snapshot to restore has too many values");
     }
@@ -437,7 +438,7 @@ class slot_map {
   /// Room for `count` values, `max_size()` at most, kept until shrink_to_fit. Throws
   /// std::bad_alloc, std::bad_array_new_length, std::invalid_argument (above 2^32 - 2).
   void reserve(std::size_t count) {
-    const std::size_t wanted = std::min(count, options_.max_size);
+    const std::size_t wanted = (std::min)(count, options_.max_size);
     if (wanted > detail::max_capacity) {
       detail::throw_invalid_option(name_, "no room for " + std::to_string(count) + " values");
     }
@@ -446,7 +447,7 @@ class slot_map {
       store_.relocate(static_cast<std::uint32_t>(wanted));
       announce_moves(store_.end());
     }
-    kept_ = std::max(kept_, static_cast<std::uint32_t>(wanted));
+    kept_ = (std::max)(kept_, static_cast<std::uint32_t>(wanted));
   }
 
   /// Closes holes, drops what `reserve` kept, shrinks the table and then the array to what is used
@@ -457,7 +458,7 @@ class slot_map {
     if (may_move()) {
       kept_ = reserved();
       store_.shrink_table(reserved());
-      shrink_places_to(std::max(store_.end(), reserved()));
+      shrink_places_to((std::max)(store_.end(), reserved()));
     }
   }
 
@@ -525,8 +526,8 @@ class slot_map {
   /// Places for `count` more values, when the array grows.
   [[nodiscard]] std::uint32_t larger_capacity(std::size_t count) const noexcept {
     const std::size_t more =
-        std::max({capacity() * 2, store_.taken() + count, detail::first_capacity});
-    return static_cast<std::uint32_t>(std::min(more, most()));
+        (std::max)({capacity() * 2, store_.taken() + count, detail::first_capacity});
+    return static_cast<std::uint32_t>((std::min)(more, most()));
   }
 
   /// False: there would be more than `max_size()` values.
@@ -604,7 +605,7 @@ class slot_map {
   void shrink_if_sparse() noexcept {
     const std::size_t used = store_.end();
     if (std::is_nothrow_move_constructible_v<T> && capacity() / 4 > used &&
-        capacity() - used > std::max(options_.shrink_threshold, detail::first_capacity))
+        capacity() - used > (std::max)(options_.shrink_threshold, detail::first_capacity))
         [[unlikely]] {
       const std::size_t places = std::max<std::size_t>(2 * used, kept_);
       // Without memory for fewer places, those that there are stay.

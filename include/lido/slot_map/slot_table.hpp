@@ -181,11 +181,11 @@ class slot_table {
     std::uint32_t least = first_generation_;
     while (keep > 0 && !taken(static_cast<slot_index>(keep - 1)) &&
            generation(static_cast<slot_index>(keep - 1)) <= Last / 2 + 1) {
-      least = std::max(least, generation(static_cast<slot_index>(--keep)));
+      least = (std::max)(least, generation(static_cast<slot_index>(--keep)));
     }
     const auto middle = words_.begin() + static_cast<std::ptrdiff_t>(keep);
     words kept;
-    kept.reserve(std::max(keep, count + used_up_));
+    kept.reserve((std::max)(keep, count + used_up_));
     kept.assign(words_.begin(), middle);
     words_.swap(kept);
     first_generation_ = least;

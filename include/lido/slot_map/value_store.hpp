@@ -102,7 +102,7 @@ class place_array {
   [[nodiscard]] std::size_t memory() const noexcept { return memory_ ? memory_->size() : 0; }
 
  private:
-  static constexpr std::size_t alignment = std::max(alignof(T), cache_line);
+  static constexpr std::size_t alignment = (std::max)(alignof(T), cache_line);
 
   static constexpr std::size_t words_of(std::uint32_t places) noexcept {
     return (std::size_t{places} + places_per_word - 1) / places_per_word;
@@ -116,7 +116,7 @@ class place_array {
     return holes_at(capacity) + words_of(capacity) * sizeof(std::uint64_t);
   }
   static std::size_t bytes_of(std::uint32_t capacity) {
-    constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max();
+    constexpr std::size_t most = (std::numeric_limits<std::ptrdiff_t>::max)();
     if (capacity > most / (sizeof(T) + 2 * sizeof(slot_index) + 1)) {
       throw_bad_array_length();
     }
@@ -204,11 +204,11 @@ class value_store {
     while (holes() != 0 && place < end_) {
       const std::uint64_t used = ~places_.holes_around(place) >> (place % places_per_word);
       if (used != 0) {
-        return std::min(place + static_cast<std::uint32_t>(std::countr_zero(used)), end_);
+        return (std::min)(place + static_cast<std::uint32_t>(std::countr_zero(used)), end_);
       }
-      place += std::min(places_per_word - place % places_per_word, end_ - place);
+      place += (std::min)(places_per_word - place % places_per_word, end_ - place);
     }
-    return std::min(place, end_);
+    return (std::min)(place, end_);
   }
 
   /// The place of the least value. Requires: there is one.

@@ -33,11 +33,11 @@ class walk {
       if (store().holes() == 0) {
         on = over_array(stop_);
       } else if (const std::uint64_t left = window(); ~left == 0) {
-        on = over_array(place_ + std::min(word, stop_ - place_));
+        on = over_array(place_ + (std::min)(word, stop_ - place_));
       } else {
         on = over_window(left);
       }
-      stop_ = std::min(stop_, store().end());
+      stop_ = (std::min)(stop_, store().end());
     }
     return on;
   }
@@ -56,7 +56,7 @@ class walk {
   template <class Store>
   static std::uint32_t turns_for(const Store& store) noexcept {
     constexpr std::uint32_t fewer = 10;
-    const std::uint64_t places = std::max(store.end(), 1U);
+    const std::uint64_t places = (std::max)(store.end(), 1U);
     const auto mean = static_cast<std::uint32_t>(std::uint64_t{word} * store.size() / places);
     return mean > word / 2 ? (mean - fewer) / at_once * at_once : word;
   }
@@ -110,7 +110,7 @@ class walk {
     const std::uint32_t first = place_;
     // Repeats the known alignment: GCC then keeps the sum and does not add `first` to each place.
     auto* const values = detail::assume_aligned<alignof(Value)>(store().values() + first);
-    place_ = first + std::min(word, stop_ - first);
+    place_ = first + (std::min)(word, stop_ - first);
     for (std::uint32_t turn = 0; turn < turns_; turn += at_once) {
       if (!meet_next(values, first, left, seen, on)) {
         return on;
