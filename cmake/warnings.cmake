@@ -1,7 +1,13 @@
-# Warnings for Lido's own targets only; a consumer never inherits them.
+# Warnings for Lido's own targets only, and that MSVC keeps to the standard; a consumer never inherits them.
 function(lido_warnings target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wshadow)
+  if(MSVC)
+    target_compile_options(${target} PRIVATE /W4 /permissive- /Zc:__cplusplus /utf-8)
+    set(as_errors /WX)
+  else()
+    target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wshadow)
+    set(as_errors -Werror)
+  endif()
   if(LIDO_WERROR)
-    target_compile_options(${target} PRIVATE -Werror)
+    target_compile_options(${target} PRIVATE ${as_errors})
   endif()
 endfunction()

@@ -86,7 +86,7 @@ class depot_list {
   std::unique_ptr<index_list> other_;
 };
 
-static_assert(sizeof(depot_list) == sizeof(treiber_list));
+static_assert(LIDO_REUSES_PADDING == 0 || sizeof(depot_list) == sizeof(treiber_list));
 
 /// What a thread is to the depot.
 struct depot_place {

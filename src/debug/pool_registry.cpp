@@ -53,8 +53,12 @@ template <class Condition>
       return *pool;
     }
   }
-  const auto* const found = std::find_if(ended_pools.begin(), ended_pools.end(), is_wanted);
-  return found != ended_pools.end() ? *found : pool_trace{};
+  for (const pool_trace& pool : ended_pools) {
+    if (is_wanted(pool)) {
+      return pool;
+    }
+  }
+  return {};
 }
 
 // NOLINTNEXTLINE(*-avoid-c-arrays): not a container, whose layout macros of the program may change

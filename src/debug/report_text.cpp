@@ -52,7 +52,8 @@ report_text& report_text::operator<<(std::string_view text) noexcept {
 report_text& report_text::append(std::uint64_t number, int base) noexcept {
   std::array<char, std::numeric_limits<std::uint64_t>::digits10 + 1> digits;
   const auto done = std::to_chars(digits.data(), digits.data() + digits.size(), number, base);
-  return *this << std::string_view(digits.data(), done.ptr);
+  return *this << std::string_view(digits.data(),
+                                   static_cast<std::size_t>(done.ptr - digits.data()));
 }
 
 report_text& report_text::where(place at) noexcept {
@@ -80,16 +81,17 @@ report_text& report_text::thread(std::uint32_t id) noexcept {
 // NOLINTNEXTLINE(readability-function-size): places within modules
 report_text& report_text::commands() noexcept {
   path_room room;
-  const auto* const end = places_.begin() + places_noted_;
-  for (const auto* first = places_.begin(); first != end; ++first) {
-    const auto same_module = [first](const module_offset& one) {
-      return one.module == first->module;
+  const module_offset* const begin = places_.data();
+  const module_offset* const end = begin + places_noted_;
+  for (const module_offset* each = begin; each != end; ++each) {
+    const auto same_module = [each](const module_offset& one) {
+      return one.module == each->module;
     };
-    if (std::find_if(places_.begin(), places_.end(), same_module) != first) {
+    if (std::find_if(begin, each, same_module) != each) {
       continue;
     }
-    *this << "  addr2line -Cfpie " << module_path(first->address, room);
-    for (const auto* one = first; one != end; ++one) {
+    *this << "  addr2line -Cfpie " << module_path(each->address, room);
+    for (const module_offset* one = each; one != end; ++one) {
       if (same_module(*one)) {
         (*this << " ").hex(one->offset);
       }

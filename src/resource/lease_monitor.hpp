@@ -36,11 +36,11 @@ class holder_list {
       return;
     }
     all_.back() = {&slot, slot.word().in(resource_state::in_use), held};
-    auto* const last = all_.end() - 1;
+    holder* const last = &all_.back();
     std::rotate(std::upper_bound(
-                    all_.begin(), last, *last,
+                    all_.data(), last, *last,
                     [](const holder& left, const holder& right) { return left.held > right.held; }),
-                last, all_.end());
+                last, last + 1);
   }
   [[nodiscard]] bool empty() const noexcept { return all_.front().slot == nullptr; }
   /// Those that still go on, the longest first. Throws std::bad_alloc.

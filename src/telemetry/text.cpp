@@ -23,7 +23,7 @@ std::string in_seconds(std::chrono::nanoseconds length) {
   return in_seconds(static_cast<std::uint64_t>(length.count()));
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   return '"' + std::string(text) + '"';
 }
 
@@ -37,8 +37,8 @@ std::string json_value(const metric& row, std::uint64_t value) {
 /// The values of a metric that has several are an object.
 void append_json(std::string& out, const metric& row, std::size_t i, std::uint64_t value) {
   const bool is_many = row.values.size() > 1;
-  out += i == 0 ? ',' + quoted(row.member) + (is_many ? ":{" : ":") : ",";
-  out += is_many ? quoted(row.values[i]) + ':' : "";
+  out += i == 0 ? ',' + in_quotes(row.member) + (is_many ? ":{" : ":") : ",";
+  out += is_many ? in_quotes(row.values[i]) + ':' : "";
   out += json_value(row, value) + (is_many && i + 1 == row.values.size() ? "}" : "");
 }
 
@@ -50,9 +50,9 @@ std::string json_of(const duration_histogram& times) {
 }
 
 std::string json_of(const pool_report& report) {
-  std::string out = "{\"name\":" + quoted(report.name) +
+  std::string out = "{\"name\":" + in_quotes(report.name) +
                     ",\"number\":" + std::to_string(report.number) +
-                    ",\"kind\":" + quoted(report.kind);
+                    ",\"kind\":" + in_quotes(report.kind);
   detail::for_each_value(report.stats, detail::resources_of(report),
                          [&out](const metric& row, std::size_t i, std::uint64_t value) {
                            append_json(out, row, i, value);
@@ -60,7 +60,7 @@ std::string json_of(const pool_report& report) {
   std::string_view before = ",\"times\":{";
   for (const time_metric& row : pool_time_metrics()) {
     if (const duration_histogram* const times = row.read(report)) {
-      (out += before) += quoted(row.member) + ':' + json_of(*times);
+      (out += before) += in_quotes(row.member) + ':' + json_of(*times);
       before = ",";
     }
   }

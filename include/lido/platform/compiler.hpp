@@ -96,6 +96,13 @@ struct run_at_unload {
 #define LIDO_NO_UNIQUE_ADDRESS
 #endif
 
+/// Whether a member that needs no address of its own leaves the padding at its end to the next one.
+#if defined(_MSC_VER)
+#define LIDO_REUSES_PADDING 0
+#else
+#define LIDO_REUSES_PADDING 1
+#endif
+
 /// LIDO_VISIBLE: one for all files of a program, also where the rest is hidden. Windows has no such
 /// thing.
 #if defined(_WIN32)
