@@ -21,10 +21,13 @@ if(CMAKE_SYSTEM_NAME STREQUAL Linux)
   set(platform linux)
 elseif(WIN32)
   set(platform windows)
+elseif(UNIX OR EMSCRIPTEN)
+  set(platform posix)
 else()
   set(platform generic)
 endif()
-set(LIDO_PLATFORM ${platform} CACHE STRING "Of src/platform, the folder to build: linux, windows, or generic for any system")
+set(LIDO_PLATFORM ${platform} CACHE STRING
+    "Of src/platform, the folder to build: linux, windows, posix, or generic for any system; or the path of another one")
 
 # Only the library: its user sets these flags for the program. With exceptions it serves programs of both kinds.
 option(LIDO_NO_EXCEPTIONS "Compile the library with -fno-exceptions -fno-rtti" OFF)

@@ -3,7 +3,7 @@
 # that took a third more than scripts/test_cpu.tsv records for it is marked. To record the last run there:
 # cp build/test_cpu.tsv scripts/
 #
-# By default all unit tests but those of platform/generic run once, under AddressSanitizer and
+# By default all unit tests but those of other back ends run once, under AddressSanitizer and
 # UndefinedBehaviorSanitizer. The stress drivers and the layers that threads share run under ThreadSanitizer. With GCC it
 # runs what sanitizers cannot show: house, docs and package tests, and a share of the model checker's scenarios,
 # mutants, stress drivers and fuzz targets.

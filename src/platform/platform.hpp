@@ -1,8 +1,9 @@
 /// @file
 /// Internal. What Lido asks the operating system for. Only the folders beside this file know one.
 ///
-/// Each folder defines all of it. `generic` builds wherever there is a standard library; what that
-/// lacks is refused there or done in another way, as said below.
+/// Each folder defines all of it; `linux` and `posix` share what is in `unix`. `generic` builds
+/// wherever there is a standard library. What that lacks is refused there or done in another way,
+/// as said below; so it is in `posix` with what POSIX lacks.
 #pragma once
 
 #include <array>
@@ -42,13 +43,13 @@ void unmap_zeros(void* place, std::size_t bytes) noexcept;
 /// false if that cannot be had. generic: false.
 [[nodiscard]] bool clear_in_copies(void* place, std::size_t bytes) noexcept;
 
-/// Asks for huge pages. The system may refuse.
+/// Asks for huge pages. The system may refuse. posix, generic: nothing.
 void advise_huge_pages(void* place, std::size_t bytes) noexcept;
 
 // ---- waiting
 // --------------------------------------------------------------------------------------
 
-/// Asks the kernel for `heavy_fence`, once in a process. generic: false.
+/// Asks the kernel for `heavy_fence`, once in a process. generic: false. posix: on FreeBSD alone.
 [[nodiscard]] bool register_heavy_fence() noexcept;
 
 /// Every thread of this process executes a full fence during the call. False: it has not.
@@ -172,11 +173,12 @@ void tell_acquire(const void* address) noexcept;
 // ---- reports
 // --------------------------------------------------------------------------------------
 
-/// The number that debuggers know the calling thread by. Not 0. generic: one of its own.
+/// The number that debuggers know the calling thread by. Not 0. generic: one of its own. posix: if
+/// there is no function for it, too.
 [[nodiscard]] std::uint32_t thread_id() noexcept;
 
 /// Writes the name of a thread of this process, and returns its length; 0 if it has none. generic:
-/// 0.
+/// 0. posix: of the calling thread alone.
 [[nodiscard]] std::size_t thread_name(std::uint32_t id, std::span<char> name) noexcept;
 
 /// What an address in the program's code is to tools that read the file with that code.

@@ -1,5 +1,6 @@
 #include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -37,12 +38,9 @@ void unpark(const void* word) noexcept {
   (void)::syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
-void nap(std::uint32_t microseconds) noexcept {
-  constexpr std::uint32_t second = 1'000'000;
-  timespec time{};
-  time.tv_sec = static_cast<std::time_t>(microseconds / second);
-  time.tv_nsec = static_cast<long>(microseconds % second) * 1000;
-  (void)::nanosleep(&time, nullptr);
+// The kernel has the sleeping threads of each process, and none in the child of a fork.
+bool on_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept {
+  return pthread_atfork(before, parent, child) == 0;
 }
 
 }  // namespace lido::detail::platform

@@ -1,6 +1,12 @@
-// How copies of the library in one process find one another: each has a note in its ELF file, and
-// the loader tells of all files.
+// How copies of the library in one process find one another: each has a place with a name in its
+// file, and the loader tells of all files. With ELF it is a note, with Mach-O a section. Elsewhere
+// a copy finds itself alone.
+#if defined(__ELF__)
 #include <link.h>
+#elif defined(__APPLE__)
+#include <mach-o/dyld.h>
+#include <mach-o/getsect.h>
+#endif
 
 #include <array>
 #include <cstddef>
@@ -9,15 +15,20 @@
 
 #include "../platform.hpp"
 
-// The note is read by copies of other versions, so its name, its type and what it says stay as they
-// are: the distance from there to the word. A later kind of note gets another type.
 extern "C" {
 // Hidden, so that the linker knows the distance. Not static, so that its name is what it is below.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): other copies write it
+#ifdef __APPLE__
+[[gnu::section("__DATA,__lido_copy")]]
+#endif
 [[gnu::visibility("hidden"), gnu::used]] alignas(
     std::uintptr_t) constinit std::array<std::byte, sizeof(std::uintptr_t)> lido_copy_word{};
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 }
+
+#ifdef __ELF__
+// The note is read by copies of other versions, so its name, its type and what it says stay as they
+// are: the distance from there to the word. A later kind of note gets another type.
 // NOLINTNEXTLINE(hicpp-no-assembler): an expression of C++ cannot be a distance
 asm(R"(
         .pushsection .note.lido, "a", %note
@@ -28,8 +39,15 @@ asm(R"(
         .long lido_copy_word - .
         .popsection
 )");
+#endif
 
 namespace lido::detail::platform {
+
+void* own_copy_word() noexcept {
+  return lido_copy_word.data();
+}
+
+#if defined(__ELF__)
 
 namespace {
 
@@ -84,13 +102,33 @@ int visit_object(dl_phdr_info* object, std::size_t /*size*/, void* caller) noexc
 
 }  // namespace
 
-void* own_copy_word() noexcept {
-  return lido_copy_word.data();
-}
-
 void visit_copies(void (*visit)(void* word, void* context), void* context) noexcept {
   visitor caller{visit, context};
   (void)::dl_iterate_phdr(&visit_object, &caller);
 }
+
+#elif defined(__APPLE__)
+
+// The loader has no lock for this: no thread may close a file meanwhile.
+void visit_copies(void (*visit)(void* word, void* context), void* context) noexcept {
+  for (std::uint32_t image = 0; image < _dyld_image_count(); ++image) {
+    unsigned long size = 0;
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as the calls are
+    const auto* const file = reinterpret_cast<const mach_header_64*>(_dyld_get_image_header(image));
+    std::uint8_t* const word =
+        file == nullptr ? nullptr : getsectiondata(file, "__DATA", "__lido_copy", &size);
+    if (word != nullptr && size >= lido_copy_word.size()) {
+      visit(word, context);
+    }
+  }
+}
+
+#else
+
+void visit_copies(void (*visit)(void* word, void* context), void* context) noexcept {
+  visit(own_copy_word(), context);
+}
+
+#endif
 
 }  // namespace lido::detail::platform

@@ -2,7 +2,12 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <ctime>
 #include <new>
+
+#if defined(__FreeBSD__)
+#include <pthread_np.h>
+#endif
 
 #include "../platform.hpp"
 
@@ -44,16 +49,26 @@ signal_guard::~signal_guard() {
                         nullptr);
 }
 
-void name_thread(const char* name) noexcept {
+void name_thread([[maybe_unused]] const char* name) noexcept {
+#if defined(__APPLE__)
+  (void)pthread_setname_np(name);
+#elif defined(__FreeBSD__)
+  pthread_set_name_np(pthread_self(), name);
+#elif defined(__linux__)
   (void)pthread_setname_np(pthread_self(), name);
-}
-
-bool on_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept {
-  return pthread_atfork(before, parent, child) == 0;
+#endif
 }
 
 std::uint32_t process_id() noexcept {
   return static_cast<std::uint32_t>(::getpid());
+}
+
+void nap(std::uint32_t microseconds) noexcept {
+  constexpr std::uint32_t second = 1'000'000;
+  timespec time{};
+  time.tv_sec = static_cast<std::time_t>(microseconds / second);
+  time.tv_nsec = static_cast<long>(microseconds % second) * 1000;
+  (void)::nanosleep(&time, nullptr);
 }
 
 }  // namespace lido::detail::platform

@@ -1,0 +1,21 @@
+#include <sys/mman.h>
+
+#include <cerrno>
+
+#include "../platform.hpp"
+
+namespace lido::detail::platform {
+
+// New pages in the place of the old ones: POSIX does not say of madvise that it leaves zeros, and
+// MADV_DONTNEED of macOS and of the BSDs does not. With access, so that they are one mapping with
+// what stays beside them.
+int discard(void* place, std::size_t bytes) noexcept {
+  void* const mapped = ::mmap(place, bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANON | MAP_FIXED, /*fd=*/-1, 0);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a macro of the system
+  return mapped == MAP_FAILED ? errno : 0;
+}
+
+void advise_huge_pages(void* /*place*/, std::size_t /*bytes*/) noexcept {}
+
+}  // namespace lido::detail::platform

@@ -1,0 +1,61 @@
+#include <pthread.h>
+
+#include <array>
+#include <string_view>
+
+#if defined(__FreeBSD__)
+#include <pthread_np.h>
+#endif
+
+#include "../platform.hpp"
+
+namespace lido::detail::platform {
+
+#if defined(__APPLE__)
+
+std::uint32_t thread_id() noexcept {
+  std::uint64_t id = 0;
+  (void)pthread_threadid_np(nullptr, &id);
+  return static_cast<std::uint32_t>(id);
+}
+
+#elif defined(__FreeBSD__)
+
+std::uint32_t thread_id() noexcept {
+  return static_cast<std::uint32_t>(pthread_getthreadid_np());
+}
+
+#else
+
+namespace {
+
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): one count of threads
+constinit std::atomic<std::uint32_t> counted{0};
+constinit thread_local std::uint32_t own_number = 0;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+
+}  // namespace
+
+std::uint32_t thread_id() noexcept {
+  if (own_number == 0) {
+    // relaxed: a number, which orders nothing
+    own_number = counted.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+  return own_number;
+}
+
+#endif
+
+// Of another thread only its own number is known, by which no function finds a name.
+std::size_t thread_name([[maybe_unused]] std::uint32_t id,
+                        [[maybe_unused]] std::span<char> name) noexcept {
+#if defined(__APPLE__) || defined(__FreeBSD__) || defined(__GLIBC__)
+  std::array<char, 64> own{};
+  if (id == thread_id() && pthread_getname_np(pthread_self(), own.data(), own.size()) == 0) {
+    return std::string_view(own.data()).copy(name.data(), name.size());
+  }
+#endif
+  return 0;
+}
+
+}  // namespace lido::detail::platform

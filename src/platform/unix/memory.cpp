@@ -1,0 +1,107 @@
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "../platform.hpp"
+
+// Functions of LeakSanitizer and ThreadSanitizer; null in a program without them. Only ELF lets a
+// symbol be missing.
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
+#ifdef __ELF__
+extern "C" {
+[[gnu::weak]] void __lsan_register_root_region(const void* place, std::size_t size);
+[[gnu::weak]] void __lsan_unregister_root_region(const void* place, std::size_t size);
+[[gnu::weak]] void AnnotateIgnoreWritesBegin(const char* file, int line);
+[[gnu::weak]] void AnnotateIgnoreWritesEnd(const char* file, int line);
+}
+#else
+namespace {
+constexpr void (*__lsan_register_root_region)(const void* place, std::size_t size) = nullptr;
+constexpr void (*__lsan_unregister_root_region)(const void* place, std::size_t size) = nullptr;
+constexpr void (*AnnotateIgnoreWritesBegin)(const char* file, int line) = nullptr;
+constexpr void (*AnnotateIgnoreWritesEnd)(const char* file, int line) = nullptr;
+}  // namespace
+#endif
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
+
+namespace lido::detail::platform {
+
+namespace {
+
+#ifdef MAP_NORESERVE
+constexpr int no_reserve = MAP_NORESERVE;
+#else
+constexpr int no_reserve = 0;
+#endif
+
+[[nodiscard]] void* map(std::size_t bytes, int access, int flags) noexcept {
+  void* const place = ::mmap(nullptr, bytes, access, MAP_PRIVATE | MAP_ANON | flags, /*fd=*/-1, 0);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a macro of the system
+  return place == MAP_FAILED ? nullptr : place;
+}
+
+}  // namespace
+
+// Not a static variable with an initializer: the child of a fork could wait for ever for a thread
+// that was initialising it.
+std::size_t page_size() noexcept {
+  return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+void* reserve(std::size_t bytes) noexcept {
+  // Without access rights it counts against no limit except that on addresses.
+  void* const place = map(bytes, PROT_NONE, 0);
+  // Leak checkers scan only memory that they know, such as malloc's. Objects here may own some.
+  if (place != nullptr && __lsan_register_root_region != nullptr) {
+    __lsan_register_root_region(place, bytes);
+  }
+  return place;
+}
+
+void unreserve(void* place, std::size_t bytes) noexcept {
+  if (__lsan_unregister_root_region != nullptr) {
+    __lsan_unregister_root_region(place, bytes);
+  }
+  (void)::munmap(place, bytes);
+}
+
+int commit(void* place, std::size_t bytes) noexcept {
+  return ::mprotect(place, bytes, PROT_READ | PROT_WRITE) == 0 ? 0 : errno;
+}
+
+void* map_zeros(std::size_t bytes) noexcept {
+  // ThreadSanitizer takes the call for a write of each byte. No thread writes these zeros, and a
+  // thread that is told of the place without any order may read them.
+  if (AnnotateIgnoreWritesBegin != nullptr) {
+    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+  }
+  void* const place = map(bytes, PROT_READ | PROT_WRITE, no_reserve);
+  if (AnnotateIgnoreWritesEnd != nullptr) {
+    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+  }
+#ifdef MADV_NOHUGEPAGE
+  if (place != nullptr) {
+    (void)::madvise(place, bytes, MADV_NOHUGEPAGE);
+  }
+#endif
+  return place;
+}
+
+void unmap_zeros(void* place, std::size_t bytes) noexcept {
+  (void)::munmap(place, bytes);
+}
+
+// Of whole pages that no file is behind. Sources: madvise(2), MADV_WIPEONFORK; Linux 4.14.
+// minherit(2), INHERIT_ZERO; FreeBSD 12.0, OpenBSD 5.6.
+bool clear_in_copies([[maybe_unused]] void* place, [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(MADV_WIPEONFORK)
+  return bytes % page_size() == 0 && ::madvise(place, bytes, MADV_WIPEONFORK) == 0;
+#elif defined(INHERIT_ZERO)
+  return bytes % page_size() == 0 && ::minherit(place, bytes, INHERIT_ZERO) == 0;
+#else
+  return false;
+#endif
+}
+
+}  // namespace lido::detail::platform

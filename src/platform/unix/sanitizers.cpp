@@ -1,0 +1,51 @@
+#include "../platform.hpp"
+
+// Functions of ThreadSanitizer; null in a program without it. Only ELF lets a symbol be missing.
+#ifdef __ELF__
+extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
+[[gnu::weak]] void __tsan_release(void* address);
+[[gnu::weak]] void __tsan_acquire(void* address);
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
+}
+#endif
+
+namespace lido::detail::platform {
+
+// In a library that is built with ThreadSanitizer, what these tell would hide races of its own.
+#if !defined(__SANITIZE_THREAD__) && defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1  // NOLINT(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): GCC's
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__) || !defined(__ELF__)
+
+bool is_watched_from_outside() noexcept {
+  return false;
+}
+void tell_release(const void* /*address*/) noexcept {}
+void tell_acquire(const void* /*address*/) noexcept {}
+
+#else
+
+bool is_watched_from_outside() noexcept {
+  return __tsan_release != nullptr && __tsan_acquire != nullptr;
+}
+
+// NOLINTBEGIN(cppcoreguidelines-pro-type-const-cast): ThreadSanitizer looks at the address alone
+void tell_release(const void* address) noexcept {
+  if (is_watched_from_outside()) {
+    __tsan_release(const_cast<void*>(address));
+  }
+}
+
+void tell_acquire(const void* address) noexcept {
+  if (is_watched_from_outside()) {
+    __tsan_acquire(const_cast<void*>(address));
+  }
+}
+// NOLINTEND(cppcoreguidelines-pro-type-const-cast)
+
+#endif
+
+}  // namespace lido::detail::platform

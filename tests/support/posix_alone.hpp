@@ -1,0 +1,9 @@
+/// @file
+/// Included first in each source of a library for POSIX alone: the system's header without what
+/// Linux adds.
+#pragma once
+
+#include <sys/mman.h>
+
+#undef MADV_NOHUGEPAGE
+#undef MADV_WIPEONFORK
