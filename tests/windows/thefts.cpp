@@ -1,0 +1,223 @@
+// Owners of caches against a raider that robs them, with a heavy fence or without one.
+//
+// Usage: thefts real|none SECONDS
+//
+// Without the fence a raider and an owner both take one slot, or a thread never comes back from the
+// pool. A watchdog ends such a run.
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "heavy_fence.hpp"
+#include "lido/object_pool.hpp"
+
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::size_t capacity = 64;
+constexpr std::size_t most_held = 8;
+constexpr std::uint64_t between_raids = 500;  // operations
+constexpr unsigned owners = 3;
+constexpr unsigned raiders = 1;
+constexpr std::chrono::seconds patience(15);
+
+struct owned {
+  unsigned owner;  // 0: none. What the last owner wrote stays
+
+  unsigned replace(unsigned now) {
+    return std::atomic_ref(owner).exchange(now, std::memory_order_relaxed);
+  }
+};
+using pool_type = lido::object_pool<owned>;
+
+[[noreturn]] void end(const char* what) {
+  std::printf("BROKEN: %s\n", what);
+  (void)std::fflush(stdout);
+  std::_Exit(EXIT_FAILURE);
+}
+
+/// A line that everybody writes, without need: stores to the pool wait behind such a one, so that a
+/// fence that is missing is missed.
+struct alignas(128) {
+  std::atomic<unsigned> word{0};
+} contended;
+
+/// What one thread has done.
+struct alignas(128) counted {
+  std::atomic<std::uint64_t> operations{0};
+};
+
+struct run {
+  pool_type pool{{.capacity = capacity, .caches = lido::cache_kind::revocable}};
+  std::array<counted, owners + raiders> counts;
+  std::atomic<bool> is_over{false};
+
+  void count(unsigned me) { counts.at(me).operations.fetch_add(1, std::memory_order_relaxed); }
+
+  [[nodiscard]] std::uint64_t operations() const {
+    std::uint64_t sum = 0;
+    for (const counted& one : counts) {
+      sum += one.operations.load(std::memory_order_relaxed);
+    }
+    return sum;
+  }
+
+  [[nodiscard]] owned* take(unsigned me) {
+    contended.word.store(me, std::memory_order_relaxed);
+    owned* const object = pool.try_acquire_ptr(lido::default_init);
+    if (object != nullptr && object->replace(me + 1) != 0) {
+      end("an object has two owners");
+    }
+    count(me);
+    return object;
+  }
+
+  void leave(owned* object, unsigned me) {
+    contended.word.store(me, std::memory_order_relaxed);
+    if (object->replace(0) != me + 1) {
+      end("an object has two owners");
+    }
+    pool.release(object);
+    count(me);
+  }
+};
+
+void clear_owners(pool_type& pool) {
+  std::array<owned*, capacity> objects{};
+  if (pool.try_acquire_n(std::span(objects)) != capacity) {
+    end("slots are lost");
+  }
+  for (owned* const object : objects) {
+    object->owner = 0;
+  }
+  pool.release_n(objects);
+}
+
+/// Holds now more, now fewer.
+void own(run& all, unsigned me) {
+  std::minstd_rand random(me + 1);
+  std::vector<owned*> held;
+  while (!all.is_over.load(std::memory_order_relaxed)) {
+    const std::size_t wanted = random() % (most_held + 1);
+    while (held.size() > wanted) {
+      all.leave(held.back(), me);
+      held.pop_back();
+    }
+    while (held.size() < wanted) {
+      owned* const object = all.take(me);
+      if (object == nullptr) {
+        break;  // the raider has it all
+      }
+      held.push_back(object);
+    }
+  }
+  for (owned* const object : held) {
+    all.leave(object, me);
+  }
+}
+
+/// Takes all there is, and gives it back. Between two raids caches are opened once more.
+void raid(run& all, unsigned me) {
+  std::vector<owned*> loot;
+  while (!all.is_over.load(std::memory_order_relaxed)) {
+    while (owned* const object = all.take(me)) {
+      loot.push_back(object);
+    }
+    for (owned* const object : loot) {
+      all.leave(object, me);
+    }
+    loot.clear();
+    const std::uint64_t seen = all.operations();
+    while (all.operations() < seen + between_raids &&
+           !all.is_over.load(std::memory_order_relaxed)) {
+      std::this_thread::yield();
+    }
+  }
+}
+
+/// Ends the program if a thread does nothing any more.
+void watch(const run& all, steady_clock::time_point until) {
+  struct seen {
+    std::uint64_t operations = 0;
+    steady_clock::time_point at = steady_clock::now();
+  };
+  std::array<seen, owners + raiders> before{};
+  while (steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const std::uint64_t operations = all.counts.at(i).operations.load(std::memory_order_relaxed);
+      if (operations != before.at(i).operations) {
+        before.at(i) = {operations};
+      } else if (steady_clock::now() - before.at(i).at > patience) {
+        end("no progress for 15 seconds");
+      }
+    }
+  }
+}
+
+/// Requires: no thread uses the pool.
+void require_all(run& all) {
+  std::size_t count = 0;
+  while (all.take(0) != nullptr) {
+    ++count;
+  }
+  if (count != capacity) {
+    end("slots are lost");
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv, argv + argc);
+  const bool is_real = arguments.size() == 3 && arguments[1] == "real";
+  if (const char* const missing = lido_test::choose_heavy_fence(
+          is_real ? lido_test::heavy_fence::real : lido_test::heavy_fence::none)) {
+    std::printf("skipped: %s\n", missing);
+    return EXIT_SUCCESS;
+  }
+  static run all;
+  if (all.pool.stats().caches != lido::cache_kind::revocable) {
+    end("caches are not revocable");
+  }
+  clear_owners(all.pool);
+  std::vector<std::thread> threads;
+  for (unsigned me = 0; me < owners + raiders; ++me) {
+    threads.emplace_back([me] { me < owners ? own(all, me) : raid(all, me); });
+  }
+  const auto start = steady_clock::now();
+  watch(all, start + std::chrono::seconds(std::stoi(arguments.at(2))));
+  all.is_over = true;
+  std::atomic<bool> joined{false};
+  std::thread watchdog([&joined] {
+    const auto begin = steady_clock::now();
+    while (!joined && steady_clock::now() - begin < patience) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    if (!joined) {
+      end("no progress for 15 seconds");
+    }
+  });
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  joined = true;
+  watchdog.join();
+  const std::uint64_t operations = all.operations();
+  const std::uint64_t thefts = all.pool.stats().thefts;
+  require_all(all);
+  if (thefts == 0) {
+    end("no cache was robbed, so the run shows nothing");
+  }
+  std::printf("report: operations=%llu thefts=%llu\n", static_cast<unsigned long long>(operations),
+              static_cast<unsigned long long>(thefts));
+  return EXIT_SUCCESS;
+}
