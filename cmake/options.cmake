@@ -27,7 +27,7 @@ else()
   set(platform generic)
 endif()
 set(LIDO_PLATFORM ${platform} CACHE STRING
-    "Of src/platform, the folder to build: linux, windows, posix, or generic for any system; or the path of another one")
+    "Of src/platform, the folder to build: linux, windows, posix, or generic for any system")
 
 # Only the library: its user sets these flags for the program. With exceptions it serves programs of both kinds.
 option(LIDO_NO_EXCEPTIONS "Compile the library with -fno-exceptions -fno-rtti" OFF)

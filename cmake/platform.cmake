@@ -1,5 +1,5 @@
 # lido_platform_sources(<variable> <platform>): the sources of a back end, below src and without their endings. A system
-# that is a Unix shares with others what is the same there. A platform may also be the path of a folder outside of src.
+# that is a Unix shares with others what is the same there.
 function(lido_platform_sources variable platform)
   set(sources copies memory reports threads waiting)
   if(platform MATCHES "^(linux|posix)$")
@@ -7,11 +7,7 @@ function(lido_platform_sources variable platform)
     set(sources memory reports waiting)
     list(TRANSFORM shared PREPEND platform/unix/)
   endif()
-  if(IS_ABSOLUTE "${platform}")
-    list(TRANSFORM sources PREPEND ${platform}/)
-  else()
-    list(TRANSFORM sources PREPEND platform/${platform}/)
-  endif()
+  list(TRANSFORM sources PREPEND platform/${platform}/)
   list(APPEND sources ${shared})
   if(EMSCRIPTEN AND platform STREQUAL posix) # mmap is malloc there, and gives nothing back
     list(REMOVE_ITEM sources platform/posix/memory platform/unix/memory platform/unix/sanitizers)

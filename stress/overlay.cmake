@@ -22,7 +22,7 @@ add_custom_command(
 add_custom_target(lido_overlay DEPENDS ${copied_files} ${overlay}/mutations.hpp ${overlay}/rule_table.hpp)
 
 get_target_property(overlay_sources lido SOURCES)
-list(TRANSFORM overlay_sources PREPEND ${overlay}/src/ REGEX "^[^/]") # but a platform folder outside of this tree
+list(TRANSFORM overlay_sources PREPEND ${overlay}/src/)
 
 # For whatever compiles the copy, or what uses it.
 function(lido_use_overlay target scope)
