@@ -28,7 +28,8 @@ WINDOWS = re.compile(
 
 
 def knows_compiler(file: Path) -> bool:
-    return file == COMPILER or (file.is_relative_to(SYSTEMS) and len(file.parts) > len(SYSTEMS.parts) + 1)
+    """What src/platform/generic asks for, any system has."""
+    return file == COMPILER or (file.is_relative_to(SYSTEMS) and file.parent not in (SYSTEMS, SYSTEMS / "generic"))
 
 
 def check_extensions(file: Path, code: str) -> list[str]:

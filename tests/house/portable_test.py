@@ -81,9 +81,12 @@ bool max = min == INT_MAX;  // in words: min() of all, near
     def test_macro_without_its_header_is_refused(self) -> None:
         self.assert_refused('#include "lido/platform/compiler.hpp"\n', "", "LIDO_NOINLINE", "compiler.hpp")
 
-    def test_seam_is_no_folder_of_a_system(self) -> None:
-        self.edit("src/platform/platform.hpp", "int park", "[[gnu::cold]] int park")
-        self.assert_fault(self.errors(), "src/platform/platform.hpp", "gnu::")
+    def test_seam_and_what_any_system_has_are_no_folder_of_a_system(self) -> None:
+        for name in ("src/platform/platform.hpp", "src/platform/generic/waiting.cpp"):
+            with self.subTest(name):
+                self.write(name, "[[gnu::cold]] int park();\n")
+                self.assert_fault(self.errors(), name, "gnu::")
+                (self.root / name).unlink()
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ bool heavy_fence() noexcept {
 bool park(const void* /*word*/, std::uint32_t /*expected*/, std::int64_t end) noexcept {
   nap(1);
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return end == std::numeric_limits<std::int64_t>::max() || now < std::chrono::nanoseconds(end);
+  return end == (std::numeric_limits<std::int64_t>::max)() || now < std::chrono::nanoseconds(end);
 }
 
 void unpark(const void* /*word*/) noexcept {}
