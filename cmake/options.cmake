@@ -51,7 +51,7 @@ endif()
 
 if(PROJECT_IS_TOP_LEVEL)
   find_program(LIDO_LLD ld.lld) # links in a third of the time
-  if(LIDO_LLD AND LIDO_BUILD_TESTS AND NOT CMAKE_CROSSCOMPILING)
+  if(LIDO_LLD AND LIDO_BUILD_TESTS AND (NOT CMAKE_CROSSCOMPILING OR MINGW))
     add_link_options(-fuse-ld=lld)
   endif()
   find_program(LIDO_CCACHE ccache)

@@ -1,14 +1,9 @@
 #include "lido/base/huge_pages.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <cstdint>
-#include <cstring>
-#include <fstream>
 #include <limits>
-#include <sstream>
-#include <string>
 #include <vector>
 
 #include "lido/slot_map.hpp"
@@ -18,31 +13,6 @@ namespace lido::detail {
 namespace {
 
 using test::address;
-
-/// What the system has noted about the mapping of that address.
-std::string flags_at(const void* place) {
-  std::ifstream maps("/proc/self/smaps");
-  bool inside = false;
-  for (std::string line; std::getline(maps, line);) {
-    unsigned long long first = 0;
-    unsigned long long last = 0;
-    char dash = 0;
-    std::istringstream range(line);
-    if (range >> std::hex >> first >> dash >> last && dash == '-') {
-      inside = first <= address(place) && address(place) < last;
-    } else if (inside && line.rfind("VmFlags:", 0) == 0) {
-      return line + ' ';
-    }
-  }
-  return {};
-}
-
-/// Whether the system notes such advice at all: an emulator does not, nor do all kernels.
-bool system_takes_advice() {
-  const aligned_buffer probe(huge_page, huge_page);
-  return ::madvise(probe.data(), huge_page, MADV_HUGEPAGE) == 0 &&
-         flags_at(probe.data()).find(" hg ") != std::string::npos;
-}
 
 TEST(HugePages, SmallArraysAreLeftAlone) {
   EXPECT_EQ(array_bytes(huge_page - 1), huge_page - 1);
@@ -60,16 +30,6 @@ TEST(HugePages, AtMostAnEighthIsAdded) {
 TEST(HugePages, ALargerAlignmentIsKept) {
   EXPECT_EQ(array_alignment(huge_page, 64), huge_page);
   EXPECT_EQ(array_alignment(huge_page, 2 * huge_page), 2 * huge_page);
-}
-
-TEST(HugePages, TheSystemIsAskedForThem) {
-  if (!system_takes_advice()) {
-    GTEST_SKIP() << "the system takes no such advice";
-  }
-  const auto memory = array_buffer(2 * huge_page, 64);
-  ASSERT_EQ(address(memory->data()) % huge_page, 0U);
-  std::memset(memory->data(), 1, memory->size());
-  EXPECT_NE(flags_at(memory->data()).find(" hg "), std::string::npos) << flags_at(memory->data());
 }
 
 TEST(HugePages, AVectorMayBeOfAnySize) {

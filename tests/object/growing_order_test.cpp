@@ -1,7 +1,5 @@
 // In which order, and by how much, a pool takes and gives segments; the system sees it, too.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +11,7 @@
 #include "lido/object_pool.hpp"
 #include "support/drain.hpp"
 #include "support/pools.hpp"
+#include "support/resident.hpp"
 
 namespace lido {
 namespace {
@@ -29,17 +28,6 @@ std::vector<line*> drain_in_order(pool_of_lines& pool) {
   std::vector<line*> all = test::drain(pool);
   std::sort(all.begin(), all.end());
   return all;
-}
-
-/// Pages with memory from `first` on; none if the system does not tell.
-std::optional<std::size_t> resident_pages(line* first, std::size_t bytes) {
-  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  std::vector<unsigned char> states((bytes + page - 1) / page);
-  if (::mincore(first, bytes, states.data()) != 0) {
-    return std::nullopt;
-  }
-  return static_cast<std::size_t>(std::count_if(
-      states.begin(), states.end(), [](unsigned char state) { return (state & 1U) != 0; }));
 }
 
 // So that a pool that grows slot by slot does this seldom.
@@ -74,14 +62,14 @@ TEST(GrowingOrder, AShrinkGivesEveryPageBackToTheSystem) {
     one->words[0] = 1;
   }
   const std::size_t bytes = all.size() * sizeof(line);
-  const std::optional<std::size_t> before = resident_pages(all.front(), bytes);
+  const std::optional<std::size_t> before = test::resident_pages(all.front(), bytes);
   pool.release_n(all);
   if (!before) {
     GTEST_SKIP() << "this system does not tell which pages have memory";
   }
   EXPECT_GT(*before, 0U);
   EXPECT_EQ(pool.shrink_to(0), 0U);
-  EXPECT_EQ(resident_pages(all.front(), bytes), 0U);
+  EXPECT_EQ(test::resident_pages(all.front(), bytes), 0U);
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // What a pool does with memory: of free objects nothing, and beside them little.
 #include <gtest/gtest.h>
+#if defined(__GLIBC__)
 #include <malloc.h>
 #include <sys/resource.h>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -92,7 +94,10 @@ TEST(ObjectMemoryBeside, UseAndContentTakeOneByteASlotTogether) {
   EXPECT_NEAR((bytes_a_slot<object_pool<int, tracked_kept_traits<int>>>(slots)) - bare, 1.0, 0.01);
 }
 
-#if !LIDO_TEST_TSAN && !LIDO_TEST_ASAN && __GLIBC_PREREQ(2, 33)  // whose own allocators do not tell
+#if defined(__GLIBC__)
+#define LIDO_TEST_GLIBC_TELLS __GLIBC_PREREQ(2, 33)
+#endif
+#if !LIDO_TEST_TSAN && !LIDO_TEST_ASAN && LIDO_TEST_GLIBC_TELLS  // whose own allocators do not tell
 std::size_t bytes_from_the_system() {
   return test::memory_of_process().mapped - ::mallinfo2().fordblks;
 }

@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <latch>
 #include <memory>
@@ -10,6 +9,7 @@
 #include "lido/object_pool.hpp"
 #include "support/crew.hpp"
 #include "support/drain.hpp"
+#include "support/ending_thread.hpp"
 #include "support/pool_kinds.hpp"
 
 namespace lido {
@@ -31,13 +31,6 @@ class ObjectPoolTeardown : public ::testing::Test,
     pool_type* pool = nullptr;
     std::size_t* found = nullptr;
   };
-
-  /// Uses a pool from the destructor of a thread-specific key, after the thread's number is gone.
-  static void use_late(void* user) {
-    auto* const late = static_cast<late_user*>(user);
-    *late->found = test::count_acquirable(*late->pool);
-    late->pool = nullptr;
-  }
 };
 INSTANTIATE_TEST_SUITE_P(Kinds, ObjectPoolTeardown, test::pool_kinds, test::pool_kind_name);
 
@@ -153,16 +146,8 @@ TEST_P(ObjectPoolTeardown, FirstUseMayBeInTheDestructorOfAThreadLocalObject) {
 TEST_P(ObjectPoolTeardown, ThreadWhoseNumberIsGoneStillUsesThePool) {
   pool_type pool(100);
   std::size_t found = 0;
-  late_user user;
-  pthread_key_t key{};
-  ASSERT_EQ(pthread_key_create(&key, &use_late), 0);
-  test::run_in_new_thread([&] {
-    test::fill_own_cache(pool, 50);
-    user.found = &found;
-    user.pool = &pool;
-    pthread_setspecific(key, &user);
-  });
-  pthread_key_delete(key);
+  test::run_in_ending_thread([&] { found = test::count_acquirable(pool); },
+                             [&] { test::fill_own_cache(pool, 50); });
   EXPECT_EQ(found, 100U);
   EXPECT_EQ(pool.stats().idle - pool.stats().cached, 100U);
 }

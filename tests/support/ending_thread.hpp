@@ -2,7 +2,11 @@
 /// A thread that is past the end of its number, and can get no other.
 #pragma once
 
+#ifdef _WIN32
+#include <windows.h>
+#else
 #include <pthread.h>
+#endif
 
 #include <functional>
 #include <thread>
@@ -11,8 +15,44 @@
 
 namespace lido::test {
 
-/// Runs `body` in a thread of its own that has already given its number back.
-inline void run_in_ending_thread(const std::function<void()>& body) {
+#ifdef _WIN32
+
+/// What the thread is to run at its very end, where it has no thread-local variables any more.
+struct last_words {
+  const std::function<void()>* body = nullptr;
+  DWORD thread = 0;
+};
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the loader passes nothing
+inline last_words at_end_of_thread;
+
+inline void NTAPI on_loader_event(void* /*module*/, DWORD event, void* /*reserved*/) {
+  if (event == DLL_THREAD_DETACH && at_end_of_thread.thread == ::GetCurrentThreadId()) {
+    at_end_of_thread.thread = 0;
+    (*at_end_of_thread.body)();
+  }
+}
+
+/// The loader calls these in the order of their sections; the library's is in .CRT$XLY.
+[[gnu::section(".CRT$XLYZ"), gnu::used]] static const PIMAGE_TLS_CALLBACK last_callback =
+    &on_loader_event;
+
+/// Runs `body` in a thread of its own that has already given its number back. It runs under a mutex
+/// of the loader, so it can wait for no other thread to begin or end. `before` has run by then.
+inline void run_in_ending_thread(const std::function<void()>& body,
+                                 const std::function<void()>& before = [] {}) {
+  std::jthread([&] {
+    (void)detail::assign_thread_number();
+    before();
+    at_end_of_thread = {&body, ::GetCurrentThreadId()};
+  }).join();
+}
+
+#else
+
+/// Runs `body` in a thread of its own that has already given its number back. `before` has run by
+/// then.
+inline void run_in_ending_thread(const std::function<void()>& body,
+                                 const std::function<void()>& before = [] {}) {
   struct visitor {
     const std::function<void()>* body;
     pthread_key_t key;
@@ -28,11 +68,14 @@ inline void run_in_ending_thread(const std::function<void()>& body) {
       (*self.body)();
     }
   });
-  std::jthread([&last] {
+  std::jthread([&] {
     (void)detail::assign_thread_number();
+    before();
     (void)pthread_setspecific(last.key, &last);
   }).join();
   (void)pthread_key_delete(last.key);
 }
+
+#endif
 
 }  // namespace lido::test

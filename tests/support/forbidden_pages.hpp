@@ -3,7 +3,11 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#ifdef _WIN32
+#include <windows.h>
+#else
 #include <sys/mman.h>
+#endif
 
 #include <array>
 #include <cstddef>
@@ -21,15 +25,22 @@ struct alignas(page_size) page {
 /// They may be neither read nor written while it lives.
 class forbidden_pages {
  public:
-  explicit forbidden_pages(const std::vector<page*>& pages) : pages_(pages) { protect(PROT_NONE); }
+  explicit forbidden_pages(const std::vector<page*>& pages) : pages_(pages) { protect(false); }
   forbidden_pages(const forbidden_pages&) = delete;
   forbidden_pages& operator=(const forbidden_pages&) = delete;
-  ~forbidden_pages() { protect(PROT_READ | PROT_WRITE); }
+  ~forbidden_pages() { protect(true); }
 
  private:
-  void protect(int rights) {
+  void protect(bool is_allowed) {
     for (page* const one : pages_) {
-      EXPECT_EQ(::mprotect(one, sizeof(page), rights), 0);
+#ifdef _WIN32
+      DWORD before = 0;
+      EXPECT_NE(::VirtualProtect(one, sizeof(page), is_allowed ? PAGE_READWRITE : PAGE_NOACCESS,
+                                 &before),
+                0);
+#else
+      EXPECT_EQ(::mprotect(one, sizeof(page), is_allowed ? PROT_READ | PROT_WRITE : PROT_NONE), 0);
+#endif
     }
   }
 

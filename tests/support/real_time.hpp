@@ -13,6 +13,17 @@ namespace lido::test {
 /// What a test says that the system does not let go on.
 inline constexpr const char* no_real_time = "this process may not have real-time threads";
 
+#ifdef _WIN32  // where the priority of a thread is no promise
+
+[[nodiscard]] inline bool try_become_real_time(int /*priority*/) {
+  return false;
+}
+inline void end_real_time(pthread_t /*thread*/) {}
+inline void stay_on_one_processor() {}
+inline void compute_for(std::chrono::nanoseconds /*time*/) {}
+
+#else
+
 /// Puts the calling thread under SCHED_FIFO. Returns false where the system does not permit it.
 [[nodiscard]] inline bool try_become_real_time(int priority) {
   const sched_param wanted{.sched_priority = priority};
@@ -51,5 +62,7 @@ inline void compute_for(std::chrono::nanoseconds time) {
   while (used() < end) {
   }
 }
+
+#endif
 
 }  // namespace lido::test

@@ -1,0 +1,35 @@
+# What of the unit tests does not hold on Windows, each with its reason. What is not in this list passes there.
+
+# Files that are not compiled.
+set(lido_not_on_windows
+  # They look at the system by means that Linux or glibc alone has.
+  allocator/other_copy_test.cpp # the note in an ELF file
+  allocator/unused_memory_test.cpp # /proc/self/maps, mallinfo2
+  base/huge_page_advice_test.cpp # madvise
+  base/mappings_test.cpp # mlock, /proc/self/maps
+  debug/checked_memory_test.cpp # glibc's own names of malloc
+  resource/pool_threads_test.cpp # masks of signals
+  resource/resource_sleeps_test.cpp # getrusage of a thread, signals
+  # A call of the system is refused by seccomp; nothing refuses FlushProcessWriteBuffers.
+  allocator/forbidden_fence_test.cpp
+  concurrency/forbidden_fence_test.cpp
+  support/forbidden_membarrier.cpp
+  # Keys of POSIX threads are used up; slots of TlsAlloc are not so few.
+  concurrency/keys_used_up_test.cpp
+  # A child of fork dies, or serves. GoogleTest would start the program anew, for seconds each.
+  debug/checked_death_test.cpp
+  object/object_pool_death_test.cpp
+  object/waiting_death_test.cpp
+  object/wrong_release_death_test.cpp
+  resource/server_cases_test.cpp
+  # Fibers of ucontext.
+  object/fiber_test.cpp
+  # malloc is refused. Thread-local variables, which say when, are made by malloc themselves.
+  slot_map/slot_map_allocation_test.cpp
+  support/failing_new.cpp
+  object/failing_allocation_test.cpp
+  object/warm_pool_test.cpp)
+
+# Single tests, as patterns of GoogleTest.
+set(lido_tests_not_on_windows
+  *DeathTest*) # as above
