@@ -5,7 +5,7 @@
 #include <link.h>
 #elif defined(__APPLE__)
 #include <mach-o/dyld.h>
-#include <mach-o/getsect.h>
+#include <mach-o/loader.h>
 #endif
 
 #include <array>
@@ -108,6 +108,10 @@ void visit_copies(void (*visit)(void* word, void* context), void* context) noexc
 }
 
 #elif defined(__APPLE__)
+
+// Of <mach-o/getsect.h>, which not all cross compilers have.
+extern "C" std::uint8_t* getsectiondata(const mach_header_64* file, const char* segment,
+                                        const char* section, unsigned long* size);
 
 // The loader has no lock for this: no thread may close a file meanwhile.
 void visit_copies(void (*visit)(void* word, void* context), void* context) noexcept {
