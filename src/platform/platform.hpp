@@ -193,4 +193,7 @@ struct code_position {
 /// Writes the path of the file with that code, and returns its length; 0 if it is not known.
 [[nodiscard]] std::size_t module_path(const void* address, std::span<char> path) noexcept;
 
+/// The command that names lines of source, to be followed by the path and the offsets.
+[[nodiscard]] const char* lines_command() noexcept;
+
 }  // namespace lido::detail::platform

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <barrier>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -30,7 +31,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 struct wide {
-  std::array<long, 8> words;
+  std::array<std::int64_t, 8> words;
 };
 
 /// Each wrong use once, for every kind of pool, with a handler that returns.

@@ -70,7 +70,7 @@ TEST(MisuseReport, NamesThreadsThatAreAlive) {
     pool.release(object);
   });
   ASSERT_THAT(log.entries(), SizeIs(1));
-  EXPECT_THAT(log.entries()[0].report, ContainsRegex("acquired by thread [0-9]+ 'worker-7'"));
+  EXPECT_THAT(log.entries()[0].report, ContainsRegex("acquired by thread .+ 'worker-7'"));
 }
 
 TEST(MisuseReport, NumbersThreadsThatHaveEnded) {
@@ -80,7 +80,7 @@ TEST(MisuseReport, NumbersThreadsThatHaveEnded) {
     test::run_in_new_thread([&pool] { (void)pool.try_acquire_ptr(); });
   }
   ASSERT_THAT(log.entries(), SizeIs(1));
-  EXPECT_THAT(log.entries()[0].report, ContainsRegex("acquired by thread [0-9]+ at "));
+  EXPECT_THAT(log.entries()[0].report, ContainsRegex("acquired by thread .+ at "));
 }
 
 TEST(MisuseReport, TellsTheEventsOfTheSlotNewestFirst) {
@@ -102,9 +102,10 @@ TEST(MisuseReport, NamesModuleAndOffset) {
   long stranger = 0;
   pool.release(&stranger);
   ASSERT_THAT(log.entries(), SizeIs(1));
-  EXPECT_THAT(log.entries()[0].report,
-              ContainsRegex("released by thread .* at lido_[a-z_]*debug_tests\\+0x[0-9a-f]+\n"
-                            "  addr2line -Cfpie /.*/lido_[a-z_]*debug_tests 0x[0-9a-f]+\n"));
+  EXPECT_THAT(
+      log.entries()[0].report,
+      ContainsRegex(std::string("released by thread .* at lido_.*debug_tests.*\\+0x.+\n  ") +
+                    test::lines_command + " .*/lido_.*debug_tests.* 0x.+\n"));
 }
 
 // Every way to acquire leads to this file, and to the line that did it.

@@ -10,6 +10,12 @@
 
 namespace lido::test {
 
+#ifdef _WIN32
+inline constexpr const char* lines_command = "llvm-symbolizer --relative-address -e";
+#else
+inline constexpr const char* lines_command = "addr2line -Cfpie";
+#endif
+
 /// Functions, files and lines of all places that a report names; empty if it has no command.
 inline std::string resolve(const std::string& report) {
   const std::string name = "addr2line";

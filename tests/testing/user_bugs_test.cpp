@@ -2,6 +2,8 @@
 // once, as a template over the pool, and run twice: missed without, found with.
 #include <gtest/gtest.h>
 
+#include <cstdint>
+
 #include "lido/checked.hpp"
 #include "lido/testing.hpp"
 #include "support/sanitizers.hpp"
@@ -10,7 +12,7 @@ namespace lido::testing {
 namespace {
 
 struct message {
-  long number = 0;
+  std::int64_t number = 0;
 };
 
 using plain = object_pool<message>;
@@ -22,8 +24,8 @@ using plain = object_pool<message>;
 
 /// The mistake: the object is read after its release.
 template <class Pool>
-long read_too_late(Pool& pool) {
-  message* object = pool.try_acquire_ptr(41L);
+std::int64_t read_too_late(Pool& pool) {
+  message* object = pool.try_acquire_ptr(41);
   // As in a program whose use of the object the compiler cannot see through.
   asm volatile("" : "+r"(object) : : "memory");
   pool.release(object);

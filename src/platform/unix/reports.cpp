@@ -70,4 +70,12 @@ std::size_t module_path(const void* address, std::span<char> path) noexcept {
   return name.copy(path.data(), path.size());
 }
 
+const char* lines_command() noexcept {
+#ifdef __APPLE__
+  return "llvm-symbolizer --relative-address -e";
+#else
+  return "addr2line -Cfpie";
+#endif
+}
+
 }  // namespace lido::detail::platform

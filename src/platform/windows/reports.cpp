@@ -62,4 +62,8 @@ std::size_t module_path(const void* address, std::span<char> path) noexcept {
   return length;
 }
 
+const char* lines_command() noexcept {
+  return "llvm-symbolizer --relative-address -e";
+}
+
 }  // namespace lido::detail::platform
