@@ -44,7 +44,7 @@ if(NOT MSVC) # which has no such flag
 endif()
 if(lido_type STREQUAL "SHARED_LIBRARY")
   string(APPEND lido_pc_cflags " -DLIDO_SHARED")
-elseif(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+elseif(CMAKE_EXECUTABLE_FORMAT STREQUAL "ELF")
   string(APPEND lido_pc_libs " -Wl,-z,nodelete")
 endif()
 if(LIDO_DYNAMIC_TLS)

@@ -15,7 +15,7 @@ function(lido_shareable target)
     # Inline functions and type information are in the library's users, too. A module whose copies the library took
     # could not be unloaded, so the library takes its own. Only the state of threads is where the loader finds it first,
     # as in a static copy.
-    if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    if(CMAKE_EXECUTABLE_FORMAT STREQUAL "ELF")
       target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
       target_link_options(${target} PRIVATE LINKER:--dynamic-list=${lido_shared_state})
     endif()
@@ -30,9 +30,9 @@ function(lido_linkage target)
   endif()
   # Threads that end later still run the library's code. So the object that contains it is never unloaded: the shared
   # library itself, or every object that a static one is linked into.
-  if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND type STREQUAL "SHARED_LIBRARY")
+  if(CMAKE_EXECUTABLE_FORMAT STREQUAL "ELF" AND type STREQUAL "SHARED_LIBRARY")
     target_link_options(${target} PRIVATE LINKER:-z,nodelete)
-  elseif(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  elseif(CMAKE_EXECUTABLE_FORMAT STREQUAL "ELF")
     target_link_options(${target} PUBLIC LINKER:-z,nodelete)
   endif()
 endfunction()
