@@ -16,11 +16,12 @@ namespace {
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): other copies write it
 #if defined(_MSC_VER)
 #pragma section(LIDO_COPY_SECTION, read, write)
-__declspec(allocate(LIDO_COPY_SECTION))
+#define LIDO_IN_COPY_SECTION __declspec(allocate(LIDO_COPY_SECTION))
 #else
-[[gnu::section(LIDO_COPY_SECTION), gnu::used]]
+#define LIDO_IN_COPY_SECTION __attribute__((section(LIDO_COPY_SECTION), used))
 #endif
-    alignas(std::uintptr_t) constinit std::array<std::byte, sizeof(std::uintptr_t)> copy_word{};
+alignas(std::uintptr_t) LIDO_IN_COPY_SECTION
+    constinit std::array<std::byte, sizeof(std::uintptr_t)> copy_word{};
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 }  // namespace
