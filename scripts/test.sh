@@ -9,8 +9,8 @@
 # mutants, stress drivers and fuzz targets.
 #
 #   --all         everything: all of that in full, also unit tests with GCC, faults, chaos, servers, benches and demos;
-#                 Clang's optimised library and package; arm64 under an emulator; Clang 19 with libc++; clang-tidy and
-#                 clang-format
+#                 Clang's optimised library and package; arm64 under an emulator; Windows under Wine; Clang 19 with
+#                 libc++; clang-tidy and clang-format
 #   --soak [S]    --all; drivers under AddressSanitizer, unit tests and examples with optimised Clang, and all unit tests
 #                 for arm64, too; drivers and fuzz targets run for S seconds (120); and build/verification.md says what
 #                 was seen, with the branches taken, the cost of checked pools, and what plain stress or unit tests miss
@@ -207,6 +207,13 @@ if command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64-static
   ctest --preset arm64 --show-only --verbose | sed -nE 's/.*--gtest_filter=-([^" ]+).*/\1/p' | sort -u | tr ':' '\n' | sed 's/^/  /'
 else
   echo "arm64, left out altogether: no aarch64-linux-gnu-g++ or no qemu-aarch64-static"
+fi
+# Windows, for the layers that the system differs in or that most use, with a few drivers and examples.
+if command -v x86_64-w64-mingw32-g++-posix >/dev/null && [ -x /usr/lib/wine/wine64 ]; then
+  run_preset mingw .
+  echo "Windows under Wine, left out: the layers that the preset mingw does not name, and what tests/windows.cmake lists"
+else
+  echo "Windows, left out altogether: no x86_64-w64-mingw32-g++-posix or no /usr/lib/wine/wine64"
 fi
 # Another standard library and a newer compiler, for the layers that are templates or use most of either.
 if command -v clang++-19 >/dev/null && [ -e build/libc++/usr/lib/llvm-19/lib/libc++.so ]; then

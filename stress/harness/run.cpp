@@ -1,6 +1,9 @@
 #include "harness/run.hpp"
 
 #include <fmt/core.h>
+#ifdef _WIN32
+#include <windows.h>
+#endif
 #include <unistd.h>
 
 #include <csignal>
@@ -21,7 +24,8 @@ bool is_rule_broken() {
 }
 
 [[noreturn]] void end_in_handler(std::string_view text) {
-  [[maybe_unused]] const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+  [[maybe_unused]] const auto written =
+      ::write(STDOUT_FILENO, text.data(), static_cast<unsigned>(text.size()));
   std::_Exit(EXIT_FAILURE);
 }
 
@@ -31,17 +35,35 @@ bool is_rule_broken() {
   std::_Exit(EXIT_FAILURE);
 }
 
+/// Ends the program, which is stuck, after `seconds` from the last call. A list that goes round in
+/// circles shows in nothing but a run without end.
+void end_after(unsigned seconds) {
+  static constexpr std::string_view verdict = "BROKEN: no end\n";
+#ifdef _WIN32
+  static HANDLE timer = nullptr;
+  if (timer != nullptr) {
+    (void)::DeleteTimerQueueTimer(nullptr, timer, nullptr);
+  }
+  const auto end = [](void* /*context*/, BOOLEAN /*fired*/) { end_in_handler(verdict); };
+  (void)::CreateTimerQueueTimer(&timer, nullptr, end, nullptr, seconds * 1000, 0,
+                                WT_EXECUTEONLYONCE);
+#else
+  (void)std::signal(SIGALRM, [](int /*signal*/) { end_in_handler(verdict); });
+  (void)::alarm(seconds);
+#endif
+}
+
 }  // namespace
 
 run::run(const run_options& options) : options_(options) {
   fmt::print("seed {}, {} threads, {:.1f} s\n", options.seed, options.threads, options.seconds);
   (void)std::fflush(stdout);
-  // A list that goes round in circles shows in nothing but a run without end.
-  (void)std::signal(SIGALRM, [](int /*signal*/) { end_in_handler("BROKEN: no end\n"); });
   if (is_rule_broken()) {  // a library that is wrong on purpose may break anything first
+#ifndef _WIN32
     for (const int number : {SIGSEGV, SIGBUS, SIGABRT}) {
       (void)std::signal(number, [](int /*signal*/) { end_in_handler("BROKEN: a crash\n"); });
     }
+#endif
   }
   start();
 }
@@ -50,7 +72,7 @@ void run::start() {
   end_ = std::chrono::steady_clock::now() +
          std::chrono::duration_cast<std::chrono::steady_clock::duration>(
              std::chrono::duration<double>(options_.seconds));
-  (void)::alarm(static_cast<unsigned>(options_.seconds) + options_.grace);
+  end_after(static_cast<unsigned>(options_.seconds) + options_.grace);
 }
 
 bool run::goes_on(bool happened) {

@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <array>
 #include <new>
@@ -9,6 +8,7 @@
 #include <string_view>
 
 #include "lido/checked.hpp"
+#include "platform/platform.hpp"
 #include "support/addr2line.hpp"
 #include "support/crew.hpp"
 #include "support/misuse_log.hpp"
@@ -64,7 +64,7 @@ TEST(MisuseReport, NamesThreadsThatAreAlive) {
   test::misuse_log log;
   checked_pool pool(4);
   test::run_in_new_thread([&pool] {
-    pthread_setname_np(pthread_self(), "worker-7");
+    detail::platform::name_thread("worker-7");
     long* const object = pool.try_acquire_ptr();
     pool.release(object);
     pool.release(object);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # An example ends well and prints, to the letter, what the comment at the end of its source says.
 # Usage: example_output.sh PROGRAM SOURCE [ARGUMENT...]    which the program is given
+# In the environment, EMULATOR is the command that runs programs of another system.
 set -euo pipefail
 program=$1
 source=$2
@@ -9,7 +10,8 @@ shift 2
 wanted=$(sed -n '/^\/\/ Prints:$/,$ { /^\/\/ Prints:$/d; s|^//   ||p }' "$source")
 [ -n "$wanted" ] || { echo "$source does not say what it prints" >&2; exit 1; }
 
-printed=$("$program" "$@") || { echo "$program failed with status $?" >&2; exit 1; }
+# shellcheck disable=SC2086  # a command with its arguments
+printed=$(set -o pipefail; ${EMULATOR:-} "$program" "$@" | tr -d '\r') || { echo "$program failed with status $?" >&2; exit 1; }
 diff <(printf '%s\n' "$wanted") <(printf '%s\n' "$printed") || { echo "< $source says, > it prints" >&2; exit 1; }
 
 case $source in
