@@ -38,8 +38,8 @@ inline void NTAPI on_loader_event(void* /*module*/, DWORD event, void* /*reserve
 
 /// Runs `body` in a thread of its own that has already given its number back. It runs under a mutex
 /// of the loader, so it can wait for no other thread to begin or end. `before` has run by then.
-inline void run_in_ending_thread(const std::function<void()>& body,
-                                 const std::function<void()>& before = [] {}) {
+inline void run_in_ending_thread(
+    const std::function<void()>& body, const std::function<void()>& before = [] {}) {
   std::jthread([&] {
     (void)detail::assign_thread_number();
     before();
@@ -51,8 +51,8 @@ inline void run_in_ending_thread(const std::function<void()>& body,
 
 /// Runs `body` in a thread of its own that has already given its number back. `before` has run by
 /// then.
-inline void run_in_ending_thread(const std::function<void()>& body,
-                                 const std::function<void()>& before = [] {}) {
+inline void run_in_ending_thread(
+    const std::function<void()>& body, const std::function<void()>& before = [] {}) {
   struct visitor {
     const std::function<void()>* body;
     pthread_key_t key;

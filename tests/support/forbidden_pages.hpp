@@ -35,9 +35,9 @@ class forbidden_pages {
     for (page* const one : pages_) {
 #ifdef _WIN32
       DWORD before = 0;
-      EXPECT_NE(::VirtualProtect(one, sizeof(page), is_allowed ? PAGE_READWRITE : PAGE_NOACCESS,
-                                 &before),
-                0);
+      EXPECT_NE(
+          ::VirtualProtect(one, sizeof(page), is_allowed ? PAGE_READWRITE : PAGE_NOACCESS, &before),
+          0);
 #else
       EXPECT_EQ(::mprotect(one, sizeof(page), is_allowed ? PROT_READ | PROT_WRITE : PROT_NONE), 0);
 #endif
