@@ -23,6 +23,7 @@ foreach(component IN ITEMS tbb boost trace asio standalone_asio tcp hiredis libp
 endforeach()
 
 install(FILES ${PROJECT_SOURCE_DIR}/src/debug/lido.py DESTINATION ${CMAKE_INSTALL_DATADIR}/lido/gdb)
+install(FILES ${PROJECT_SOURCE_DIR}/src/debug/lido.natvis DESTINATION ${CMAKE_INSTALL_DATADIR}/lido/natvis)
 
 configure_package_config_file(
   ${PROJECT_SOURCE_DIR}/cmake/lido-config.cmake.in ${PROJECT_BINARY_DIR}/lido-config.cmake
