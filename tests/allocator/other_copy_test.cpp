@@ -33,7 +33,10 @@ std::vector<std::byte*> words_of_notes() {
   std::vector<std::byte*> found;
   (void)::dl_iterate_phdr(
       [](dl_phdr_info* program, std::size_t /*size*/, void* words) {
-        static constexpr std::array<std::uint32_t, 5> note{5, 4, 1, 0x6f64696c, 0};  // "lido"
+        static constexpr struct {
+          std::array<std::uint32_t, 3> sizes_and_type;
+          std::array<char, 8> name;
+        } note{{5, 4, 1}, {"lido"}};
         for (std::size_t i = 0; i < program->dlpi_phnum; ++i) {
           const ElfW(Phdr)& segment = program->dlpi_phdr[i];
           if (segment.p_type != PT_NOTE) {
@@ -42,7 +45,7 @@ std::vector<std::byte*> words_of_notes() {
           // NOLINTNEXTLINE(*-reinterpret-cast,performance-no-int-to-ptr): an address of the loader
           auto* const start = reinterpret_cast<std::byte*>(program->dlpi_addr + segment.p_vaddr);
           for (std::size_t at = 0; at + sizeof(note) + 4 <= segment.p_memsz; at += 4) {
-            if (std::memcmp(start + at, note.data(), sizeof(note)) == 0) {
+            if (std::memcmp(start + at, &note, sizeof(note)) == 0) {
               std::byte* const said = start + at + sizeof(note);
               static_cast<std::vector<std::byte*>*>(words)->push_back(said +
                                                                       read<std::int32_t>(said));
@@ -57,9 +60,12 @@ std::vector<std::byte*> words_of_notes() {
 
 TEST(OtherCopy, FindsTheOriginBehindTheSecondWordOfAnObjectPool) {
   const object_pool<int> pool({.capacity = 1, .name = "jobs"});
-  const auto* const state = read<const std::byte*>(reinterpret_cast<const std::byte*>(&pool) + 8);
-  EXPECT_EQ(read<const void*>(state + 24), &thread_numbers);
-  EXPECT_EQ(std::string_view(read<const char*>(state + 32), read<std::size_t>(state + 40)), "jobs");
+  const auto* const state =
+      read<const std::byte*>(reinterpret_cast<const std::byte*>(&pool) + sizeof(void*));
+  EXPECT_EQ(read<const void*>(state + 3 * sizeof(void*)), &thread_numbers);
+  EXPECT_EQ(std::string_view(read<const char*>(state + 4 * sizeof(void*)),
+                             read<std::size_t>(state + 5 * sizeof(void*))),
+            "jobs");
 }
 
 TEST(OtherCopy, FindsZerosWhereItsOwnThreadWouldBe) {

@@ -1,6 +1,7 @@
 #include "lido/concurrency/thread_number.hpp"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <barrier>
@@ -127,7 +128,34 @@ TEST(ThreadNumber, ThreadsThatLiveAtOnceHaveDifferentNumbers) {
 
 #if !LIDO_TEST_TSAN && !LIDO_TEST_ASAN  // which need much memory for each thread
 
+/// Thousands of threads at once. With their usual stacks they do not fit into 4 GiB of addresses.
+struct thread_crowd {
+#if defined(__GLIBC__) && __SIZEOF_POINTER__ == 4
+  thread_crowd() {
+    pthread_attr_t usual;
+    ::pthread_getattr_default_np(&usual);
+    ::pthread_attr_getstacksize(&usual, &usual_size_);
+    set(std::size_t{128} << 10U);
+  }
+  thread_crowd(const thread_crowd&) = delete;
+  thread_crowd& operator=(const thread_crowd&) = delete;
+  ~thread_crowd() {
+    set(usual_size_);
+  }
+
+ private:
+  static void set(std::size_t size) {
+    pthread_attr_t wanted;
+    ::pthread_getattr_default_np(&wanted);
+    ::pthread_attr_setstacksize(&wanted, size);
+    EXPECT_EQ(::pthread_setattr_default_np(&wanted), 0);
+  }
+  std::size_t usual_size_ = 0;
+#endif
+};
+
 TEST(ThreadNumber, ThreadsPastTheTableGetNone) {
+  [[maybe_unused]] const thread_crowd small_stacks;
   constexpr unsigned crowd = max_thread_number + 40;
   std::vector<int> has_number(crowd);
   std::barrier all(crowd);
@@ -141,6 +169,7 @@ TEST(ThreadNumber, ThreadsPastTheTableGetNone) {
 }
 
 TEST(ThreadNumber, RefusedThreadGetsANumberOnceOneIsGivenBack) {
+  [[maybe_unused]] const thread_crowd small_stacks;
   std::optional<test::parked_crew> crowd(std::in_place, max_thread_number, [](unsigned /*index*/) {
     (void)test::take_thread_number();
   });

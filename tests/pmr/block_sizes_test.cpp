@@ -252,7 +252,7 @@ TEST(BlockSizesOptions, WhatMakesNoSenseIsRefusedByName) {
   EXPECT_THAT(refusal_of_sizes({.block_bytes = 8, .sizes = {{64, 1}}}),
               HasSubstr("sizes are given beside block_bytes or blocks"));
   EXPECT_THAT(refusal_of_sizes({.blocks = 8, .sizes = {{64, 1}}}), HasSubstr("sizes are given"));
-  EXPECT_THAT(refusal_of_sizes({.sizes = {{64, 1}, {49, 1}}}), HasSubstr("two sizes of 64 bytes"));
+  EXPECT_THAT(refusal_of_sizes({.sizes = {{64, 1}, {57, 1}}}), HasSubstr("two sizes of 64 bytes"));
   EXPECT_THAT(refusal_of_sizes({.sizes = {{64, 1}, {0, 1}}}), HasSubstr("block_bytes 0"));
   EXPECT_THAT(refusal_of_sizes({.sizes = {{64, 1}, {32, 0}}}), HasSubstr("blocks 0"));
   EXPECT_THAT(refusal_of_sizes({.sizes = {{64, 1}}, .alignment = 3}), HasSubstr("alignment 3"));
