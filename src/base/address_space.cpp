@@ -1,11 +1,11 @@
 #include "lido/base/address_space.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <limits>
 
 #include "../platform/platform.hpp"
+#include "lido/base/address.hpp"
 #include "lido/base/fail.hpp"
 
 namespace lido::detail {
@@ -33,7 +33,7 @@ address_space::address_space(std::size_t size, std::size_t alignment) : size_(si
   if (mapping_ == nullptr) {
     throw_bad_alloc();
   }
-  const auto start = std::bit_cast<std::uintptr_t>(mapping_);
+  const auto start = address_bits(mapping_);
   data_ = mapping_ + (round_up(start, (std::max)(alignment, page)) - start);
 }
 

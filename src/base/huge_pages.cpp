@@ -1,14 +1,14 @@
 #include "lido/base/huge_pages.hpp"
 
-#include <bit>
 #include <cstdint>
 
 #include "../platform/platform.hpp"
+#include "lido/base/address.hpp"
 
 namespace lido::detail {
 
 void advise_huge_pages(void* data, std::size_t bytes) noexcept {
-  const auto begin = std::bit_cast<std::uintptr_t>(data);
+  const auto begin = address_bits(data);
   const std::uintptr_t first = (begin + huge_page - 1) / huge_page * huge_page;
   const std::uintptr_t last = (begin + bytes) / huge_page * huge_page;
   if (first < last) {

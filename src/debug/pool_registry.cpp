@@ -1,7 +1,6 @@
 // The registries of pools: that of checked pools, and those that users visit. One mutex is for all.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -10,6 +9,7 @@
 
 #include "../base/plain_text.hpp"
 #include "../platform/platform.hpp"
+#include "lido/base/address.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/debug/registry.hpp"
 #include "lido/debug/slot_checks.hpp"
@@ -41,8 +41,7 @@ void lock_registry_for_forks() noexcept {
 }
 
 [[nodiscard]] bool contains(const pool_trace& one, const void* address) noexcept {
-  return std::bit_cast<std::uintptr_t>(address) - std::bit_cast<std::uintptr_t>(one.first) <
-         one.stride * one.capacity;
+  return address_bits(address) - address_bits(one.first) < one.stride * one.capacity;
 }
 
 template <class Condition>

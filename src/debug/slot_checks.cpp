@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lido/base/address.hpp"
 #include "report_text.hpp"
 
 #if defined(LIDO_VALGRIND) && LIDO_VALGRIND
@@ -44,13 +45,13 @@ void append_history(report_text& text, const slot_record& record) noexcept {
 
 /// `pointer 0x7f12: byte 8 of slot 3 of 16 in pool 'jobs', 64 bytes each`
 void append_pointer(report_text& text, const void* object, const pool_trace& owner) noexcept {
-  const auto address = std::bit_cast<std::uintptr_t>(object);
+  const auto address = address_bits(object);
   (text << "  pointer ").hex(address);
   if (owner.pool == nullptr) {
     text << ": no checked pool has or had it\n";
     return;
   }
-  const std::uintptr_t distance = address - std::bit_cast<std::uintptr_t>(owner.first);
+  const std::uintptr_t distance = address - address_bits(owner.first);
   text << ": byte " << distance % owner.stride << " of slot " << distance / owner.stride << " of "
        << owner.capacity << " in pool '" << owner.name.data() << "', " << owner.stride
        << " bytes each" << (owner.alive ? "\n" : "; that pool has ended\n");

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "lido/base/address.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
@@ -98,7 +99,7 @@ struct block_checks {
 
 block_store::block_store(const block_settings& options, block_size size, std::byte* memory)
     : block_bytes_(size.bytes),
-      first_(std::bit_cast<std::uintptr_t>(memory)),
+      first_(address_bits(memory)),
       bytes_(size.bytes * size.blocks),
       unchecked_bytes_(options.checked ? 0 : bytes_),
       poisons_(LIDO_POISON_FREE_SLOTS != 0),

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
+#include "lido/base/address.hpp"
 #include "lido/base/address_space.hpp"
 #include "lido/base/zeroed_memory.hpp"
 #include "lido/concurrency/atomic.hpp"
@@ -34,7 +34,7 @@ class zeroed_array {
       space_ = std::make_unique<address_space>(bytes_of(most, 0), alignof(T));
       items_ = static_cast<T*>(static_cast<void*>(space_->data()));
     } else if (most != 0) {
-      const auto start = std::bit_cast<std::uintptr_t>(fixed_);
+      const auto start = address_bits(fixed_);
       const std::size_t skipped = (alignof(T) - start % alignof(T)) % alignof(T);
       items_ = static_cast<T*>(static_cast<void*>(fixed_ + skipped));
     }

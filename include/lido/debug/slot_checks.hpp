@@ -3,12 +3,12 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
 
+#include "lido/base/address.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/debug/fill_pattern.hpp"
@@ -74,7 +74,7 @@ class checked_slots {
 
  protected:
   [[nodiscard]] std::uintptr_t distance_to(const void* object) const noexcept {
-    return std::bit_cast<std::uintptr_t>(object) - std::bit_cast<std::uintptr_t>(first_);
+    return address_bits(object) - address_bits(first_);
   }
   [[nodiscard]] std::uint64_t admitted() const noexcept {
     // relaxed: differs only if the pool has ended, and a release to it is wrong anyway

@@ -2,15 +2,15 @@
 /// Internal. Tells AddressSanitizer which slots are free. Nothing in builds without it.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 
+#include "lido/base/address.hpp"
+#include "lido/platform/compiler.hpp"
+
 #if defined(LIDO_HAS_ASAN) && !defined(LIDO_NO_POISON)
 #include <sanitizer/asan_interface.h>
-
-#include "lido/platform/compiler.hpp"
 #define LIDO_POISON_FREE_SLOTS 1
 #else
 #define LIDO_POISON_FREE_SLOTS 0
@@ -76,7 +76,7 @@ class slot_shadow {
 
   /// Bytes of the slot before its first whole granule.
   static std::size_t start_in(const void* slot) noexcept {
-    return -std::bit_cast<std::uintptr_t>(slot) % granule;
+    return -address_bits(slot) % granule;
   }
   /// Bytes in its whole granules.
   static std::size_t granules_of(const void* slot) noexcept {

@@ -2,7 +2,6 @@
 /// Internal. What an object_pool is made of that need not know the type of its objects.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -14,6 +13,7 @@
 
 #include "lido/allocator/segment_memory.hpp"
 #include "lido/allocator/slot_allocator.hpp"
+#include "lido/base/address.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
@@ -148,7 +148,7 @@ class slot_memory final : public segment_memory, public segment_fill {
 
   [[nodiscard]] std::uintptr_t distance_to(const void* object) const noexcept {
     // As numbers, since a foreign pointer must not be subtracted.
-    return std::bit_cast<std::uintptr_t>(object) - std::bit_cast<std::uintptr_t>(first_);
+    return address_bits(object) - address_bits(first_);
   }
   [[nodiscard]] std::size_t alignment() const noexcept;
   void reserve_addresses();

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lido/allocator/slot_allocator.hpp"
+#include "lido/base/address.hpp"
 #include "lido/base/error.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/huge_pages.hpp"
@@ -165,8 +166,7 @@ class block_store {
 
  private:
   [[nodiscard, LIDO_ALWAYS_INLINE]] std::uintptr_t distance_to(const void* address) const noexcept {
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a bit_cast ends clang-tidy 14
-    return reinterpret_cast<std::uintptr_t>(address) - first_;
+    return address_bits(address) - first_;
   }
   /// Free blocks are poisoned, to the first byte.
   static void refuse_free([[maybe_unused]] void* block) noexcept {

@@ -1,4 +1,3 @@
-#include <bit>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -38,7 +37,8 @@ void* map_zeros(std::size_t bytes) noexcept {
   if (block == nullptr) {
     return nullptr;
   }
-  std::byte* const place = block + 2 * line - std::bit_cast<std::uintptr_t>(block) % line;
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
+  std::byte* const place = block + 2 * line - reinterpret_cast<std::uintptr_t>(block) % line;
   std::memcpy(place - sizeof(block), &block, sizeof(block));
   return place;
 }

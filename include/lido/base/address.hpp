@@ -1,0 +1,15 @@
+/// @file
+/// Internal. Addresses as numbers.
+#pragma once
+
+#include <cstdint>
+
+namespace lido::detail {
+
+/// The address of an object as a number. Some libraries of C++20 lack std::bit_cast.
+[[nodiscard]] inline std::uintptr_t address_bits(const void* object) noexcept {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
+  return reinterpret_cast<std::uintptr_t>(object);
+}
+
+}  // namespace lido::detail
