@@ -360,6 +360,12 @@ void end_for_foreign_pool(const pool_origin& pool) noexcept {
   std::abort();
 }
 
+#if LIDO_IS_DLL
+std::size_t& thread_offset_of_this_thread() noexcept {
+  return thread_offset;
+}
+#endif
+
 bool assign_thread_number(bool waits) noexcept {
   return own_thread_offset() != 0 || (!thread_is_ending() && thread_numbers.assign(waits));
 }

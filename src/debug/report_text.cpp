@@ -35,6 +35,12 @@ std::string_view module_path(const void* address, path_room& room) noexcept {
 
 }  // namespace
 
+#if LIDO_IS_DLL
+std::uint32_t& checked_thread_id_of_this_thread() noexcept {
+  return checked_thread_id;
+}
+#endif
+
 std::uint32_t learn_thread_id() noexcept {
   const std::uint32_t id = platform::thread_id();
   checked_thread_id = RUNNING_ON_VALGRIND != 0 ? 0 : id;

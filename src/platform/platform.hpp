@@ -57,7 +57,7 @@ void advise_huge_pages(void* place, std::size_t bytes) noexcept;
 
 /// Sleeps while `*word`, an atomic word of 32 bits, is `expected`, until `unpark(word)`. May return
 /// for no reason. Returns false if it is past `end`, in nanoseconds of the steady clock; the
-/// largest number is never. generic: a nap.
+/// largest number is never. Also if no other thread is left to call `unpark`. generic: a nap.
 [[nodiscard]] bool park(const void* word, std::uint32_t expected, std::int64_t end) noexcept;
 
 /// Wakes one thread. Uses only the address.

@@ -31,7 +31,9 @@ void static_mutex::lock() noexcept {
   }
   // (2) - this acquire-exchange synchronizes-with the release-exchange (3), as (1) does
   while (state_.exchange(awaited, std::memory_order_acquire) != unlocked) {
-    (void)park(&state_, awaited, (std::numeric_limits<std::int64_t>::max)());
+    if (!park(&state_, awaited, (std::numeric_limits<std::int64_t>::max)())) {
+      break;  // the system has ended the owner, with all other threads of a process that ends
+    }
   }
   tell_acquire(this);
 }

@@ -5,9 +5,6 @@
 //     local, global   with which visibility of their symbols they are loaded
 //     apart           each keeps its pools to itself
 //     together        they have one copy of Lido, so a pool of one may be used by the other
-#include <dlfcn.h>
-#include <fmt/format.h>
-
 #include <atomic>
 #include <barrier>
 #include <cstdio>
@@ -18,6 +15,7 @@
 #include <vector>
 
 #include "plugin.hpp"
+#include "support/modules.hpp"
 
 namespace {
 
@@ -27,7 +25,7 @@ constexpr unsigned bursts = 20'000;
 
 void require(bool held, const std::string& what) {
   if (!held) {
-    fmt::print("BROKEN: {}\n", what);
+    (void)std::printf("BROKEN: %s\n", what.c_str());
     (void)std::fflush(stdout);
     std::_Exit(EXIT_FAILURE);
   }
@@ -35,10 +33,9 @@ void require(bool held, const std::string& what) {
 
 /// One loaded shared object.
 struct loaded {
-  loaded(const char* path, int visibility) : handle(::dlopen(path, RTLD_NOW | visibility)) {
-    require(handle != nullptr, fmt::format("{} cannot be loaded", path));
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): what dlsym is made for
-    const auto entry = reinterpret_cast<plugin_entry>(::dlsym(handle, "lido_test_plugin"));
+  loaded(const char* path, bool is_global) : handle(lido_test::load_module(path, is_global)) {
+    require(handle != nullptr, std::string(path) + " cannot be loaded");
+    auto* const entry = lido_test::find_function<const plugin*()>(handle, "lido_test_plugin");
     require(entry != nullptr, "the plugin's entry is missing");
     functions = entry();
   }
@@ -79,8 +76,8 @@ void meet_in_opposite_orders(const plugin& a, const plugin& b) {
   for (std::size_t object = 0; object < 2; ++object) {
     require(numbers[0][object] != 0 && numbers[1][object] != 0, "a thread has no number");
     require(numbers[0][object] != numbers[1][object],
-            fmt::format("two threads have number {} in shared object {}", numbers[0][object],
-                        object == 0 ? 'A' : 'B'));
+            "two threads have number " + std::to_string(numbers[0][object]) +
+                (object == 0 ? " in shared object A" : " in shared object B"));
   }
   a.destroy_pool(pool_a);
   b.destroy_pool(pool_b);
@@ -129,7 +126,7 @@ void close_before_the_thread_ends(loaded& a, loaded& b) {
     closed.arrive_and_wait();
   });
   closed.arrive_and_wait();
-  require(::dlclose(a.handle) == 0 && ::dlclose(b.handle) == 0, "closing failed");
+  require(lido_test::close_module(a.handle) && lido_test::close_module(b.handle), "closing failed");
   closed.arrive_and_wait();
   user.join();
 }
@@ -139,15 +136,15 @@ void close_before_the_thread_ends(loaded& a, loaded& b) {
 int main(int argc, char** argv) {
   const std::vector<std::string_view> arguments(argv, argv + argc);
   require(arguments.size() == 5, "usage: host local|global apart|together A.so B.so");
-  const int visibility = arguments[1] == "global" ? RTLD_GLOBAL : RTLD_LOCAL;
-  loaded a(argv[3], visibility);
-  loaded b(argv[4], visibility);
+  const bool is_global = arguments[1] == "global";
+  loaded a(argv[3], is_global);
+  loaded b(argv[4], is_global);
   require(a.functions != b.functions, "the two shared objects are one");
   meet_in_opposite_orders(*a.functions, *b.functions);
   work_in_both(*a.functions, *b.functions,
                arguments[2] == "together" ? *a.functions : *b.functions);
   close_before_the_thread_ends(a, b);
-  fmt::print("report: shared_objects={}-{} acquires={}\n", arguments[1], arguments[2],
-             std::size_t{workers} * 4 * bursts * 12);
+  (void)std::printf("report: shared_objects=%s-%s acquires=%u\n", argv[1], argv[2],
+                    workers * 4 * bursts * 12);
   return EXIT_SUCCESS;
 }

@@ -78,7 +78,8 @@ constexpr plugin functions{make_pool, destroy_pool, use_once, work, count_acquir
 
 }  // namespace
 
-extern "C" [[gnu::visibility("default")]] const plugin* lido_test_plugin();
+// All that it exports.
+extern "C" [[LIDO_VISIBLE]] const plugin* lido_test_plugin();
 extern "C" const plugin* lido_test_plugin() {
   return &functions;
 }

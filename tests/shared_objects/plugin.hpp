@@ -21,6 +21,3 @@ struct plugin {
   /// Caches that threads have open in the pool.
   std::size_t (*open_caches)(void* pool);
 };
-
-/// The one symbol a plugin exports: `extern "C" const plugin* lido_test_plugin()`.
-using plugin_entry = const plugin* (*)();

@@ -3,8 +3,6 @@
 // Usage: reload unloaded|kept FIRST.so SECOND.so
 //     unloaded   the first module is gone after it was closed, so the second one runs
 //     kept       the first module stays, as it must where it contains Lido, and runs once more
-#include <dlfcn.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <barrier>
@@ -16,41 +14,30 @@
 #include <thread>
 #include <vector>
 
-#include "game.hpp"
+#include "support/modules.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 
-void require(bool held, std::string_view what) {
+void require(bool held, const std::string& what) {
   if (!held) {
-    const char* const cause = ::dlerror();
-    fmt::print("BROKEN: {}{}{}\n", what, cause != nullptr ? ": " : "",
-               cause != nullptr ? cause : "");
+    (void)std::printf("BROKEN: %s; %s\n", what.c_str(), lido_test::module_error().c_str());
     (void)std::fflush(stdout);
     std::_Exit(EXIT_FAILURE);
   }
 }
 
 void* load(const fs::path& module) {
-  void* const handle = ::dlopen(module.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const handle = lido_test::load_module(module);
   require(handle != nullptr, "the module cannot be loaded");
   return handle;
 }
 
 int run(void* module) {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): what dlsym is made for
-  const auto entry = reinterpret_cast<game_entry>(::dlsym(module, "lido_test_game"));
+  auto* const entry = lido_test::find_function<int()>(module, "lido_test_game");
   require(entry != nullptr, "the module has no entry");
   return entry();
-}
-
-bool is_loaded(const fs::path& module) {
-  void* const handle = ::dlopen(module.c_str(), RTLD_NOW | RTLD_NOLOAD);
-  if (handle != nullptr) {
-    (void)::dlclose(handle);
-  }
-  return handle != nullptr;
 }
 
 }  // namespace
@@ -59,7 +46,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string_view> arguments(argv, argv + argc);
   require(arguments.size() == 4, "usage: reload unloaded|kept FIRST.so SECOND.so");
   const bool kept = arguments[1] == "kept";
-  const fs::path folder = fs::temp_directory_path() / fmt::format("lido-reload-{}", ::getpid());
+  const fs::path folder = fs::temp_directory_path() / ("lido-reload-" + std::to_string(::getpid()));
   const fs::path module = folder / "game.so";
   fs::create_directory(folder);
 
@@ -77,20 +64,21 @@ int main(int argc, char** argv) {
   });
   turn.arrive_and_wait();
   require(seen_by_thread == 1, "pools of the first module do not work in a thread of the host");
-  require(::dlclose(handle) == 0, "closing failed");
-  require(is_loaded(module) == kept,
+  require(lido_test::close_module(handle), "closing failed");
+  require(lido_test::is_module_loaded(module) == kept,
           kept ? "the module is unloaded, though it contains Lido" : "the module is still loaded");
 
   fs::remove(module);
   fs::copy_file(arguments[3], module);
   handle = load(module);
   const int version = run(handle);
-  require(version == (kept ? 1 : 2), fmt::format("loaded version 2, runs version {}", version));
+  require(version == (kept ? 1 : 2), "loaded version 2, runs version " + std::to_string(version));
   turn.arrive_and_wait();
   user.join();
   require(seen_by_thread == version, "a thread of the host runs another version");
-  require(::dlclose(handle) == 0 && is_loaded(module) == kept, "closing once more failed");
+  require(lido_test::close_module(handle) && lido_test::is_module_loaded(module) == kept,
+          "closing once more failed");
   fs::remove_all(folder);
-  fmt::print("report: reload={} version={}\n", arguments[1], version);
+  (void)std::printf("report: reload=%s version=%d\n", kept ? "kept" : "unloaded", version);
   return EXIT_SUCCESS;
 }

@@ -20,7 +20,7 @@ using event_sink = void (*)(traced_act what, std::string_view pool, std::int64_t
 
 /// Null while no trace runs. The function stays for threads that have read it.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): one for the process
-[[LIDO_VISIBLE]] extern constinit unscheduled_atomic<event_sink> current_sink;
+[[LIDO_VISIBLE]] LIDO_IMPORTED extern constinit unscheduled_atomic<event_sink> current_sink;
 
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline bool is_traced() noexcept {
   // relaxed: the function is there before the pointer

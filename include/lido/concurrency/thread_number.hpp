@@ -35,6 +35,9 @@ inline constexpr std::size_t no_thread_offset = sizeof(void*) < 8 ? 0 : ~(~std::
 /// own pair, or all copies share one.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 [[LIDO_TLS_MODEL, LIDO_VISIBLE]] extern constinit thread_local std::size_t thread_offset;
+#if LIDO_USES_DLL || LIDO_IS_DLL
+[[nodiscard]] std::size_t& thread_offset_of_this_thread() noexcept;
+#endif
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 /// `thread_offset` of the thread that makes this call, wherever it ran a call before.
@@ -63,7 +66,7 @@ class thread_registry;
 /// What gives the numbers. Its address tells copies of the library apart: code that shares it
 /// shares the numbers, too.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the one registry
-[[LIDO_VISIBLE]] extern thread_registry thread_numbers;
+[[LIDO_VISIBLE]] LIDO_IMPORTED extern thread_registry thread_numbers;
 
 /// Which copy of the library made a pool, and what the pool is called, for copies that did not.
 ///

@@ -26,6 +26,9 @@ std::uint32_t learn_thread_id() noexcept;
 /// 0 until learnt. Defined in one file, as `thread_offset` is: a shared object may have a copy of
 /// an inline variable that the library does not know.
 [[LIDO_TLS_MODEL, LIDO_VISIBLE]] extern constinit thread_local std::uint32_t checked_thread_id;
+#if LIDO_USES_DLL || LIDO_IS_DLL
+[[nodiscard]] std::uint32_t& checked_thread_id_of_this_thread() noexcept;
+#endif
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 /// `checked_thread_id` of the thread that makes this call; see own_thread_offset.

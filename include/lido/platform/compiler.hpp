@@ -103,6 +103,25 @@ struct run_at_unload {
 #define LIDO_REUSES_PADDING 1
 #endif
 
+/// Whether this is compiled for code that takes Lido from a DLL, or for a DLL that contains it.
+#if defined(_WIN32) && defined(LIDO_SHARED) && !defined(LIDO_BUILDING)
+#define LIDO_USES_DLL 1
+#else
+#define LIDO_USES_DLL 0
+#endif
+#if defined(_WIN32) && defined(LIDO_SHARED) && defined(LIDO_BUILDING)
+#define LIDO_IS_DLL 1
+#else
+#define LIDO_IS_DLL 0
+#endif
+
+/// Stands before `extern`: a variable of the library that other code reads, too.
+#if LIDO_USES_DLL
+#define LIDO_IMPORTED __declspec(dllimport)
+#else
+#define LIDO_IMPORTED
+#endif
+
 /// LIDO_VISIBLE: one for all files of a program, also where the rest is hidden. Windows has no such
 /// thing.
 #if defined(_WIN32)
@@ -134,13 +153,17 @@ struct run_at_unload {
 // A fiber may go on in another thread. Compilers for arm64 read the thread pointer once in a
 // function, however many calls are inlined into it, and so would keep the variables of the thread
 // before. They cannot keep what this reads. On x86-64 each access goes by a segment register.
-#if defined(__aarch64__) && defined(__GLIBC__) && !defined(LIDO_DYNAMIC_TLS)
+// No code outside of a DLL sees the thread-local variables in it, so a function finds them.
+#if LIDO_USES_DLL
+#define LIDO_RETURN_OWN(type, variable, symbol) return variable##_of_this_thread()
+#elif defined(__aarch64__) && defined(__GLIBC__) && !defined(LIDO_DYNAMIC_TLS)
 // For shared libraries; linkers make less of it in programs.
 #define LIDO_OWN_ADDRESS(symbol)                                          \
   "adrp %0, :gottprel:" symbol "\n\tldr %0, [%0, #:gottprel_lo12:" symbol \
   "]\n"                                                                   \
   "\tmrs %1, tpidr_el0\n\tadd %0, %0, %1"
-/// Returns from its function the variable of the calling thread; `symbol` is its linker name.
+/// Returns from its function the variable of the calling thread; `symbol` is its linker name. Code
+/// that uses a DLL calls `<variable>_of_this_thread`.
 #define LIDO_RETURN_OWN(type, variable, symbol)                                                 \
   type* own = nullptr;                                                                          \
   void* thread = nullptr;                                                                       \

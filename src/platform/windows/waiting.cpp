@@ -5,6 +5,8 @@
 #include "../platform.hpp"
 #include "system.hpp"
 
+extern "C" BOOLEAN NTAPI RtlDllShutdownInProgress();
+
 namespace lido::detail::platform {
 
 namespace {
@@ -26,12 +28,13 @@ bool heavy_fence() noexcept {
   return true;
 }
 
+// Static objects of a DLL are destroyed after the system has ended all threads but the caller.
 bool park(const void* word, std::uint32_t expected, std::int64_t end) noexcept {
   constexpr std::int64_t millisecond = 1'000'000;
   constexpr std::int64_t longest = INFINITE - 1;
   const bool is_never = end == (std::numeric_limits<std::int64_t>::max)();
   const std::int64_t left = is_never ? 1 : end - now();
-  if (left <= 0) {
+  if (left <= 0 || ::RtlDllShutdownInProgress() != 0) {
     return false;
   }
   // Rounded up, or the last fraction of a millisecond would be a busy wait.

@@ -1,0 +1,7 @@
+/// @file
+/// What a module with some Lido shows to the bench of pairs.
+#pragma once
+
+/// Nanoseconds for an acquire and its release, with the copy of Lido that the module has. The best
+/// of a few short runs.
+extern "C" double lido_test_pair();
