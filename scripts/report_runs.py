@@ -18,6 +18,14 @@ PRESETS = {
     "tsan": "Clang, ThreadSanitizer",
     "asan": "Clang, AddressSanitizer and UndefinedBehaviorSanitizer",
     "arm64": "GCC for arm64, emulated",
+    "s390x": "GCC for s390x, emulated",
+    "armhf": "GCC for 32-bit arm, emulated",
+    "i386": "GCC for i386",
+    "riscv64": "GCC for riscv64, emulated",
+    "ppc64le": "GCC for ppc64le, emulated",
+    "gcc-11": "GCC 11",
+    "clang-22": "Clang 22",
+    "wasm": "Emscripten",
 }
 
 

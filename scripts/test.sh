@@ -12,7 +12,8 @@
 #                 Clang's optimised library and package; arm64 under an emulator; Windows under Wine; Clang 19 with
 #                 libc++; clang-tidy and clang-format
 #   --soak [S]    --all; drivers under AddressSanitizer, unit tests and examples with optimised Clang, and all unit tests
-#                 for arm64, too; drivers and fuzz targets run for S seconds (120); and build/verification.md says what
+#                 for arm64, too; unit tests for five more processors, with GCC 11 and Clang 22, and a program in
+#                 WebAssembly; drivers and fuzz targets run for S seconds (120); and build/verification.md says what
 #                 was seen, with the branches taken, the cost of checked pools, and what plain stress or unit tests miss
 #   --billion     --all; the model checker tries up to 40 million executions of a scenario instead of 300,000
 #   --no-install  installs nothing: what is missing is named
@@ -196,17 +197,40 @@ else
   run_preset clang --label report 'package[.](clean|install|installed|no_exceptions.*)$' 'compile_fail[.]' \
     -DLIDO_BUILD_EXAMPLES=OFF -DLIDO_BUILD_STRESS=OFF
 fi
-# The library for arm64: its instructions, and its unit tests under an emulator; the layers that processors differ in,
-# or all. What of them is not run there is said as the commands themselves have it.
+
+# The library for another processor: its unit tests under an emulator. What of them is not run there is said as the
+# commands themselves have it.
+run_emulated() { # preset, Debian's name of the machine, QEMU's name of the processor, layers
+  if command -v "$2-g++" >/dev/null && command -v "qemu-$3-static" >/dev/null; then
+    run_preset "$1" . "-DLIDO_UNIT_LAYERS=$4"
+    echo "$1, left out: all that is no unit test and no look at instructions; of the unit tests, layers other than"
+    echo "$4; and of these, for the reasons in tests/CMakeLists.txt:"
+    ctest --preset "$1" --show-only --verbose | sed -nE 's/.*--gtest_filter=-([^" ]+).*/\1/p' | sort -u | tr ':' '\n' | sed 's/^/  /'
+  else
+    echo "$1, left out altogether: no $2-g++ or no qemu-$3-static"
+  fi
+}
+
+run_where_installed() { # command, arguments of run_preset
+  if command -v "$1" >/dev/null; then run_preset "${@:2}"; else echo "$2, left out altogether: no $1"; fi
+}
+
+# arm64 also for its instructions; the layers that processors differ in, or all.
 layers='base;concurrency;rmw_counter;freelist;allocator'
 [ $soak = no ] || layers=all
-if command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64-static >/dev/null; then
-  run_preset arm64 . "-DLIDO_UNIT_LAYERS=$layers"
-  echo "arm64, left out: all that is no unit test and no look at instructions; of the unit tests, layers other than"
-  echo "$layers; and of these, for the reasons in tests/CMakeLists.txt:"
-  ctest --preset arm64 --show-only --verbose | sed -nE 's/.*--gtest_filter=-([^" ]+).*/\1/p' | sort -u | tr ':' '\n' | sed 's/^/  /'
-else
-  echo "arm64, left out altogether: no aarch64-linux-gnu-g++ or no qemu-aarch64-static"
+run_emulated arm64 aarch64-linux-gnu aarch64 "$layers"
+if [ $soak = yes ]; then
+  # Big endian, 32 bits (i386 without the emulator, where the system allows), and weaker memory orders.
+  layers='base;concurrency;freelist;allocator;object;slot_map;pmr'
+  run_emulated s390x s390x-linux-gnu s390x "$layers"
+  run_emulated armhf arm-linux-gnueabihf arm "$layers"
+  run_emulated i386 i686-linux-gnu i386 "$layers"
+  run_emulated riscv64 riscv64-linux-gnu riscv64 "$layers"
+  run_emulated ppc64le powerpc64le-linux-gnu ppc64le "$layers"
+  # What is mostly templates, with the oldest and the newest compiler.
+  run_where_installed g++-11 gcc-11 'unit[.](object|pmr|slot_map)$'
+  run_where_installed clang++-22 clang-22 'unit[.](object|pmr|slot_map)$'
+  run_where_installed emcc wasm 'unit[.]core_wasm$'
 fi
 # Windows, for the layers that the system differs in or that most use, with a few drivers and examples.
 if command -v x86_64-w64-mingw32-g++-posix >/dev/null && [ -x /usr/lib/wine/wine64 ]; then

@@ -12,11 +12,15 @@
 #else
 
 #include <atomic>
+#include <cstdint>
 
 namespace lido::detail {
 
 using std::atomic;  // an alias as an argument has one name with GCC and another one with Clang
 using std::atomic_thread_fence;
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free,
+              "lido: the processor lacks atomics of 64 bits; name a newer one, such as armv7-a");
 
 /// An atomic whose line threads share, and change past their caches. The name is for a build that
 /// counts read-modify-writes of such lines: each moves the line to another core.

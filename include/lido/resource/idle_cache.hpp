@@ -20,7 +20,7 @@
 
 namespace lido::detail {
 
-class pool_core;
+class pool_core;  // NOLINT(cppcoreguidelines-virtual-class-destructor): final
 
 /// Whether an acquire or a release may take the fast path. Zero, nearly always.
 class slow_path_flags {

@@ -113,6 +113,7 @@ using close_completion = completion<close_report>;
 ///
 /// Lives as long as the pool, its threads, and leases that outlive it. In a process made by fork it
 /// refuses use and ends nothing.
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 class pool_core final : public std::enable_shared_from_this<pool_core>,
                         public thread_exit_listener {
  public:
@@ -121,7 +122,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   pool_core(pool_settings settings, slot_maker make, group_forgetter forget, void* pool);
   pool_core(const pool_core&) = delete;
   pool_core& operator=(const pool_core&) = delete;
-  virtual ~pool_core();
+  ~pool_core();
 
   /// Starts the thread of the pool, if it has any. `hooks`: of a pool without keys; null otherwise.
   /// Throws std::system_error, std::bad_alloc.
