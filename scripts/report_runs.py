@@ -26,6 +26,7 @@ PRESETS = {
     "gcc-11": "GCC 11",
     "clang-22": "Clang 22",
     "wasm": "Emscripten",
+    "mingw": "GCC for Windows, under Wine",
 }
 
 
