@@ -5,5 +5,4 @@
 
 #include <sys/mman.h>
 
-#undef MADV_NOHUGEPAGE
 #undef MADV_WIPEONFORK
