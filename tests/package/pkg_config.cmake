@@ -1,5 +1,5 @@
 # Builds and runs programs with what pkg-config says about the Lido installed in PREFIX, and about each of COMPONENTS.
-# OBJECT is the program of all components, compiled.
+# OBJECT is the program of all components, compiled. EMULATOR runs programs, where the system does not.
 cmake_minimum_required(VERSION 3.25)
 
 file(GLOB_RECURSE found ${PREFIX}/lido.pc)
@@ -24,9 +24,13 @@ endfunction()
 
 ask_pkg_config(flags --cflags --libs lido)
 execute_process(
-  COMMAND ${CXX} -std=c++20 ${extra} ${CMAKE_CURRENT_LIST_DIR}/lido_consumer.cpp -o ${BINARY}/lido_consumer ${flags}
+  COMMAND ${CXX} -std=c++20 ${extra} ${CMAKE_CURRENT_LIST_DIR}/lido_consumer.cpp -o ${BINARY}/lido_consumer.exe ${flags}
   COMMAND_ERROR_IS_FATAL ANY)
-execute_process(COMMAND ${BINARY}/lido_consumer COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${EMULATOR} ${BINARY}/lido_consumer.exe COMMAND_ERROR_IS_FATAL ANY)
+
+if(NOT OBJECT)
+  return()
+endif()
 
 # ---- the components: each brings all that Lido needs along, and together they find their headers and libraries
 

@@ -1,6 +1,9 @@
 # Follows README.md as a newcomer does: installs Lido by its commands, pastes each program beside the CMake project, and
 # builds and runs it. So are the programs of the tutorials. The folders differ, the compiler is that of this build,
 # and the library is built unoptimised and without the parts that need other libraries.
+#
+# With PREFIX, Lido is installed there already, and built with TOOLCHAIN; only the programs of README.md and of DOCUMENTS
+# are tried, and run by EMULATOR.
 cmake_minimum_required(VERSION 3.22)
 
 # A document's text, in which CMake sees no list.
@@ -34,36 +37,48 @@ set(ENV{CXX} ${CXX})
 # ---- the installation
 
 read_document(${SOURCE}/README.md readme)
-blocks_of("sh" "${readme}" installation)
-string(REPLACE build/release ${BINARY}/build installation "${installation}")
-string(REPLACE /usr/local ${BINARY}/prefix installation "${installation}")
-string(REPLACE "--parallel 4" "--parallel 2" installation "${installation}")
-string(REGEX MATCHALL "[^\n]+" commands "${installation}")
-# The library alone, in one piece and not optimised, takes a tenth of the time to compile.
-set(quickly "-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O0")
-foreach(part IN ITEMS TBB BOOST_LOCKFREE BOOST_ASIO STANDALONE_ASIO HIREDIS LIBPQ FMT PROMETHEUS)
-  string(APPEND quickly " -DLIDO_WITH_${part}=OFF")
-endforeach()
-list(TRANSFORM commands APPEND " ${quickly}" AT 0)
-list(LENGTH commands count)
-if(NOT count EQUAL 3)
-  message(FATAL_ERROR "README.md is to configure, build and install, and says\n${installation}")
-endif()
-foreach(command IN LISTS commands)
-  message(STATUS "${command}")
-  separate_arguments(command UNIX_COMMAND "${command}")
-  execute_process(COMMAND ${command} WORKING_DIRECTORY ${SOURCE} COMMAND_ERROR_IS_FATAL ANY)
-endforeach()
+function(install_lido)
+  blocks_of("sh" "${readme}" installation)
+  string(REPLACE build/release ${BINARY}/build installation "${installation}")
+  string(REPLACE /usr/local ${BINARY}/prefix installation "${installation}")
+  string(REPLACE "--parallel 4" "--parallel 2" installation "${installation}")
+  string(REGEX MATCHALL "[^\n]+" commands "${installation}")
+  # The library alone, in one piece and not optimised, takes a tenth of the time to compile.
+  set(quickly "-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O0")
+  foreach(part IN ITEMS TBB BOOST_LOCKFREE BOOST_ASIO STANDALONE_ASIO HIREDIS LIBPQ FMT PROMETHEUS)
+    string(APPEND quickly " -DLIDO_WITH_${part}=OFF")
+  endforeach()
+  list(TRANSFORM commands APPEND " ${quickly}" AT 0)
+  list(LENGTH commands count)
+  if(NOT count EQUAL 3)
+    message(FATAL_ERROR "README.md is to configure, build and install, and says\n${installation}")
+  endif()
+  foreach(command IN LISTS commands)
+    message(STATUS "${command}")
+    separate_arguments(command UNIX_COMMAND "${command}")
+    execute_process(COMMAND ${command} WORKING_DIRECTORY ${SOURCE} COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()
 
-# A warning of a compiler that was never tried must not end a user's build; it ends the build of Lido's developers.
-file(READ ${BINARY}/build/compile_commands.json compiled)
-if(compiled MATCHES "-Werror")
-  message(FATAL_ERROR "the recipe builds with -Werror")
-endif()
-file(READ ${SOURCE}/CMakePresets.json presets)
-string(JSON is_strict GET "${presets}" configurePresets 0 cacheVariables LIDO_WERROR)
-if(NOT is_strict)
-  message(FATAL_ERROR "the presets build without -Werror")
+  # A warning of a compiler that was never tried must not end a user's build; it ends the build of Lido's developers.
+  file(READ ${BINARY}/build/compile_commands.json compiled)
+  if(compiled MATCHES "-Werror")
+    message(FATAL_ERROR "the recipe builds with -Werror")
+  endif()
+  file(READ ${SOURCE}/CMakePresets.json presets)
+  string(JSON is_strict GET "${presets}" configurePresets 0 cacheVariables LIDO_WERROR)
+  if(NOT is_strict)
+    message(FATAL_ERROR "the presets build without -Werror")
+  endif()
+endfunction()
+
+set(app build/app)
+set(found_there -DCMAKE_PREFIX_PATH=${BINARY}/prefix)
+if(PREFIX)
+  set(app build/app.exe)
+  set(found_there -DCMAKE_TOOLCHAIN_FILE=${TOOLCHAIN} -Dlido_DIR=${PREFIX}/lib/cmake/lido)
+else()
+  install_lido()
+  file(GLOB DOCUMENTS RELATIVE ${SOURCE} ${SOURCE}/docs/tutorial/*.md)
 endif()
 
 # ---- the programs
@@ -75,7 +90,7 @@ set(folder ${BINARY}/app)
 paste(${folder}/main.cpp "int main() {}\n")
 paste(${folder}/CMakeLists.txt "${project}")
 execute_process(
-  COMMAND ${CMAKE_COMMAND} -S ${folder} -B ${folder}/build -DCMAKE_PREFIX_PATH=${BINARY}/prefix
+  COMMAND ${CMAKE_COMMAND} -S ${folder} -B ${folder}/build ${found_there}
           "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror"
   OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 
@@ -89,15 +104,15 @@ function(try_program name program)
   endif()
   paste(${folder}/main.cpp "${program}")
   execute_process(COMMAND ${CMAKE_COMMAND} --build ${folder}/build --clean-first COMMAND_ERROR_IS_FATAL ANY)
-  execute_process(COMMAND ${folder}/build/app OUTPUT_VARIABLE printed COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${EMULATOR} ${folder}/${app} OUTPUT_VARIABLE printed COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\r\n" "\n" printed "${printed}")
   if(NOT printed STREQUAL "${expected}\n")
     message(FATAL_ERROR "${name} printed\n${printed}and not\n${expected}")
   endif()
   message(STATUS "${name} prints what it says")
 endfunction()
 
-file(GLOB tutorials RELATIVE ${SOURCE} ${SOURCE}/docs/tutorial/*.md)
-foreach(document IN LISTS tutorials ITEMS README.md)
+foreach(document IN LISTS DOCUMENTS ITEMS README.md)
   read_document(${SOURCE}/${document} text)
   blocks_of("cpp program" "${text}" programs)
   list(LENGTH programs count)
