@@ -1,13 +1,7 @@
 #include "lido/connect/dial.hpp"
 
-#include <fcntl.h>
-#include <netdb.h>
-#include <netinet/tcp.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -23,6 +17,12 @@
 #include <utility>
 
 #include "../platform/platform.hpp"
+#include "lido/platform/compiler.hpp"
+#if LIDO_WINDOWS
+#include "sockets_windows.hpp"
+#else
+#include "sockets_posix.hpp"
+#endif
 
 namespace lido::detail {
 
@@ -34,7 +34,7 @@ using std::chrono::steady_clock;
 /// Zero while there is time.
 int is_over(const create_context& limit) noexcept {
   const bool is_late = steady_clock::now() >= limit.deadline;
-  return limit.stop.stop_requested() ? ECANCELED : is_late ? ETIMEDOUT : 0;
+  return limit.stop.stop_requested() ? sockets::cancelled : is_late ? sockets::timed_out : 0;
 }
 
 int ask_system(const std::string& host, const std::string& port, int flags,
@@ -49,26 +49,14 @@ int ask_system(const std::string& host, const std::string& port, int flags,
                                                              &::freeaddrinfo);
   for (const addrinfo* one = owner.get(); one != nullptr; one = one->ai_next) {
     std::memcpy(&found.emplace_back().bytes, one->ai_addr, one->ai_addrlen);
-    found.back().size = one->ai_addrlen;
+    found.back().size = static_cast<socklen_t>(one->ai_addrlen);
   }
-  return failed;
-}
-
-void look_after(int socket, const tcp_keep_alive& how) noexcept {
-  const auto set = [socket](int level, int name, int value) {
-    (void)::setsockopt(socket, level, name, &value, sizeof value);
-  };
-  set(IPPROTO_TCP, TCP_NODELAY, 1);
-  set(SOL_SOCKET, SO_KEEPALIVE, how.on ? 1 : 0);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, whole_seconds(how.idle));
-  set(IPPROTO_TCP, TCP_KEEPINTVL, whole_seconds(how.interval));
-  set(IPPROTO_TCP, TCP_KEEPCNT, keep_alive_count(how));
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, give_up_after(how));
+  return sockets::name_error(failed);
 }
 
 /// Whether a connection is to itself: where no program listens, a connect to a port of this machine
 /// succeeds if the kernel chooses the same port for this end.
-bool is_own_peer(int socket) noexcept {
+bool is_own_peer(socket_handle socket) noexcept {
   address here;
   address there;
   here.size = there.size = sizeof here.bytes;
@@ -78,19 +66,15 @@ bool is_own_peer(int socket) noexcept {
 }
 
 /// Begins to connect: zero, or why not. Waits while the queue of a server by path is full.
-int begin_connect(const address& to, const create_context& limit, int& made) noexcept {
-  made = ::socket(to.bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (made == 0) {  // of a program without standard input: hiredis 0.14 does not close that
-    made = ::fcntl(0, F_DUPFD_CLOEXEC, 1);  // NOLINT(*-vararg): the interface of the system
-    ::close(0);
-  }
-  if (made < 0) {
-    return errno;
+int begin_connect(const address& to, const create_context& limit, socket_handle& made) noexcept {
+  made = sockets::open(to.bytes.ss_family);
+  if (made == no_socket) {
+    return sockets::last_error();
   }
   int failed = 0;
   while (failed == 0 && ::connect(made, to.any(), to.size) != 0) {
-    if (errno != EAGAIN) {
-      return errno == EINPROGRESS || errno == EINTR ? 0 : errno;
+    if (const int error = sockets::last_error(); !sockets::is_full(error)) {
+      return sockets::goes_on(error) ? 0 : error;
     }
     std::this_thread::sleep_for(milliseconds(5));
     failed = is_over(limit);
@@ -99,16 +83,17 @@ int begin_connect(const address& to, const create_context& limit, int& made) noe
 }
 
 /// Zero if a socket that is ready is connected, or why not.
-int end_connect(int socket) noexcept {
+int end_connect(socket_handle socket) noexcept {
   int failed = 0;
   socklen_t size = sizeof failed;
-  if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, &failed, &size) != 0) {
-    failed = errno;
+  void* const place = &failed;
+  if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, static_cast<char*>(place), &size) != 0) {
+    failed = sockets::last_error();
   }
   if (failed == 0 && is_own_peer(socket)) {
-    return ECONNREFUSED;  // the echo of a question would pass for an answer
+    return sockets::refused;  // the echo of a question would pass for an answer
   }
-  return failed != 0 || let_block(socket) ? failed : errno;
+  return failed != 0 || let_block(socket) ? failed : sockets::last_error();
 }
 
 /// Connects to several addresses beside one another, and closes all sockets but that of the first
@@ -123,33 +108,34 @@ class race {
   race& operator=(const race&) = delete;
   ~race() {
     for (const pollfd& one : asked_) {
-      if (one.fd >= 0) {
-        ::close(one.fd);
+      if (one.fd != no_socket) {
+        sockets::close(one.fd);
       }
     }
   }
 
   /// Zero and a socket, or why there is none.
-  int run(int& made) {
-    while (made < 0) {
+  int run(socket_handle& made) {
+    while (made == no_socket) {
       if (const int over = is_over(limit_)) {
-        note_pending(over == ETIMEDOUT ? asked_.size() : 0);
+        note_pending(over == sockets::timed_out ? asked_.size() : 0);
         return over;
       }
       begin_what_is_due(steady_clock::now());
       if (running_ == 0) {
         return failed_;
       }
-      (void)::poll(asked_.data(), asked_.size(), time_to_wait());
+      (void)sockets::poll(asked_.data(), asked_.size(), time_to_wait());
       end_what_is_ready(made);
     }
     return 0;
   }
 
  private:
-  void end_what_is_ready(int& made) {
-    for (std::size_t i = 0; i < asked_.size() && made < 0; ++i) {
-      if (asked_[i].fd >= 0 && asked_[i].revents != 0) {
+  void end_what_is_ready(socket_handle& made) {
+    for (std::size_t i = 0; i < asked_.size() && made == no_socket; ++i) {
+      const socket_handle one = asked_[i].fd;
+      if (one != no_socket && (asked_[i].revents != 0 || sockets::has_failed(one))) {
         end(i, end_connect(asked_[i].fd), made);
       }
     }
@@ -160,10 +146,10 @@ class race {
     while (asked_.size() < all_.size() && (running_ == 0 || now >= next_)) {
       const auto left = std::ssize(all_) - std::ssize(asked_);
       next_ = now + std::min<steady_clock::duration>(delay, (limit_.deadline - now) / left);
-      pollfd& one = asked_.emplace_back(pollfd{.fd = -1, .events = POLLOUT, .revents = 0});
+      pollfd& one = asked_.emplace_back(pollfd{.fd = no_socket, .events = POLLOUT, .revents = 0});
       ++running_;
       if (const int failed = begin_connect(all_[asked_.size() - 1], limit_, one.fd)) {
-        int none = -1;
+        socket_handle none = no_socket;
         end(asked_.size() - 1, failed, none);
       }
     }
@@ -178,21 +164,19 @@ class race {
     return static_cast<int>(std::clamp(left, milliseconds(0), slice).count());
   }
 
-  void end(std::size_t index, int failed, int& made) {
+  void end(std::size_t index, int failed, socket_handle& made) {
     --running_;
     note(index, failed != 0);
     if (failed == 0) {
       note_pending(index);
-      made = std::exchange(asked_[index].fd, -1);
+      made = std::exchange(asked_[index].fd, no_socket);
       return;
     }
-    if (asked_[index].fd >= 0) {
-      ::close(std::exchange(asked_[index].fd, -1));
+    if (asked_[index].fd != no_socket) {
+      sockets::close(std::exchange(asked_[index].fd, no_socket));
     }
     next_ = {};  // at once, beside others that are still silent
-    // That this machine has no way to an address tells nothing of the server.
-    const bool tells = failed != EADDRNOTAVAIL && failed != ENETUNREACH && failed != EAFNOSUPPORT;
-    failed_ = tells || failed_ == 0 ? failed : failed_;
+    failed_ = sockets::tells_of_server(failed) || failed_ == 0 ? failed : failed_;
   }
 
   /// Notes how a connect ended, unless the address is the only one.
@@ -204,7 +188,7 @@ class race {
   /// Notes connects before `end` that are still running as failed: they began first, and lost.
   void note_pending(std::size_t end) {
     for (std::size_t i = 0; i < end; ++i) {
-      if (asked_[i].fd >= 0) {
+      if (asked_[i].fd != no_socket) {
         note(i, /*failed=*/true);
       }
     }
@@ -213,7 +197,7 @@ class race {
   const std::vector<address>& all_;
   address_memory& memory_;
   const create_context& limit_;
-  std::vector<pollfd> asked_;  // of the addresses so far; -1: failed
+  std::vector<pollfd> asked_;  // of the addresses so far; no_socket: failed
   std::size_t running_ = 0;
   steady_clock::time_point next_;
   int failed_ = 0;
@@ -249,10 +233,10 @@ void spread(std::vector<address>& found) {
 }  // namespace
 
 std::string text_of(int failed) {
-  return failed < 0 ? ::gai_strerror(failed) : std::system_category().message(failed);
+  return failed < 0 ? sockets::text_of_name_error(failed) : std::system_category().message(failed);
 }
 
-int wait_for(int socket, short events, const create_context& limit) noexcept {
+int wait_for(socket_handle socket, short events, const create_context& limit) noexcept {
   constexpr milliseconds slice(20);
   for (;;) {
     if (const int over = is_over(limit)) {
@@ -260,22 +244,33 @@ int wait_for(int socket, short events, const create_context& limit) noexcept {
     }
     const auto left = std::chrono::ceil<milliseconds>(limit.deadline - steady_clock::now());
     pollfd asked{.fd = socket, .events = events, .revents = 0};
-    if (::poll(&asked, 1, static_cast<int>(std::clamp(left, milliseconds(0), slice).count())) > 0) {
+    if (sockets::poll(&asked, 1,
+                      static_cast<int>(std::clamp(left, milliseconds(0), slice).count())) > 0) {
       return 0;
     }
   }
 }
 
-bool is_quiet(int socket) noexcept {
-  char byte = 0;
-  const ssize_t got = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+bool is_quiet(socket_handle socket) noexcept {
+  return sockets::has_nothing_to_read(socket);
 }
 
-bool let_block(int socket) noexcept {
-  const int flags = ::fcntl(socket, F_GETFL);  // NOLINT(*-vararg): the interface of the system
-  // NOLINTNEXTLINE(*-vararg): as above
-  return flags >= 0 && ::fcntl(socket, F_SETFL, flags & ~O_NONBLOCK) == 0;
+bool let_block(socket_handle socket) noexcept {
+  return sockets::let_block(socket);
+}
+
+bool let_wait_for_ever(socket_handle socket) noexcept {
+  return sockets::wait_for_ever(socket);
+}
+
+bool is_of_ipv4(socket_handle socket) noexcept {
+  address here;
+  here.size = sizeof here.bytes;
+  return ::getsockname(socket, here.any(), &here.size) == 0 && here.bytes.ss_family == AF_INET;
+}
+
+void close_socket(socket_handle socket) noexcept {
+  sockets::close(socket);
 }
 
 bool run_aside(aside kind, std::function<void()> work, const create_context& limit) {
@@ -317,7 +312,7 @@ std::string address::digits() const {
 
 std::string_view address::name() const noexcept {
   // NOLINTNEXTLINE(*-reinterpret-cast): the interface of the system
-  return {reinterpret_cast<const char*>(&bytes), size};
+  return {reinterpret_cast<const char*>(&bytes), static_cast<std::size_t>(size)};
 }
 
 void address_memory::note(std::string_view where, bool failed, time_point now) {
@@ -338,10 +333,12 @@ bool address_memory::avoids(std::string_view where, time_point now) {
 
 int look_up(const std::string& host, const std::string& port, const create_context& limit,
             std::vector<address>& found) {
-  if (const int failed = ask_system(host, port, AI_NUMERICHOST, found); failed != EAI_NONAME) {
+  if (const int failed = ask_system(host, port, AI_NUMERICHOST, found);
+      failed != sockets::no_such_name) {
     return failed;  // or not, and no other machine was asked
   }
-  const auto answer = std::make_shared<std::pair<int, std::vector<address>>>(EAI_MEMORY, 0);
+  const auto answer =
+      std::make_shared<std::pair<int, std::vector<address>>>(sockets::no_memory_for_name, 0);
   const auto ask = [host, port, answer] {
     // Without memory it stays what it is.
     attempt([&] { answer->first = ask_system(host, port, 0, answer->second); }, [] {});
@@ -380,12 +377,12 @@ int whole_seconds(time_limit time) noexcept {
 }
 
 int dial(std::vector<address> all, const tcp_keep_alive& keep_alive, address_memory& memory,
-         const create_context& limit, int& made) {
+         const create_context& limit, socket_handle& made) {
   memory.put_avoided_last(all, [](const address& one) { return one.name(); });
-  made = -1;
+  made = no_socket;
   const int failed = race(all, memory, limit).run(made);
   if (failed == 0 && all.front().bytes.ss_family != AF_UNIX) {
-    look_after(made, keep_alive);
+    sockets::look_after(made, keep_alive);
   }
   return failed;
 }

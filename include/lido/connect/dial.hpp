@@ -1,11 +1,19 @@
 /// @file
 /// Internal, except for tcp_keep_alive. Connects with a deadline and a stop token, and looks at
-/// sockets. What may fail returns zero, an errno, or a code of getaddrinfo(3), which is negative.
+/// sockets. What may fail returns zero, an error number of the system, or a code of getaddrinfo(3),
+/// which is negative.
 #pragma once
 
+#include "lido/platform/compiler.hpp"
+#if LIDO_WINDOWS
+#include <winsock2.h>
+// after it
+#include <ws2tcpip.h>
+#else
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#endif
 
 #include <algorithm>
 #include <chrono>
@@ -35,19 +43,36 @@ struct tcp_keep_alive {
 
 namespace detail {
 
+#if LIDO_WINDOWS
+using socket_handle = SOCKET;
+inline constexpr socket_handle no_socket = INVALID_SOCKET;
+#else
+using socket_handle = int;
+inline constexpr socket_handle no_socket = -1;
+#endif
+
 /// What a failure says.
 [[nodiscard]] std::string text_of(int failed);
 
-/// Until the socket is ready for `events` of poll(2), errors included: 0, ETIMEDOUT or ECANCELED. A
-/// stop is noticed within 20 ms; a signal ends no wait.
-[[nodiscard]] int wait_for(int socket, short events, const create_context& limit) noexcept;
+/// Until the socket is ready for `events` of poll(2), errors included: zero, or that it timed out
+/// or was cancelled. A stop is noticed within 20 ms; a signal ends no wait.
+[[nodiscard]] int wait_for(socket_handle socket, short events,
+                           const create_context& limit) noexcept;
 
 /// Whether the peer of an idle connection has sent nothing and not hung up. One system call; says
 /// nothing of a peer that vanished without a word.
-[[nodiscard]] bool is_quiet(int socket) noexcept;
+[[nodiscard]] bool is_quiet(socket_handle socket) noexcept;
 
 /// Whether a socket does from now on.
-bool let_block(int socket) noexcept;
+bool let_block(socket_handle socket) noexcept;
+
+/// Takes the limits of SO_RCVTIMEO and SO_SNDTIMEO away. Returns whether it could.
+[[nodiscard]] bool let_wait_for_ever(socket_handle socket) noexcept;
+
+/// Whether the socket is one of IPv4; a TCP socket is of IPv6 otherwise.
+[[nodiscard]] bool is_of_ipv4(socket_handle socket) noexcept;
+
+void close_socket(socket_handle socket) noexcept;
 
 /// Work for other threads, at most 32 of each kind at once.
 enum class aside { look_up, cancel };
@@ -116,7 +141,7 @@ class address_memory {
 /// after 250 ms, or sooner where the time would not suffice for all. The socket blocks, sends at
 /// once, is not inherited by programs, and is never descriptor 0.
 [[nodiscard]] int dial(std::vector<address> all, const tcp_keep_alive& keep_alive,
-                       address_memory& memory, const create_context& limit, int& made);
+                       address_memory& memory, const create_context& limit, socket_handle& made);
 
 }  // namespace detail
 }  // namespace lido

@@ -2,10 +2,6 @@
 /// Public. Makes TCP connections of Boost.Asio for a `resource_pool`.
 #pragma once
 
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <unistd.h>
-
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -52,7 +48,7 @@ class tcp_factory {
       throw permanent_failure(who + ": there is no such port");
     }
     std::vector<detail::address> all;
-    int made = -1;
+    detail::socket_handle made = detail::no_socket;
     int failed = detail::look_up(target_.host, target_.port, context, all);
     if (failed == 0) {
       failed = detail::dial(all, target_.keep_alive, *memory_, context, made);
@@ -93,24 +89,17 @@ class tcp_factory {
     if (used.non_blocking() || used.native_non_blocking()) {
       used.non_blocking(false, failed);  // the native one, too
     }
-    constexpr timeval for_ever{};
-    const auto wait = [&used, &for_ever](int option) {
-      return ::setsockopt(used.native_handle(), SOL_SOCKET, option, &for_ever, sizeof for_ever) ==
-             0;
-    };
-    return !failed && wait(SO_RCVTIMEO) && wait(SO_SNDTIMEO);
+    return !failed && detail::let_wait_for_ever(used.native_handle());
   }
 
-  [[nodiscard]] socket adopt(int handle) const {
-    int family = AF_INET;
-    socklen_t size = sizeof family;
-    (void)::getsockopt(handle, SOL_SOCKET, SO_DOMAIN, &family, &size);
+  [[nodiscard]] socket adopt(detail::socket_handle handle) const {
     socket adopted(executor_);
     boost::system::error_code failed;
-    adopted.assign(family == AF_INET ? boost::asio::ip::tcp::v4() : boost::asio::ip::tcp::v6(),
-                   handle, failed);
+    adopted.assign(
+        detail::is_of_ipv4(handle) ? boost::asio::ip::tcp::v4() : boost::asio::ip::tcp::v6(),
+        handle, failed);
     if (failed) {
-      ::close(handle);
+      detail::close_socket(handle);
       throw boost::system::system_error(failed, "assign");
     }
     adopted.set_option(boost::asio::ip::tcp::no_delay(target_.no_delay));

@@ -23,6 +23,12 @@
 #define LIDO_X86_64 0
 #endif
 
+#if defined(_WIN32)
+#define LIDO_WINDOWS 1
+#else
+#define LIDO_WINDOWS 0
+#endif
+
 /// Whether linkers know weak and hidden symbols, and merge equal variables with all their names.
 #if defined(__ELF__)
 #define LIDO_ELF 1
@@ -104,12 +110,12 @@ struct run_at_unload {
 #endif
 
 /// Whether this is compiled for code that takes Lido from a DLL, or for a DLL that contains it.
-#if defined(_WIN32) && defined(LIDO_SHARED) && !defined(LIDO_BUILDING)
+#if LIDO_WINDOWS && defined(LIDO_SHARED) && !defined(LIDO_BUILDING)
 #define LIDO_USES_DLL 1
 #else
 #define LIDO_USES_DLL 0
 #endif
-#if defined(_WIN32) && defined(LIDO_SHARED) && defined(LIDO_BUILDING)
+#if LIDO_WINDOWS && defined(LIDO_SHARED) && defined(LIDO_BUILDING)
 #define LIDO_IS_DLL 1
 #else
 #define LIDO_IS_DLL 0
@@ -124,7 +130,7 @@ struct run_at_unload {
 
 /// LIDO_VISIBLE: one for all files of a program, also where the rest is hidden. Windows has no such
 /// thing.
-#if defined(_WIN32)
+#if LIDO_WINDOWS
 #define LIDO_VISIBLE
 #else
 #define LIDO_VISIBLE gnu::visibility("default")

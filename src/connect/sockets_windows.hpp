@@ -1,0 +1,130 @@
+/// @file
+/// Internal. What connections ask of the system, and how it names failures. Asio has begun to use
+/// its sockets.
+#pragma once
+
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include "lido/connect/dial.hpp"
+// after it
+#include <mstcpip.h>
+
+#include <string>
+#include <system_error>
+
+namespace lido::detail::sockets {
+
+inline constexpr int cancelled = ERROR_OPERATION_ABORTED;
+inline constexpr int timed_out = WSAETIMEDOUT;
+inline constexpr int refused = WSAECONNREFUSED;
+inline constexpr int no_such_name = -WSAHOST_NOT_FOUND;
+inline constexpr int no_memory_for_name = -WSA_NOT_ENOUGH_MEMORY;
+
+[[nodiscard]] inline int last_error() noexcept {
+  return ::WSAGetLastError();
+}
+
+/// That this machine has no way to an address tells nothing of the server.
+[[nodiscard]] inline bool tells_of_server(int failed) noexcept {
+  return failed != WSAEADDRNOTAVAIL && failed != WSAENETUNREACH && failed != WSAEAFNOSUPPORT;
+}
+
+/// What a begun connect says that goes on.
+[[nodiscard]] inline bool goes_on(int failed) noexcept {
+  return failed == WSAEWOULDBLOCK;
+}
+
+/// No server is called by a path.
+[[nodiscard]] inline bool is_full(int /*failed*/) noexcept {
+  return false;
+}
+
+/// What getaddrinfo says, as a code that no error number is.
+[[nodiscard]] inline int name_error(int code) noexcept {
+  return -code;
+}
+[[nodiscard]] inline std::string text_of_name_error(int failed) {
+  return std::system_category().message(-failed);
+}
+
+inline void close(socket_handle socket) noexcept {
+  (void)::closesocket(socket);
+}
+
+[[nodiscard]] inline bool set_blocking(socket_handle socket, bool blocks) noexcept {
+  u_long is_non_blocking = blocks ? 0 : 1;
+  return ::ioctlsocket(socket, static_cast<long>(FIONBIO), &is_non_blocking) == 0;
+}
+
+/// One that does not block, and that started programs do not inherit. As Asio's, its operations may
+/// go on after the call.
+[[nodiscard]] inline socket_handle open(int family) noexcept {
+  constexpr DWORD no_handle_inherit = 0x80;
+  const socket_handle made =
+      ::WSASocketW(family, SOCK_STREAM, 0, nullptr, 0, WSA_FLAG_OVERLAPPED | no_handle_inherit);
+  if (made != no_socket && !set_blocking(made, false)) {
+    (void)::closesocket(made);
+    return no_socket;
+  }
+  return made;
+}
+
+[[nodiscard]] inline bool let_block(socket_handle socket) noexcept {
+  return set_blocking(socket, true);
+}
+
+/// How many sockets are ready; milliseconds.
+inline int poll(pollfd* all, std::size_t count, int time) noexcept {
+  return ::WSAPoll(all, static_cast<ULONG>(count), time);
+}
+
+/// Whether a connect has failed of which `poll` says nothing, as before Windows 10, version 2004.
+[[nodiscard]] inline bool has_failed(socket_handle socket) noexcept {
+  int failed = 0;
+  int size = sizeof failed;
+  void* const place = &failed;
+  return ::getsockopt(socket, SOL_SOCKET, SO_ERROR, static_cast<char*>(place), &size) != 0 ||
+         failed != 0;
+}
+
+/// Whether there is neither a byte nor an end to read, without a wait.
+[[nodiscard]] inline bool has_nothing_to_read(socket_handle socket) noexcept {
+  if (!set_blocking(socket, false)) {
+    return false;
+  }
+  char byte = 0;
+  const int got = ::recv(socket, &byte, 1, MSG_PEEK);
+  const bool is_empty = got < 0 && ::WSAGetLastError() == WSAEWOULDBLOCK;
+  return set_blocking(socket, true) && is_empty;
+}
+
+[[nodiscard]] inline bool wait_for_ever(socket_handle socket) noexcept {
+  const auto wait = [socket](int option) {
+    constexpr DWORD for_ever = 0;
+    const void* const place = &for_ever;
+    return ::setsockopt(socket, SOL_SOCKET, option, static_cast<const char*>(place),
+                        sizeof for_ever) == 0;
+  };
+  return wait(SO_RCVTIMEO) && wait(SO_SNDTIMEO);
+}
+
+/// By numbers, since older headers lack the names, and older versions of Windows some options.
+inline void look_after(socket_handle socket, const tcp_keep_alive& how) noexcept {
+  const auto set = [socket](int level, int name, int value) {
+    const void* const place = &value;
+    (void)::setsockopt(socket, level, name, static_cast<const char*>(place), sizeof value);
+  };
+  constexpr int keep_alive_questions = 16;  // TCP_KEEPCNT
+  constexpr int most_retransmit_time = 5;   // TCP_MAXRT
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(IPPROTO_TCP, keep_alive_questions, keep_alive_count(how));
+  set(IPPROTO_TCP, most_retransmit_time, give_up_after(how) / 1000);
+  tcp_keepalive times{how.on ? 1UL : 0UL, static_cast<ULONG>(whole_seconds(how.idle)) * 1000,
+                      static_cast<ULONG>(whole_seconds(how.interval)) * 1000};
+  DWORD written = 0;
+  (void)::WSAIoctl(socket, SIO_KEEPALIVE_VALS, &times, sizeof times, nullptr, 0, &written, nullptr,
+                   nullptr);
+}
+
+}  // namespace lido::detail::sockets
