@@ -236,7 +236,7 @@ fi
 # Windows, for the layers that the system differs in or that most use, with a few drivers and examples.
 if command -v x86_64-w64-mingw32-g++-posix >/dev/null && [ -x /usr/lib/wine/wine64 ]; then
   windows=(--label docs 'unit[.](base|concurrency|freelist|allocator|object|slot_map|pmr|resource|keyed)$'
-    'stress[.]object[.](no_slot_has_two_owners|blocked_acquire_wakes)')
+    'stress[.]object[.](no_slot_has_two_owners|blocked_acquire_wakes)' 'windows[.]')
   [ $soak = no ] || windows=(.)
   run_preset mingw "${windows[@]}"
   echo "Windows under Wine, left out: what tests/windows.cmake lists, and all that is none of: ${windows[*]}"

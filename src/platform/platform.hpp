@@ -96,6 +96,7 @@ class thread_exit_hook {
 ///
 /// Blocking: a thread that finds it locked sleeps in `park`.
 // Source: Ulrich Drepper, Futexes Are Tricky, 2011, mutex 2.
+// NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): the destructor stays trivial
 class static_mutex {
  public:
   constexpr static_mutex() noexcept = default;

@@ -1,23 +1,54 @@
-// For tests under Wine on Linux. Lido does not trust Wine's FlushProcessWriteBuffers, which many
-// versions have without a body. Here membarrier(2) of the kernel below takes its place, and the
-// program does not say that it runs under Wine.
+// For tests under Wine on Linux. Lido does not trust Wine's FlushProcessWriteBuffers, which does
+// nothing in many versions. Here the program does not say that it runs under Wine, and
+// membarrier(2) of Linux takes the place of that function.
 //
-// Wine's processes are processes of Linux, so a system call of Linux reaches the kernel.
+// Two imports of the library are replaced by functions of this file, which linkers take before what
+// the import libraries define. So it is the library as it ships.
+#include "wine_fence.hpp"
+
+// The imports themselves must not be declared.
+#define WIN32_LEAN_AND_MEAN
+#define _KERNEL32_
 #include <windows.h>
 // after it
 #include <winternl.h>
 
+#include <atomic>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
-extern "C" NTSTATUS NTAPI LdrGetProcedureAddress(HMODULE module, const ANSI_STRING* name,
-                                                 ULONG number, void** found);
+extern "C" NTSTATUS NTAPI LdrGetProcedureAddress(HMODULE, STRING*, ULONG, void**);
 
 namespace {
 
-long membarrier(long command) noexcept {
+using fence_call = void(WINAPI*)();
+
+/// What GetProcAddress does.
+[[nodiscard]] FARPROC find(HMODULE module, const char* name) {
+  const auto number = std::bit_cast<ULONG_PTR>(name);
+  const bool is_name = number > 0xFFFF;
+  STRING text{};
+  if (is_name) {
+    text.Buffer = const_cast<char*>(name);
+    text.Length = static_cast<USHORT>(std::strlen(name));
+    text.MaximumLength = static_cast<USHORT>(text.Length + 1);
+  }
+  void* found = nullptr;
+  const NTSTATUS status = ::LdrGetProcedureAddress(
+      module, is_name ? &text : nullptr, is_name ? 0 : static_cast<ULONG>(number), &found);
+  return status >= 0 ? std::bit_cast<FARPROC>(found) : nullptr;
+}
+
+FARPROC WINAPI find_all_but_wine(HMODULE module, const char* name) {
+  const bool is_wine =
+      std::bit_cast<ULONG_PTR>(name) > 0xFFFF && std::strcmp(name, "wine_get_version") == 0;
+  return is_wine ? nullptr : find(module, name);
+}
+
+/// A system call of Linux. Processes of Wine are processes of Linux, so it reaches the kernel.
+[[nodiscard]] long call_membarrier(long command) {
   constexpr long number = 324;
   long result = 0;
   asm volatile("syscall"
@@ -27,36 +58,50 @@ long membarrier(long command) noexcept {
   return result;
 }
 
-void WINAPI fence_of_linux() noexcept {
+void WINAPI fence_of_linux() {
   constexpr long private_expedited = 8;
-  constexpr long register_private_expedited = 16;
-  static const long refused = membarrier(register_private_expedited);
-  if (refused != 0 || membarrier(private_expedited) != 0) {
-    (void)std::fputs("membarrier(2) is refused, which these tests need under Wine\n", stderr);
-    std::_Exit(77);
+  if (call_membarrier(private_expedited) != 0) {
+    std::abort();
   }
 }
 
-// What GetProcAddress calls itself.
-FARPROC WINAPI find_all_but_wine(HMODULE module, const char* name) {
-  const auto number = reinterpret_cast<ULONG_PTR>(name);
-  ANSI_STRING text{};
-  if (number > 0xFFFF) {
-    if (std::strcmp(name, "wine_get_version") == 0) {
-      return nullptr;
-    }
-    ::RtlInitAnsiString(&text, name);
+[[nodiscard]] fence_call find_real_fence() {
+  if (find(::GetModuleHandleA("ntdll.dll"), "wine_get_version") == nullptr) {
+    return std::bit_cast<fence_call>(
+        find(::GetModuleHandleA("kernel32.dll"), "FlushProcessWriteBuffers"));
   }
-  void* found = nullptr;
-  (void)::LdrGetProcedureAddress(module, text.Buffer != nullptr ? &text : nullptr,
-                                 static_cast<ULONG>(number), &found);
-  return std::bit_cast<FARPROC>(found);
+  constexpr long register_private_expedited = 16;
+  if (call_membarrier(register_private_expedited) != 0) {
+    std::puts("skipped: membarrier(2) is refused, which this test needs under Wine");
+    (void)std::fflush(stdout);
+    std::_Exit(77);
+  }
+  return fence_of_linux;
+}
+
+constinit std::atomic<fence_call> chosen{nullptr};
+
+void WINAPI use_chosen_fence() {
+  if (chosen.load() == nullptr) {
+    chosen = find_real_fence();
+  }
+  chosen.load()();
 }
 
 }  // namespace
 
 // What the linker makes of calls of functions in DLLs.
 extern "C" {
-void(WINAPI* __imp_FlushProcessWriteBuffers)() = fence_of_linux;
+extern fence_call __imp_FlushProcessWriteBuffers;
+fence_call __imp_FlushProcessWriteBuffers = use_chosen_fence;
+extern FARPROC(WINAPI* __imp_GetProcAddress)(HMODULE, const char*);
 FARPROC(WINAPI* __imp_GetProcAddress)(HMODULE, const char*) = find_all_but_wine;
 }
+
+namespace lido::test {
+
+void choose_heavy_fence(heavy_fence kind) noexcept {
+  chosen = kind == heavy_fence::none ? [] {} : find_real_fence();
+}
+
+}  // namespace lido::test
