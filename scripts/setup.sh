@@ -29,7 +29,7 @@ test_optional=("${demo_optional[@]}" ccache:ccache gdb:gdb lld:ld.lld pkg-config
 all=("${test[@]}" clang-tidy:clang-tidy clang-format:clang-format gcovr:gcovr valgrind:valgrind)
 all_optional=("${test_optional[@]}" "${bench_optional[@]}" chromium:chromium spin:spin g++-aarch64-linux-gnu:aarch64-linux-gnu-g++
   qemu-user-static:qemu-aarch64-static clang-19:clang++-19 g++-11:g++-11 clang-22:clang++-22
-  g++-mingw-w64-x86-64-posix:x86_64-w64-mingw32-g++-posix wine64:/usr/lib/wine/wine64
+  g++-mingw-w64-x86-64-posix:x86_64-w64-mingw32-g++-posix wine64:/usr/lib/wine/wine64 wine:wineserver
   googletest:/usr/src/googletest/CMakeLists.txt)
 soak=()
 soak_optional=(g++-s390x-linux-gnu:s390x-linux-gnu-g++ g++-i686-linux-gnu:i686-linux-gnu-g++

@@ -234,14 +234,14 @@ if [ $soak = yes ]; then
   run_where_installed emcc wasm 'unit[.]core_wasm$'
 fi
 # Windows, for the layers that the system differs in or that most use, with a few drivers and examples.
-if command -v x86_64-w64-mingw32-g++-posix >/dev/null && [ -x /usr/lib/wine/wine64 ]; then
+if command -v x86_64-w64-mingw32-g++-posix >/dev/null && command -v wineserver >/dev/null && [ -x /usr/lib/wine/wine64 ]; then
   windows=(--label docs 'unit[.](base|concurrency|freelist|allocator|object|slot_map|pmr|resource|keyed)$'
     'stress[.]object[.](no_slot_has_two_owners|blocked_acquire_wakes)' 'windows[.]')
   [ $soak = no ] || windows=(.)
   run_preset mingw "${windows[@]}"
   echo "Windows under Wine, left out: what tests/windows.cmake lists, and all that is none of: ${windows[*]}"
 else
-  echo "Windows, left out altogether: no x86_64-w64-mingw32-g++-posix or no /usr/lib/wine/wine64"
+  echo "Windows, left out altogether: no x86_64-w64-mingw32-g++-posix, no wineserver or no /usr/lib/wine/wine64"
 fi
 # Another standard library and a newer compiler, for the layers that are templates or use most of either.
 if command -v clang++-19 >/dev/null && [ -e build/libc++/usr/lib/llvm-19/lib/libc++.so ]; then
