@@ -29,7 +29,7 @@ struct duration_buckets {
         static_cast<std::uint64_t>(std::clamp<std::int64_t>(nanoseconds, 0, longest));
     const int shift = (std::max)(static_cast<int>(std::bit_width(length)) - part_bits - 1, 0);
     return (static_cast<std::size_t>(shift) << part_bits) +
-           static_cast<std::size_t>(length >> shift);
+           static_cast<std::uint32_t>(length >> shift);
   }
   /// Nanoseconds in the middle of a bucket.
   [[nodiscard]] static constexpr std::int64_t middle_of(std::size_t index) noexcept {
