@@ -62,7 +62,8 @@ pool_exhausted::pool_exhausted(const std::string& text, std::string_view pool_na
 growth_failed::growth_failed(std::string_view pool_name, std::size_t capacity, std::size_t in_use,
                              int error_number)
     : pool_exhausted("lido: pool '" + std::string(pool_name) +
-                         "' cannot grow: " + std::generic_category().message(error_number) + "; " +
+                         "' cannot grow: " + detail::platform::names().commit + ": " +
+                         std::generic_category().message(error_number) + "; " +
                          used_up(in_use, capacity),
                      pool_name, capacity, in_use),
       error_number_(error_number) {}

@@ -96,7 +96,7 @@ report_text& report_text::commands() noexcept {
     if (std::find_if(begin, each, same_module) != each) {
       continue;
     }
-    *this << "  " << platform::lines_command() << " " << module_path(each->address, room);
+    *this << "  " << platform::names().lines_command << " " << module_path(each->address, room);
     for (const module_offset* one = each; one != end; ++one) {
       if (same_module(*one)) {
         (*this << " ").hex(one->offset);

@@ -1,9 +1,9 @@
 /// @file
 /// Internal. What Lido asks the operating system for. Only the folders beside this file know one.
 ///
-/// Each folder defines all of it; `linux` and `posix` share what is in `unix`. `generic` builds
-/// wherever there is a standard library. What that lacks is refused there or done in another way,
-/// as said below; so it is in `posix` with what POSIX lacks.
+/// Each folder defines all of it but `static_mutex` and `start_thread`; `linux` and `posix` share
+/// what is in `unix`. `generic` builds wherever there is a standard library. Where a comment says
+/// "generic:" or "posix:", that folder does less: it refuses, or does it in another way.
 #pragma once
 
 #include <array>
@@ -19,7 +19,8 @@ namespace lido::detail::platform {
 // ---- memory
 // ---------------------------------------------------------------------------------------
 
-/// Bytes in a page: a power of two. generic: the least unit of memory.
+/// Bytes in a page: a power of two. generic: alignof(std::max_align_t), so that all memory begins
+/// at the start of a page.
 [[nodiscard]] std::size_t page_size() noexcept;
 
 /// Addresses without memory, at the start of a page; null if there are none. Leak checkers look at
@@ -49,15 +50,21 @@ void advise_huge_pages(void* place, std::size_t bytes) noexcept;
 // ---- waiting
 // --------------------------------------------------------------------------------------
 
-/// Asks the kernel for `heavy_fence`, once in a process. generic: false. posix: on FreeBSD alone.
+/// Asks the kernel for `heavy_fence`, once in a process. False: caches are locked. generic: false.
+/// posix: on FreeBSD alone.
 [[nodiscard]] bool register_heavy_fence() noexcept;
 
 /// Every thread of this process executes a full fence during the call. False: it has not.
 [[nodiscard]] bool heavy_fence() noexcept;
 
-/// Sleeps while `*word`, an atomic word of 32 bits, is `expected`, until `unpark(word)`. May return
-/// for no reason. Returns false if it is past `end`, in nanoseconds of the steady clock; the
-/// largest number is never. Also if no other thread is left to call `unpark`. generic: a nap.
+/// Sleeps until `unpark(word)` or `end`, unless `*word`, a std::atomic<std::uint32_t>, differs from
+/// `expected`. Looks at it and falls asleep in one step: a caller of `unpark` changes it before.
+/// May return true for no reason; callers look at the word in any case.
+///
+/// Returns false once `end` has passed, in nanoseconds of std::chrono::steady_clock; after a
+/// wake-up it may return either. The largest number is never. False then says that the process is
+/// ending and has no other thread; a system that keeps its threads until the end never returns it.
+/// generic: a nap.
 [[nodiscard]] bool park(const void* word, std::uint32_t expected, std::int64_t end) noexcept;
 
 /// Wakes one thread. Uses only the address.
@@ -194,7 +201,12 @@ struct code_position {
 /// Writes the path of the file with that code, and returns its length; 0 if it is not known.
 [[nodiscard]] std::size_t module_path(const void* address, std::span<char> path) noexcept;
 
-/// The command that names lines of source, to be followed by the path and the offsets.
-[[nodiscard]] const char* lines_command() noexcept;
+/// What this system calls what texts of errors and reports speak of.
+struct system_names {
+  const char* lines_command;  ///< names lines of source; path and offsets follow it
+  const char* commit;         ///< the system call of `commit`
+};
+
+[[nodiscard]] system_names names() noexcept;
 
 }  // namespace lido::detail::platform

@@ -127,7 +127,7 @@ constexpr metric metrics[] = {
      counted<&slots::tag_headroom>, gauge},
     {"open_caches", "lido_pool_open_caches", "living threads that have opened a cache", "", of_slots<&slots::open_caches>, gauge},
     {"caches", "lido_pool_caches_locked", "whether caches are locked; the member is a cache_kind",
-     "it is 1: membarrier(2) is missing or forbidden", has_locked_caches, gauge, flag},
+     "it is 1: the system has no heavy fence, or forbids it", has_locked_caches, gauge, flag},
     {"bookkeeping_bytes", "lido_pool_bookkeeping_bytes", "memory beside the slots, without that of checks", "",
      counted<&slots::bookkeeping_bytes>, gauge},
     {"total_bytes", "lido_pool_memory_bytes", "memory of slots, bookkeeping and checks; object pools only",

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -13,6 +14,17 @@ namespace lido {
 namespace {
 
 using ::testing::HasSubstr;
+
+TEST(GrowthFailed, MessageNamesTheSystemCall) {
+#ifdef _WIN32
+  constexpr const char* call = "VirtualAlloc: ";
+#else
+  constexpr const char* call = "mprotect: ";
+#endif
+  const std::string text = growth_failed("jobs", 64, 63, ENOMEM).what();
+  EXPECT_THAT(text, HasSubstr(std::string("'jobs' cannot grow: ") + call));
+  EXPECT_THAT(text, HasSubstr("63 of 64 slots are in use"));
+}
 
 TEST(PoolExhausted, MessageNamesThePool) {
   EXPECT_THAT(pool_exhausted("jobs", 64, 63).what(), HasSubstr("'jobs'"));

@@ -31,8 +31,8 @@ std::size_t module_path(const void* /*address*/, std::span<char> /*path*/) noexc
   return 0;
 }
 
-const char* lines_command() noexcept {
-  return "addr2line -Cfpie";
+system_names names() noexcept {
+  return {"addr2line -Cfpie", "calloc"};
 }
 
 }  // namespace lido::detail::platform

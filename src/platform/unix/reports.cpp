@@ -70,11 +70,11 @@ std::size_t module_path(const void* address, std::span<char> path) noexcept {
   return name.copy(path.data(), path.size());
 }
 
-const char* lines_command() noexcept {
+system_names names() noexcept {
 #ifdef __APPLE__
-  return "llvm-symbolizer --relative-address -e";
+  return {"llvm-symbolizer --relative-address -e", "mprotect"};
 #else
-  return "addr2line -Cfpie";
+  return {"addr2line -Cfpie", "mprotect"};
 #endif
 }
 

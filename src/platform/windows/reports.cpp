@@ -62,8 +62,8 @@ std::size_t module_path(const void* address, std::span<char> path) noexcept {
   return length;
 }
 
-const char* lines_command() noexcept {
-  return "llvm-symbolizer --relative-address -e";
+system_names names() noexcept {
+  return {"llvm-symbolizer --relative-address -e", "VirtualAlloc"};
 }
 
 }  // namespace lido::detail::platform
