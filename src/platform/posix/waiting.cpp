@@ -241,7 +241,8 @@ constinit sleeper_table table{};
 
 /// By Fibonacci hashing: words of waiters are in structures on many stacks.
 [[nodiscard]] sleepers& sleepers_of(const void* word) noexcept {
-  const std::uint64_t key = std::bit_cast<std::uintptr_t>(word) / sizeof(std::uint32_t);
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): see unix/reports.cpp
+  const std::uint64_t key = reinterpret_cast<std::uintptr_t>(word) / sizeof(std::uint32_t);
   return table[(key * 0x9E3779B97F4A7C15U) >> 58U];
 }
 

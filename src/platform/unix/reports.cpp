@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <string_view>
 
 #if defined(__ELF__)
@@ -17,12 +16,17 @@ namespace lido::detail::platform {
 
 namespace {
 
+// Not std::bit_cast, which Emscripten's library lacks.
+[[nodiscard]] std::uintptr_t bits(const void* address) noexcept {
+  return reinterpret_cast<std::uintptr_t>(address);  // NOLINT(*-reinterpret-cast)
+}
+
 /// How far from the addresses that a file has its code was loaded.
 #if defined(__ELF__)
 
 std::uintptr_t moved_by(const void* base) noexcept {
   const bool moves = static_cast<const ElfW(Ehdr)*>(base)->e_type != ET_EXEC;
-  return moves ? std::bit_cast<std::uintptr_t>(base) : 0;
+  return moves ? bits(base) : 0;
 }
 
 #elif defined(__APPLE__)
@@ -39,7 +43,7 @@ std::uintptr_t moved_by(const void* base) noexcept {
 #else
 
 std::uintptr_t moved_by(const void* base) noexcept {
-  return std::bit_cast<std::uintptr_t>(base);
+  return bits(base);
 }
 
 #endif
@@ -51,7 +55,7 @@ code_position find_code(const void* address) noexcept {
   if (address == nullptr || ::dladdr(address, &info) == 0 || info.dli_fbase == nullptr) {
     return {};
   }
-  return {info.dli_fbase, std::bit_cast<std::uintptr_t>(address) - moved_by(info.dli_fbase)};
+  return {info.dli_fbase, bits(address) - moved_by(info.dli_fbase)};
 }
 
 std::size_t module_path(const void* address, std::span<char> path) noexcept {
