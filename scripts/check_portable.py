@@ -12,6 +12,10 @@ SYSTEMS = Path("src/platform")
 # in which mode it is: no other library has those modes.
 RESERVED = re.compile(r"\b(?!__(?:cplusplus|cpp_\w+|has_include|has_cpp_attribute|VA_ARGS__|VA_OPT__|asan_\w+)\b"
                       r"|_GLIBCXX_)(?:__\w+|_[A-Z]\w*|\w+__\w*)\b")
+# Of Windows: each of these includes windows.h or wants it first. Connections need the names of sockets.
+SYSTEM_HEADER = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"](?:windows|winsock2?|ws2tcpip|mstcpip|mswsock|winternl|psapi|dbghelp'
+                           r'|processthreadsapi|synchapi|memoryapi|fibersapi|windef|winbase|winnt)\.h[>"]', re.M | re.I)
+SOCKETS = (Path("include/lido/connect/dial.hpp"), Path("src/connect/sockets_windows.hpp"))
 NAMESPACES = re.compile(r"\b(?:gnu|clang|msvc)\s*::")
 ASM = re.compile(r"\basm\b")
 NO_ADDRESS = re.compile(r"\bno_unique_address\b")  # which cl ignores
@@ -44,6 +48,13 @@ def check_extensions(file: Path, code: str) -> list[str]:
     return errors
 
 
+def check_headers(file: Path, text: str) -> list[str]:
+    if file in SOCKETS or file.parent == SYSTEMS / "windows":
+        return []
+    return [f"{file}:{line_of(text, match.start())}: {match[0].strip()} belongs in {SYSTEMS / 'windows'}; only {SOCKETS[0]} "
+            "includes those of sockets" for match in SYSTEM_HEADER.finditer(text)]
+
+
 def check_macros(file: Path, text: str, macros: list[str]) -> list[str]:
     """A macro that is not defined reads as 0 in a condition, so nothing else would say that it is missing."""
     code = mask(text)
@@ -62,7 +73,7 @@ def check(root: Path) -> tuple[int, list[str]]:
         if file == COMPILER:
             continue
         text = (root / file).read_text(encoding="utf-8")
-        errors += check_macros(file, text, macros)
+        errors += check_macros(file, text, macros) + check_headers(file, text)
         if not knows_compiler(file):
             errors += check_extensions(file, mask(text))
     return len(files), errors

@@ -82,14 +82,17 @@ int begin_connect(const address& to, const create_context& limit, socket_handle&
   return failed;
 }
 
-/// Zero if a socket that is ready is connected, or why not.
-int end_connect(socket_handle socket) noexcept {
+/// Returns why a connect has failed, or zero. Only the first call says so: the system forgets it.
+int take_failure(socket_handle socket) noexcept {
   int failed = 0;
   socklen_t size = sizeof failed;
   void* const place = &failed;
-  if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, static_cast<char*>(place), &size) != 0) {
-    failed = sockets::last_error();
-  }
+  const int refused = ::getsockopt(socket, SOL_SOCKET, SO_ERROR, static_cast<char*>(place), &size);
+  return refused == 0 ? failed : sockets::last_error();
+}
+
+/// Zero if a socket that is ready is connected, or why not; `failed` is what take_failure said.
+int end_connect(socket_handle socket, int failed) noexcept {
   if (failed == 0 && is_own_peer(socket)) {
     return sockets::refused;  // the echo of a question would pass for an answer
   }
@@ -135,8 +138,12 @@ class race {
   void end_what_is_ready(socket_handle& made) {
     for (std::size_t i = 0; i < asked_.size() && made == no_socket; ++i) {
       const socket_handle one = asked_[i].fd;
-      if (one != no_socket && (asked_[i].revents != 0 || sockets::has_failed(one))) {
-        end(i, end_connect(asked_[i].fd), made);
+      const bool is_ready = asked_[i].revents != 0;
+      if (one == no_socket || !(is_ready || sockets::poll_misses_failures)) {
+        continue;
+      }
+      if (const int failed = take_failure(one); is_ready || failed != 0) {
+        end(i, end_connect(one, failed), made);
       }
     }
   }
@@ -252,7 +259,8 @@ int wait_for(socket_handle socket, short events, const create_context& limit) no
 }
 
 bool is_quiet(socket_handle socket) noexcept {
-  return sockets::has_nothing_to_read(socket);
+  pollfd asked{.fd = socket, .events = POLLIN, .revents = 0};
+  return socket != no_socket && sockets::poll(&asked, 1, 0) == 0;
 }
 
 bool let_block(socket_handle socket) noexcept {

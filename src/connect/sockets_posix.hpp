@@ -30,7 +30,7 @@ inline constexpr int no_memory_for_name = EAI_MEMORY;
   return failed != EADDRNOTAVAIL && failed != ENETUNREACH && failed != EAFNOSUPPORT;
 }
 
-/// What a begun connect says that goes on.
+/// Returns whether a connect has begun and goes on.
 [[nodiscard]] inline bool goes_on(int failed) noexcept {
   return failed == EINPROGRESS || failed == EINTR;
 }
@@ -52,9 +52,19 @@ inline void close(socket_handle socket) noexcept {
   (void)::close(socket);
 }
 
-/// One that does not block, and that started programs do not inherit.
+/// Opens a socket that does not block, and that started programs do not inherit.
 [[nodiscard]] inline socket_handle open(int family) noexcept {
+#if defined(SOCK_CLOEXEC) && defined(SOCK_NONBLOCK)
   socket_handle made = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+#else  // macOS: a program that another thread starts in between inherits it
+  socket_handle made = ::socket(family, SOCK_STREAM, 0);
+  // NOLINTNEXTLINE(*-vararg): the interface of the system
+  if (made != no_socket && (::fcntl(made, F_SETFD, FD_CLOEXEC) != 0 ||
+                            ::fcntl(made, F_SETFL, O_NONBLOCK) != 0)) {  // NOLINT(*-vararg)
+    close(made);
+    return no_socket;
+  }
+#endif
   if (made == 0) {  // of a program without standard input: hiredis 0.14 does not close that
     made = ::fcntl(0, F_DUPFD_CLOEXEC, 1);  // NOLINT(*-vararg): the interface of the system
     (void)::close(0);
@@ -70,20 +80,11 @@ inline void close(socket_handle socket) noexcept {
 
 /// How many sockets are ready; milliseconds.
 inline int poll(pollfd* all, std::size_t count, int time) noexcept {
-  return ::poll(all, count, time);
+  return ::poll(all, static_cast<nfds_t>(count), time);
 }
 
-/// Whether a connect has failed of which `poll` says nothing.
-[[nodiscard]] inline bool has_failed(socket_handle /*socket*/) noexcept {
-  return false;
-}
-
-/// Whether there is neither a byte nor an end to read, without a wait.
-[[nodiscard]] inline bool has_nothing_to_read(socket_handle socket) noexcept {
-  char byte = 0;
-  const ssize_t got = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
-}
+/// A connect that has failed is ready.
+inline constexpr bool poll_misses_failures = false;
 
 [[nodiscard]] inline bool wait_for_ever(socket_handle socket) noexcept {
   constexpr timeval for_ever{};
@@ -99,10 +100,16 @@ inline void look_after(socket_handle socket, const tcp_keep_alive& how) noexcept
   };
   set(IPPROTO_TCP, TCP_NODELAY, 1);
   set(SOL_SOCKET, SO_KEEPALIVE, how.on ? 1 : 0);
+#ifdef TCP_KEEPIDLE
   set(IPPROTO_TCP, TCP_KEEPIDLE, whole_seconds(how.idle));
+#else  // of macOS
+  set(IPPROTO_TCP, TCP_KEEPALIVE, whole_seconds(how.idle));
+#endif
   set(IPPROTO_TCP, TCP_KEEPINTVL, whole_seconds(how.interval));
   set(IPPROTO_TCP, TCP_KEEPCNT, keep_alive_count(how));
+#ifdef TCP_USER_TIMEOUT
   set(IPPROTO_TCP, TCP_USER_TIMEOUT, give_up_after(how));
+#endif
 }
 
 }  // namespace lido::detail::sockets

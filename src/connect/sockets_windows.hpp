@@ -3,9 +3,6 @@
 /// its sockets.
 #pragma once
 
-#ifndef NOMINMAX
-#define NOMINMAX
-#endif
 #include "lido/connect/dial.hpp"
 // after it
 #include <mstcpip.h>
@@ -30,12 +27,12 @@ inline constexpr int no_memory_for_name = -WSA_NOT_ENOUGH_MEMORY;
   return failed != WSAEADDRNOTAVAIL && failed != WSAENETUNREACH && failed != WSAEAFNOSUPPORT;
 }
 
-/// What a begun connect says that goes on.
+/// Returns whether a connect has begun and goes on.
 [[nodiscard]] inline bool goes_on(int failed) noexcept {
   return failed == WSAEWOULDBLOCK;
 }
 
-/// No server is called by a path.
+/// False: Windows has no servers by path here.
 [[nodiscard]] inline bool is_full(int /*failed*/) noexcept {
   return false;
 }
@@ -57,8 +54,8 @@ inline void close(socket_handle socket) noexcept {
   return ::ioctlsocket(socket, static_cast<long>(FIONBIO), &is_non_blocking) == 0;
 }
 
-/// One that does not block, and that started programs do not inherit. As Asio's, its operations may
-/// go on after the call.
+/// Opens a socket that does not block, and that started programs do not inherit. As with Asio's,
+/// its operations may go on after the call.
 [[nodiscard]] inline socket_handle open(int family) noexcept {
   constexpr DWORD no_handle_inherit = 0x80;
   const socket_handle made =
@@ -79,25 +76,8 @@ inline int poll(pollfd* all, std::size_t count, int time) noexcept {
   return ::WSAPoll(all, static_cast<ULONG>(count), time);
 }
 
-/// Whether a connect has failed of which `poll` says nothing, as before Windows 10, version 2004.
-[[nodiscard]] inline bool has_failed(socket_handle socket) noexcept {
-  int failed = 0;
-  int size = sizeof failed;
-  void* const place = &failed;
-  return ::getsockopt(socket, SOL_SOCKET, SO_ERROR, static_cast<char*>(place), &size) != 0 ||
-         failed != 0;
-}
-
-/// Whether there is neither a byte nor an end to read, without a wait.
-[[nodiscard]] inline bool has_nothing_to_read(socket_handle socket) noexcept {
-  if (!set_blocking(socket, false)) {
-    return false;
-  }
-  char byte = 0;
-  const int got = ::recv(socket, &byte, 1, MSG_PEEK);
-  const bool is_empty = got < 0 && ::WSAGetLastError() == WSAEWOULDBLOCK;
-  return set_blocking(socket, true) && is_empty;
-}
+/// Before Windows 10, version 2004, `poll` says nothing of a connect that has failed.
+inline constexpr bool poll_misses_failures = true;
 
 [[nodiscard]] inline bool wait_for_ever(socket_handle socket) noexcept {
   const auto wait = [socket](int option) {
@@ -109,7 +89,8 @@ inline int poll(pollfd* all, std::size_t count, int time) noexcept {
   return wait(SO_RCVTIMEO) && wait(SO_SNDTIMEO);
 }
 
-/// By numbers, since older headers lack the names, and older versions of Windows some options.
+/// Sets options by number, since older headers lack the names, and older versions of Windows some
+/// options.
 inline void look_after(socket_handle socket, const tcp_keep_alive& how) noexcept {
   const auto set = [socket](int level, int name, int value) {
     const void* const place = &value;
@@ -119,7 +100,9 @@ inline void look_after(socket_handle socket, const tcp_keep_alive& how) noexcept
   constexpr int most_retransmit_time = 5;   // TCP_MAXRT
   set(IPPROTO_TCP, TCP_NODELAY, 1);
   set(IPPROTO_TCP, keep_alive_questions, keep_alive_count(how));
-  set(IPPROTO_TCP, most_retransmit_time, give_up_after(how) / 1000);
+  if (how.on) {
+    set(IPPROTO_TCP, most_retransmit_time, give_up_after(how) / 1000);
+  }
   tcp_keepalive times{how.on ? 1UL : 0UL, static_cast<ULONG>(whole_seconds(how.idle)) * 1000,
                       static_cast<ULONG>(whole_seconds(how.interval)) * 1000};
   DWORD written = 0;

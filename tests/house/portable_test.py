@@ -72,6 +72,17 @@ class Portable(TreeTest):
                 self.write(NAME, POOL + new)
                 self.assert_fault(self.errors(), NAME + ":8", "windows.h")
 
+    def test_headers_of_windows_are_refused(self) -> None:
+        for header in ("windows.h", "Windows.h", "winsock2.h", "psapi.h"):
+            with self.subTest(header):
+                self.write(NAME, POOL + f"#include <{header}>\n")
+                self.assert_fault(self.errors(), NAME + ":8", header)
+
+    def test_headers_of_windows_pass_in_its_back_end_and_for_sockets(self) -> None:
+        self.write("src/platform/windows/system.hpp", "#include <windows.h>\n")
+        self.write("include/lido/connect/dial.hpp", "#include <winsock2.h>\n")
+        self.assert_clean(self.errors())
+
     def test_names_that_no_macro_takes_pass(self) -> None:
         self.write(NAME, POOL + """int x = (std::max)(std::min<int>(1, 2), nearest + smaller);
 bool max = min == INT_MAX;  // in words: min() of all, near

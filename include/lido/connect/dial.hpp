@@ -6,9 +6,26 @@
 
 #include "lido/platform/compiler.hpp"
 #if LIDO_WINDOWS
+// They include windows.h, which defines min and max as macros, unless told otherwise.
+#ifndef NOMINMAX
+#define NOMINMAX
+#define LIDO_DEFINED_NOMINMAX
+#endif
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#define LIDO_DEFINED_LEAN_AND_MEAN
+#endif
 #include <winsock2.h>
 // after it
 #include <ws2tcpip.h>
+#ifdef LIDO_DEFINED_NOMINMAX
+#undef NOMINMAX
+#undef LIDO_DEFINED_NOMINMAX
+#endif
+#ifdef LIDO_DEFINED_LEAN_AND_MEAN
+#undef WIN32_LEAN_AND_MEAN
+#undef LIDO_DEFINED_LEAN_AND_MEAN
+#endif
 #else
 #include <netinet/in.h>
 #include <poll.h>
