@@ -1,6 +1,7 @@
 // For tests under Wine on Linux. Lido does not trust Wine's FlushProcessWriteBuffers, which does
 // nothing in many versions. Here the program does not say that it runs under Wine, and
-// membarrier(2) of Linux takes the place of that function.
+// membarrier(2) of Linux takes the place of that function. Where that is refused, all stays as it
+// is, and pools have locked caches.
 //
 // Two imports of the library are replaced by functions of this file, which linkers take before what
 // the import libraries define. So it is the library as it ships.
@@ -15,7 +16,6 @@
 
 #include <atomic>
 #include <bit>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -41,12 +41,6 @@ using fence_call = void(WINAPI*)();
   return status >= 0 ? std::bit_cast<FARPROC>(found) : nullptr;
 }
 
-FARPROC WINAPI find_all_but_wine(HMODULE module, const char* name) {
-  const bool is_wine =
-      std::bit_cast<ULONG_PTR>(name) > 0xFFFF && std::strcmp(name, "wine_get_version") == 0;
-  return is_wine ? nullptr : find(module, name);
-}
-
 /// A system call of Linux. Processes of Wine are processes of Linux, so it reaches the kernel.
 [[nodiscard]] long call_membarrier(long command) {
   constexpr long number = 324;
@@ -65,18 +59,25 @@ void WINAPI fence_of_linux() {
   }
 }
 
-[[nodiscard]] fence_call find_real_fence() {
-  if (find(::GetModuleHandleA("ntdll.dll"), "wine_get_version") == nullptr) {
-    return std::bit_cast<fence_call>(
-        find(::GetModuleHandleA("kernel32.dll"), "FlushProcessWriteBuffers"));
-  }
+[[nodiscard]] bool runs_under_wine() {
+  return find(::GetModuleHandleA("ntdll.dll"), "wine_get_version") != nullptr;
+}
+
+[[nodiscard]] bool register_fence_of_linux() {
   constexpr long register_private_expedited = 16;
-  if (call_membarrier(register_private_expedited) != 0) {
-    std::puts("skipped: membarrier(2) is refused, which this test needs under Wine");
-    (void)std::fflush(stdout);
-    std::_Exit(77);
-  }
-  return fence_of_linux;
+  return call_membarrier(register_private_expedited) == 0;
+}
+
+FARPROC WINAPI find_all_but_wine(HMODULE module, const char* name) {
+  const bool asks_for_wine =
+      std::bit_cast<ULONG_PTR>(name) > 0xFFFF && std::strcmp(name, "wine_get_version") == 0;
+  return asks_for_wine && register_fence_of_linux() ? nullptr : find(module, name);
+}
+
+[[nodiscard]] fence_call find_real_fence() {
+  return runs_under_wine() ? fence_of_linux
+                           : std::bit_cast<fence_call>(find(::GetModuleHandleA("kernel32.dll"),
+                                                            "FlushProcessWriteBuffers"));
 }
 
 constinit std::atomic<fence_call> chosen{nullptr};
@@ -100,8 +101,12 @@ FARPROC(WINAPI* __imp_GetProcAddress)(HMODULE, const char*) = find_all_but_wine;
 
 namespace lido::test {
 
-void choose_heavy_fence(heavy_fence kind) noexcept {
+bool choose_heavy_fence(heavy_fence kind) noexcept {
+  if (runs_under_wine() && !register_fence_of_linux()) {
+    return false;
+  }
   chosen = kind == heavy_fence::none ? [] {} : find_real_fence();
+  return true;
 }
 
 }  // namespace lido::test

@@ -9,7 +9,8 @@ enum class heavy_fence {
   none,  ///< nothing at all
 };
 
-/// Chooses the fence. Requires: no pool has been used. Without a call it is the real one.
-void choose_heavy_fence(heavy_fence kind) noexcept;
+/// Chooses the fence. Requires: no pool has been used. Without a call it is the real one. Returns
+/// false where Wine runs and Linux refuses membarrier(2): pools have locked caches there.
+[[nodiscard]] bool choose_heavy_fence(heavy_fence kind) noexcept;
 
 }  // namespace lido::test

@@ -6,6 +6,11 @@
 
 #include "lido/object_pool.hpp"
 
+extern "C" bool lido_test_caches_are_locked() {
+  const lido::object_pool<int> pool(64);
+  return pool.stats().caches == lido::cache_kind::locked;
+}
+
 extern "C" double lido_test_pair() {
   using nanoseconds = std::chrono::duration<double, std::nano>;
   constexpr int pairs = 200'000;

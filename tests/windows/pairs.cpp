@@ -1,4 +1,5 @@
-// Measures a pair with Lido in a DLL beside one with a static Lido, by turns.
+// Measures a pair with Lido in a DLL beside one with a static Lido, by turns. Nothing takes the
+// place of the heavy fence here, so caches are locked under Wine, and revocable on Windows.
 //
 // Usage: pairs DLL.dll STATIC.dll
 #include <algorithm>
@@ -8,6 +9,15 @@
 
 #include "pair.hpp"
 #include "support/modules.hpp"
+
+namespace {
+
+[[nodiscard]] bool runs_under_wine() {
+  void* const system = ::GetModuleHandleW(L"ntdll.dll");
+  return lido_test::find_function<void()>(system, "wine_get_version") != nullptr;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using pair = decltype(lido_test_pair);
@@ -19,6 +29,12 @@ int main(int argc, char** argv) {
         module != nullptr ? lido_test::find_function<pair>(module, "lido_test_pair") : nullptr;
     if (kinds.at(kind) == nullptr) {
       std::printf("BROKEN: a module cannot be loaded\n");
+      return EXIT_FAILURE;
+    }
+    auto* const are_locked = lido_test::find_function<decltype(lido_test_caches_are_locked)>(
+        module, "lido_test_caches_are_locked");
+    if (are_locked == nullptr || are_locked() != runs_under_wine()) {
+      std::printf("BROKEN: caches are locked on Windows, or not under Wine\n");
       return EXIT_FAILURE;
     }
   }
