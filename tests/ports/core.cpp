@@ -2,7 +2,6 @@
 // ends of threads, waits and deadlines, growth, a slot map, and a misuse that is caught.
 #include <array>
 #include <atomic>
-#include <bit>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -40,7 +39,7 @@ void in_threads(int count, Body body) {
 /// How many threads have the slot at that address, of slots that lie close together.
 std::atomic<int>& owners_of(const long* object) {
   static std::array<std::atomic<int>, 4096> owners{};
-  return owners[std::bit_cast<std::uintptr_t>(object) / alignof(long) % owners.size()];
+  return owners[reinterpret_cast<std::uintptr_t>(object) / alignof(long) % owners.size()];
 }
 
 /// As many objects as the threads want together: not one acquire may fail.
