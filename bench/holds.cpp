@@ -52,8 +52,8 @@ class stack {
   std::array<std::atomic<std::uint64_t>, 16> cells_{};
 };
 
-/// As Lido's: a word with a generation, which a compare-and-swap takes and a plain store gives
-/// back.
+/// A lock like Lido's: a word with a generation, which a compare-and-swap takes and a plain store
+/// gives back.
 class by_compare_and_swap {
  public:
   void lock() {

@@ -30,7 +30,7 @@ expect() { # what of the output, command...
 }
 
 compile x86_64-linux-musl linux musl_linux
-expect 'held; caches are' build/ports/musl_linux
+expect 'held; caches are revocable' build/ports/musl_linux
 echo "musl, linux: $(build/ports/musl_linux)"
 compile x86_64-linux-musl posix musl_posix
 expect 'held; caches are locked' build/ports/musl_posix

@@ -34,7 +34,7 @@ all_optional=("${test_optional[@]}" "${bench_optional[@]}" chromium:chromium spi
 soak=()
 soak_optional=(g++-s390x-linux-gnu:s390x-linux-gnu-g++ g++-i686-linux-gnu:i686-linux-gnu-g++
   g++-arm-linux-gnueabihf:arm-linux-gnueabihf-g++ g++-riscv64-linux-gnu:riscv64-linux-gnu-g++
-  g++-powerpc64le-linux-gnu:powerpc64le-linux-gnu-g++ emscripten:emcc)
+  g++-powerpc64le-linux-gnu:powerpc64le-linux-gnu-g++ emscripten:emcc file:file)
 servers=(redis-server:redis-server postgresql:/usr/lib/postgresql/*/bin/postgres pgbouncer:pgbouncer
   prometheus:prometheus) # of all
 

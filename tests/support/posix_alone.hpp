@@ -5,4 +5,6 @@
 
 #include <sys/mman.h>
 
+#undef MADV_NOHUGEPAGE
 #undef MADV_WIPEONFORK
+#undef MAP_NORESERVE

@@ -236,7 +236,7 @@ inline void cpu_pause() noexcept {
 #endif
 }
 
-/// Not std::assume_aligned, which older libraries of Clang lack.
+/// Tells the alignment; not by std::assume_aligned, which older libraries of Clang lack.
 template <std::size_t Alignment, class T>
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline T* assume_aligned(T* address) noexcept {
 #if LIDO_MSVC

@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
-/// Of a moment, or of a time.
+/// Converts a moment or a duration.
 [[maybe_unused]] [[nodiscard]] timespec to_timespec(std::int64_t nanoseconds) noexcept {
   constexpr std::int64_t second = 1'000'000'000;
   timespec time{};
@@ -221,7 +221,8 @@ class alignas(128) sleepers {
   }
 
  private:
-  /// Requires: mutex_ is locked. What leads to a sleeper, or the end of the list.
+  /// Returns the pointer that leads to a sleeper, or the end of the list. Requires: mutex_ is
+  /// locked.
   [[nodiscard]] sleeper** place_of(const sleeper* which) noexcept {
     sleeper** place = &first_;
     while (*place != which && *place != nullptr) {
@@ -239,7 +240,7 @@ using sleeper_table = std::array<sleepers, 64>;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): one table for this copy
 constinit sleeper_table table{};
 
-/// By Fibonacci hashing: words of waiters are in structures on many stacks.
+/// Finds the list by Fibonacci hashing: words of waiters are in structures on many stacks.
 [[nodiscard]] sleepers& sleepers_of(const void* word) noexcept {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): see unix/reports.cpp
   const std::uint64_t key = reinterpret_cast<std::uintptr_t>(word) / sizeof(std::uint32_t);

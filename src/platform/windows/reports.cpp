@@ -32,10 +32,16 @@ std::size_t thread_name(std::uint32_t id, std::span<char> name) noexcept {
     return 0;
   }
   wchar_t* text = nullptr;
+  const int size = static_cast<int>(name.size());
   int length = 0;
   if (get != nullptr && get(thread, &text) >= 0 && text != nullptr) {
-    length = ::WideCharToMultiByte(CP_UTF8, 0, text, ::lstrlenW(text), name.data(),
-                                   static_cast<int>(name.size()), nullptr, nullptr);
+    // A name that does not fit gives nothing, so it loses its end, with whole characters of UTF-16.
+    for (int left = (std::min)(::lstrlenW(text), size); length == 0 && left > 0; --left) {
+      const bool cuts_pair = IS_HIGH_SURROGATE(text[left - 1]);
+      length = cuts_pair ? 0
+                         : ::WideCharToMultiByte(CP_UTF8, 0, text, left, name.data(), size, nullptr,
+                                                 nullptr);
+    }
     (void)::LocalFree(text);
   }
   (void)::CloseHandle(thread);
