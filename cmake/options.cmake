@@ -5,7 +5,11 @@ set(LIDO_UNIT_LAYERS all CACHE STRING "Of the unit tests, the layers to build: a
 set(LIDO_GTEST_SOURCE "" CACHE PATH "Build GoogleTest from these sources instead of looking for it, e.g. for another processor")
 # Most of the time to compile a unit test goes into headers, which several tests in one translation unit parse once.
 # Without it, an edit of one test compiles fewer of them.
-option(LIDO_UNITY "Compile several unit tests as one translation unit" ON)
+set(unity ON)
+if(MSVC) # which lets a unit have one init_seg, as sources of the library have
+  set(unity OFF)
+endif()
+option(LIDO_UNITY "Compile several unit tests as one translation unit" ${unity})
 # For scripts/slips.py, which compiles one source after another, and runs each of them once.
 option(LIDO_QUICK_LIBRARY "Compile the library unoptimised, each source by itself" OFF)
 option(LIDO_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})

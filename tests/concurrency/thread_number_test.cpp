@@ -1,7 +1,9 @@
 #include "lido/concurrency/thread_number.hpp"
 
 #include <gtest/gtest.h>
+#ifdef __unix__
 #include <pthread.h>
+#endif
 
 #include <algorithm>
 #include <barrier>

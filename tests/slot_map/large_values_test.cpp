@@ -1,7 +1,11 @@
 // Values that are larger than the stack of the thread that adds them: each is made in its place.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#ifdef _WIN32
+#include <windows.h>
+#else
 #include <pthread.h>
+#endif
 
 #include <array>
 #include <cstddef>
@@ -12,6 +16,7 @@
 #include <vector>
 
 #include "lido/concurrent_slot_map.hpp"
+#include "lido/platform/compiler.hpp"
 #include "lido/slot_map.hpp"
 
 namespace lido {
@@ -24,7 +29,7 @@ struct chunk {
   explicit chunk(int number) noexcept : id(number) {}
   chunk(const chunk& other) noexcept : id(other.id) {}
   // Not inlined, or the optimiser leaves the bytes of one on the stack out.
-  [[gnu::noinline]] chunk(chunk&& other) noexcept : id(std::exchange(other.id, -1)) {}
+  [[LIDO_NOINLINE]] chunk(chunk&& other) noexcept : id(std::exchange(other.id, -1)) {}
   chunk& operator=(const chunk&) = delete;
   chunk& operator=(chunk&&) = delete;
   ~chunk() = default;
@@ -34,14 +39,28 @@ struct chunk {
   std::array<std::byte, 2 * stack_bytes> bytes;  // NOLINT(*-member-init)
 };
 
+#ifdef _WIN32  // where each new page of the stack is touched in turn
+
+void on_small_stack(std::function<void()> test) {
+  const auto body = [](void* run) -> DWORD {
+    (*static_cast<std::function<void()>*>(run))();
+    return 0;
+  };
+  const HANDLE thread =
+      ::CreateThread(nullptr, stack_bytes, body, &test, STACK_SIZE_PARAM_IS_A_RESERVATION, nullptr);
+  ASSERT_NE(thread, nullptr);
+  EXPECT_EQ(::WaitForSingleObject(thread, INFINITE), WAIT_OBJECT_0);
+  ::CloseHandle(thread);
+}
+
+#else
+
 void on_small_stack(std::function<void()> test) {
   pthread_attr_t attributes;
   ASSERT_EQ(pthread_attr_init(&attributes), 0);
   ASSERT_EQ(pthread_attr_setstacksize(&attributes, stack_bytes), 0);
-#ifndef _WIN32  // where each new page of the stack is touched in turn
   // Behind the stack, so that a value on it does not reach other memory.
   ASSERT_EQ(pthread_attr_setguardsize(&attributes, 8 * stack_bytes), 0);
-#endif
   pthread_t thread{};
   const auto body = [](void* run) -> void* {
     (*static_cast<std::function<void()>*>(run))();
@@ -51,6 +70,8 @@ void on_small_stack(std::function<void()> test) {
   ASSERT_EQ(pthread_join(thread, nullptr), 0);
   ASSERT_EQ(pthread_attr_destroy(&attributes), 0);
 }
+
+#endif
 
 template <class Map>
 std::vector<int> ids_of(Map& map) {

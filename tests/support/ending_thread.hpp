@@ -33,8 +33,15 @@ inline void NTAPI on_loader_event(void* /*module*/, DWORD event, void* /*reserve
 }
 
 /// The loader calls these in the order of their sections; the library's is in .CRT$XLY.
+#ifdef _MSC_VER
+#pragma comment(linker, "/INCLUDE:_tls_used /INCLUDE:lido_test_last_callback")
+#pragma section(".CRT$XLYZ", long, read)
+extern "C" __declspec(allocate(".CRT$XLYZ"), selectany) extern const PIMAGE_TLS_CALLBACK
+    lido_test_last_callback = &on_loader_event;
+#else
 [[gnu::section(".CRT$XLYZ"), gnu::used]] static const PIMAGE_TLS_CALLBACK last_callback =
     &on_loader_event;
+#endif
 
 /// Runs `body` in a thread of its own that has already given its number back. It runs under a mutex
 /// of the loader, so it can wait for no other thread to begin or end. `before` has run by then.

@@ -2,11 +2,14 @@
 /// Threads that the scheduler prefers to all others, for tests of how threads wait for one another.
 #pragma once
 
+#ifndef _WIN32
 #include <pthread.h>
 #include <sched.h>
+#endif
 
 #include <chrono>
 #include <ctime>
+#include <thread>
 
 namespace lido::test {
 
@@ -18,7 +21,7 @@ inline constexpr const char* no_real_time = "this process may not have real-time
 [[nodiscard]] inline bool try_become_real_time(int /*priority*/) {
   return false;
 }
-inline void end_real_time(pthread_t /*thread*/) {}
+inline void end_real_time(std::thread::native_handle_type /*thread*/) {}
 inline void stay_on_one_processor() {}
 inline void compute_for(std::chrono::nanoseconds /*time*/) {}
 
@@ -31,7 +34,7 @@ inline void compute_for(std::chrono::nanoseconds /*time*/) {}
 }
 
 /// Makes another thread a normal one again, so that it no longer keeps others off a processor.
-inline void end_real_time(pthread_t thread) {
+inline void end_real_time(std::thread::native_handle_type thread) {
   const sched_param none{};
   (void)::pthread_setschedparam(thread, SCHED_OTHER, &none);
 }
