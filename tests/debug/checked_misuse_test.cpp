@@ -18,6 +18,7 @@
 #include "support/crew.hpp"
 #include "support/drain.hpp"
 #include "support/misuse_log.hpp"
+#include "support/optimiser.hpp"
 #include "support/pool_kinds.hpp"
 #include "support/sanitizers.hpp"
 #include "support/tracked_test.hpp"
@@ -275,7 +276,7 @@ TEST_P(CheckedMisuse, OfTheHolderAndTheFirstOtherOneIsReported) {
     current.store(&pool);
     both.arrive_and_wait();
     for (int pause = 0; pause < round % 64 * 20; ++pause) {
-      asm volatile("");
+      test::keep_bytes(&pool);
     }
     pool.release(object);
     both.arrive_and_wait();

@@ -1,4 +1,5 @@
 #include "lido/object/construction.hpp"
+#include "support/optimiser.hpp"
 
 #include <gtest/gtest.h>
 
@@ -28,7 +29,7 @@ class filled_place {
  public:
   filled_place() {
     std::memset(bytes_.data(), 0x5A, sizeof(T));
-    asm volatile("" : : "r"(bytes_.data()) : "memory");  // the bytes must survive optimisation
+    test::keep_bytes(bytes_.data());  // the bytes must survive optimisation
   }
   void* get() { return bytes_.data(); }
 
@@ -51,7 +52,7 @@ TEST(Make, WithoutArgumentsValueInitialisesAggregates) {
 TEST(Make, DefaultInitKeepsTheBytesOfATrivialObject) {
   filled_place<unsigned> slot;
   const unsigned* const made = make<unsigned>(slot.get(), default_init);
-  asm volatile("" : : "r"(made) : "memory");
+  test::keep_bytes(made);
   EXPECT_EQ(*made, 0x5A5A5A5AU);
 }
 

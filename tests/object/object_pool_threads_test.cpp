@@ -11,6 +11,7 @@
 #include "lido/object_pool.hpp"
 #include "support/crew.hpp"
 #include "support/drain.hpp"
+#include "support/optimiser.hpp"
 #include "support/pool_kinds.hpp"
 
 namespace lido {
@@ -34,7 +35,7 @@ bool take(owned& object, unsigned me) {
 /// Ends possession. The write must survive optimisation, for whoever finds the bytes next.
 void leave(owned& object) {
   object.owner = 0;
-  asm volatile("" : : "r"(&object) : "memory");
+  test::keep_bytes(&object);
 }
 
 class ObjectPoolThreads : public ::testing::Test,

@@ -10,6 +10,7 @@
 
 #include "lido/object_pool.hpp"
 #include "support/drain.hpp"
+#include "support/optimiser.hpp"
 
 namespace lido {
 namespace {
@@ -101,10 +102,10 @@ TEST(ObjectPoolOf, AggregatesValueInitialisesWithoutArguments) {
 TEST(ObjectPoolOf, TrivialTypesKeepsTheirBytesUnderDefaultInit) {
   object_pool<std::uint64_t> pool(1);
   std::uint64_t* const first = pool.try_acquire_ptr(std::uint64_t{0x0123'4567'89AB'CDEF});
-  asm volatile("" : : "r"(first) : "memory");  // the bytes must survive optimisation
+  test::keep_bytes(first);  // the bytes must survive optimisation
   pool.release(first);
   std::uint64_t* const second = pool.try_acquire_ptr(default_init);
-  asm volatile("" : : "r"(second) : "memory");
+  test::keep_bytes(second);
   EXPECT_EQ(second, first);
   EXPECT_EQ(*second, 0x0123'4567'89AB'CDEFU);
   pool.release(second);

@@ -36,7 +36,7 @@ inline void NTAPI on_loader_event(void* /*module*/, DWORD event, void* /*reserve
 #ifdef _MSC_VER
 #pragma comment(linker, "/INCLUDE:_tls_used /INCLUDE:lido_test_last_callback")
 #pragma section(".CRT$XLYZ", long, read)
-extern "C" __declspec(allocate(".CRT$XLYZ"), selectany) extern const PIMAGE_TLS_CALLBACK
+extern "C" __declspec(allocate(".CRT$XLYZ"), selectany) const PIMAGE_TLS_CALLBACK
     lido_test_last_callback = &on_loader_event;
 #else
 [[gnu::section(".CRT$XLYZ"), gnu::used]] static const PIMAGE_TLS_CALLBACK last_callback =

@@ -6,6 +6,7 @@
 
 #include "lido/checked.hpp"
 #include "lido/testing.hpp"
+#include "support/optimiser.hpp"
 #include "support/sanitizers.hpp"
 
 namespace lido::testing {
@@ -27,9 +28,9 @@ template <class Pool>
 std::int64_t read_too_late(Pool& pool) {
   message* object = pool.try_acquire_ptr(41);
   // As in a program whose use of the object the compiler cannot see through.
-  asm volatile("" : "+r"(object) : : "memory");
+  object = test::launder_for_test(object);
   pool.release(object);
-  asm volatile("" : "+r"(object) : : "memory");
+  object = test::launder_for_test(object);
   return object->number;
 }
 
