@@ -36,6 +36,7 @@ bool thread_exit_hook::arm(void* argument) const noexcept {
 }
 
 void* thread_exit_hook::armed() const noexcept {
+  (void)key_;  // as above
   return at_exit.argument;
 }
 

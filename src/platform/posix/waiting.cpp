@@ -176,6 +176,7 @@ class sleeper {
     return word_ == word;
   }
 
+  // NOLINTNEXTLINE(cppcoreguidelines-non-private-member-variables-in-classes): a link of the list
   sleeper* next = nullptr;
 
  private:
