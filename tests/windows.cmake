@@ -40,4 +40,7 @@ set(lido_tests_not_on_windows
   *NamesFileAndLine*
   *NamesTheFileThat*
   # It counts the threads of /proc/self/status.
-  ServerCases.C15AHugePoolHasFewThreads)
+  ServerCases.C15AHugePoolHasFewThreads
+  # With revocable caches it takes 11 to 15 s under Wine, and once in a while more than 100 s: not understood yet. With
+  # the others, and all else about shrinking, passes.
+  *Growing.ShrinksBesideAcquires*/revocable)
