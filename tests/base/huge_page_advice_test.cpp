@@ -33,7 +33,7 @@ std::string flags_at(const void* place) {
   return {};
 }
 
-/// Whether the system notes such advice at all: an emulator does not, nor do all kernels.
+/// Says if the system notes such advice at all: an emulator does not, nor do all kernels.
 bool system_takes_advice() {
   const aligned_buffer probe(huge_page, huge_page);
   return ::madvise(probe.data(), huge_page, MADV_HUGEPAGE) == 0 &&

@@ -42,7 +42,7 @@ std::atomic<int>& owners_of(const long* object) {
   return owners[reinterpret_cast<std::uintptr_t>(object) / alignof(long) % owners.size()];
 }
 
-/// As many objects as the threads want together: not one acquire may fail.
+/// Takes as many objects as the threads want together: none may fail.
 void counts_are_exact(lido::cache_kind kind) {
   constexpr int threads = 4;
   constexpr std::size_t held = 16;

@@ -6,6 +6,6 @@
 /// of a few short runs.
 extern "C" double lido_test_pair();
 
-/// Whether a pool of the module has locked caches. They are revocable where the system has a heavy
+/// Says if a pool of the module has locked caches. They are revocable where the system has a heavy
 /// fence.
 extern "C" bool lido_test_caches_are_locked();

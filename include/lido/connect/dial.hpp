@@ -86,7 +86,7 @@ bool let_block(socket_handle socket) noexcept;
 /// Takes the limits of SO_RCVTIMEO and SO_SNDTIMEO away. Returns whether it could.
 [[nodiscard]] bool let_wait_for_ever(socket_handle socket) noexcept;
 
-/// Whether the socket is one of IPv4; a TCP socket is of IPv6 otherwise.
+/// Says if the socket is one of IPv4; a TCP socket is of IPv6 otherwise.
 [[nodiscard]] bool is_of_ipv4(socket_handle socket) noexcept;
 
 void close_socket(socket_handle socket) noexcept;

@@ -29,7 +29,7 @@
 #define LIDO_WINDOWS 0
 #endif
 
-/// Whether linkers know weak and hidden symbols, and merge equal variables with all their names.
+/// Says if linkers know weak and hidden symbols, and merge equal variables with all their names.
 #if defined(__ELF__)
 #define LIDO_ELF 1
 #else
@@ -102,14 +102,14 @@ struct run_at_unload {
 #define LIDO_NO_UNIQUE_ADDRESS
 #endif
 
-/// Whether a member that needs no address of its own leaves the padding at its end to the next one.
+/// Says if a member that needs no address of its own leaves the padding at its end to the next one.
 #if defined(_MSC_VER)
 #define LIDO_REUSES_PADDING 0
 #else
 #define LIDO_REUSES_PADDING 1
 #endif
 
-/// Whether this is compiled for code that takes Lido from a DLL, or for a DLL that contains it.
+/// Says if this is compiled for code that takes Lido from a DLL, or for a DLL that contains it.
 #if LIDO_WINDOWS && defined(LIDO_SHARED) && !defined(LIDO_BUILDING)
 #define LIDO_USES_DLL 1
 #else
