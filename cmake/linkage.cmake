@@ -2,12 +2,7 @@ set(lido_shared_state ${CMAKE_CURRENT_LIST_DIR}/shared_state.list)
 
 # For a library that a project may want shared.
 function(lido_shareable target)
-  # Before 1.0 a minor version may break its users, so each is another library to the linker.
-  set(interface ${PROJECT_VERSION_MAJOR})
-  if(interface EQUAL 0)
-    string(APPEND interface .${PROJECT_VERSION_MINOR})
-  endif()
-  set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${interface})
+  set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${LIDO_ABI_VERSION})
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "SHARED_LIBRARY")
     # The project around it may hide what is not marked, and nothing here is.

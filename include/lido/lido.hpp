@@ -9,6 +9,7 @@
 #include "lido/object_pool.hpp"
 #include "lido/registry.hpp"
 #include "lido/slot_map.hpp"
+#include "lido/version.hpp"
 
 // What needs more of the standard library than others have.
 #if __has_include(<memory_resource>)

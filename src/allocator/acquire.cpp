@@ -10,7 +10,7 @@
 #include "growth.hpp"
 #include "lido/base/tuning.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 namespace {
 
@@ -472,4 +472,4 @@ void allocator_state::remove(std::uint32_t slots) noexcept {
   capacity_.fetch_sub(slots, std::memory_order_relaxed);
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

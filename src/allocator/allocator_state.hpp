@@ -22,7 +22,7 @@
 #include "lido/platform/compiler.hpp"
 #include "owned_cache.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 class segment_table;
 
@@ -327,4 +327,4 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
 // See pool_origin: it follows the listener, and that is three words.
 static_assert(sizeof(thread_exit_listener) == 3 * sizeof(void*));
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -20,7 +20,7 @@
 #include "lido/freelist/treiber_list.hpp"
 #include "lido/platform/compiler.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Slots in a magazine.
 inline constexpr std::uint32_t magazine_size = tuning::magazine_size;
@@ -355,4 +355,4 @@ class depot {
   shard common_;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -7,7 +7,7 @@
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// One word: nothing, a proof that is being made, or a proof; and a generation, which moves with
 /// each new proof and each withdrawal.
@@ -94,4 +94,4 @@ class exhaustion_proof {
   atomic<word> word_{0};
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

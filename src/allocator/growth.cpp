@@ -15,7 +15,7 @@
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/backoff.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 segment_table::segment_table(allocator_state& slots, segment_memory& memory, std::size_t stride,
                              std::uint32_t capacity)
@@ -396,4 +396,4 @@ void segment_table::add_to(pool_stats& stats) const noexcept {
   stats.bookkeeping_bytes += sizeof(*this) + plan_.segments() * sizeof(segment_state);
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

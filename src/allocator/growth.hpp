@@ -11,7 +11,7 @@
 #include "lido/base/segment_plan.hpp"
 #include "lido/concurrency/atomic.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 class allocator_state;
@@ -105,4 +105,4 @@ class segment_table {
   atomic<std::uint64_t> shrinks_{0};
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -10,7 +10,7 @@
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/thread_number.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// How many slots a cache may hold: it finds its own size, and yields when slots are scarce. Pure
 /// arithmetic, used by the owner only. Zero memory is one that is closed, and may open at once.
@@ -103,4 +103,4 @@ struct owned_cache : slot_cache {
 
 static_assert(sizeof(owned_cache) == 3 * cache_line);
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -20,7 +20,7 @@
 #include "lido/platform/compiler.hpp"
 #include "spare_tables.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-*,modernize-avoid-c-arrays)
 alignas(thread_stride) constinit std::byte unused_caches[cache_table_bytes] = {};
@@ -504,4 +504,4 @@ pool_stats allocator_state::stats() const noexcept {
   return stats;
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

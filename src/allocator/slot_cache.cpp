@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 // ---- where the top is ---------------------------------------------------------------------------
 
@@ -263,4 +263,4 @@ std::uint32_t slot_cache::visible_count(lido::cache_kind kind) const noexcept {
                                           : count_from(position_of_top());
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -6,7 +6,7 @@
 #include "allocator_state.hpp"
 #include "lido/platform/compiler.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): as it is declared
 constinit spare_tables spares;
@@ -41,4 +41,4 @@ void drop_spare_tables() noexcept {
 
 }  // namespace
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

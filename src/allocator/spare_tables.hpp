@@ -9,7 +9,7 @@
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/mutex.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 #ifdef LIDO_MUTEX_SEAM
 using spare_tables_mutex = plain_mutex;
@@ -45,4 +45,4 @@ class spare_tables {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): one for all pools
 extern constinit spare_tables spares;
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -8,7 +8,7 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// What a thread that found no slot sees around it.
 struct allocator_state::survey {
@@ -215,4 +215,4 @@ std::size_t allocator_state::harvest_all(owned_cache* self, void** slot,
   return stolen;
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -6,7 +6,7 @@
 #include "growth.hpp"
 #include "lido/base/tuning.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// After slots were put into the depot, and the fence of exhaustion_proof.
 void allocator_state::serve_waiters(owned_cache* self) noexcept {
@@ -135,4 +135,4 @@ void* allocator_state::leave_queue(owned_cache* self, waiter& me) noexcept {
   return nullptr;
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -8,7 +8,7 @@
 #include "lido/base/address.hpp"
 #include "lido/base/fail.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 namespace {
 
@@ -52,4 +52,4 @@ int address_space::decommit(std::size_t offset, std::size_t size) const noexcept
   return platform::discard(data_ + offset, round_up(size, page_size()));
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -32,7 +32,7 @@ bool lido::detail::may_throw() noexcept {
 }
 #endif
 
-namespace lido {
+namespace lido::inline v0 {
 
 namespace {
 
@@ -133,4 +133,4 @@ void detail::end_for_waiters(std::string_view pool_name, std::size_t waiting) no
   std::abort();
 }
 
-}  // namespace lido
+}  // namespace lido::inline v0

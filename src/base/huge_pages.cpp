@@ -5,7 +5,7 @@
 #include "../platform/platform.hpp"
 #include "lido/base/address.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 void advise_huge_pages(void* data, std::size_t bytes) noexcept {
   const auto begin = address_bits(data);
@@ -16,4 +16,4 @@ void advise_huge_pages(void* data, std::size_t bytes) noexcept {
   }
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Bytes of the character in UTF-8 that the text begins with, which is not empty. 0: it begins with
 /// none, as RFC 3629 has them: in the shortest form, no surrogates, nothing beyond U+10FFFF.
@@ -68,4 +68,4 @@ constexpr std::size_t copy_plain(std::string_view from, std::span<char> to) noex
   return length;
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -5,7 +5,7 @@
 #include "../platform/platform.hpp"
 #include "lido/base/fail.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 std::byte* allocate_zeros(std::size_t bytes) {
   if (bytes == 0) {
@@ -30,4 +30,4 @@ void free_zeros(void* place, std::size_t bytes) noexcept {
   }
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -3,7 +3,7 @@
 #include "../platform/platform.hpp"
 #include "lido/concurrency/asked_once.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 bool heavy_fence_available() noexcept {
   static constinit asked_once available;
@@ -16,4 +16,4 @@ bool heavy_fence() noexcept {
   return platform::heavy_fence() || (platform::register_heavy_fence() && platform::heavy_fence());
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

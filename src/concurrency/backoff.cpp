@@ -8,7 +8,7 @@
 #include "../platform/platform.hpp"
 #include "lido/concurrency/asked_once.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 void yield_thread() noexcept {
   std::this_thread::yield();
@@ -36,4 +36,4 @@ bool several_processors() noexcept {
   return several.answer([] { return std::thread::hardware_concurrency() != 1; });
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): one for the process
 constinit unscheduled_atomic<event_sink> current_sink{nullptr};
@@ -20,4 +20,4 @@ void tell_event(traced_act what, std::string_view pool, std::int64_t begin,
   }
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -10,7 +10,7 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/thread_number.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Numbers that a copy takes at a time: few, so that many copies get some.
 inline constexpr std::uint32_t numbers_in_range = 16;
@@ -84,4 +84,4 @@ class common_place {
   void* place_ = nullptr;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

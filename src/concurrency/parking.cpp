@@ -2,7 +2,7 @@
 
 #include "../platform/platform.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 namespace {
 
@@ -33,4 +33,4 @@ void unpark(const atomic<std::uint32_t>* word) noexcept {
   platform::unpark(word);
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

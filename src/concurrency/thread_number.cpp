@@ -14,7 +14,7 @@
 #include "number_ranges.hpp"
 #include "thread_system.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 
@@ -386,4 +386,4 @@ bool thread_exit_listener::try_note_use(thread_use& use) noexcept {
   return thread_numbers.note(use, *this);
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

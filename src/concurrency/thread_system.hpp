@@ -14,7 +14,7 @@
 #include "lido/concurrency/atomic.hpp"
 #include "number_ranges.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 using registry_mutex = platform::static_mutex;
 
@@ -86,6 +86,6 @@ void mark_thread_ending() noexcept {
 }  // namespace
 // NOLINTEND(google-build-namespaces,cert-dcl59-cpp,misc-definitions-in-headers)
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail
 
 #endif

@@ -24,7 +24,7 @@
 #include "sockets_posix.hpp"
 #endif
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 namespace {
 
@@ -395,4 +395,4 @@ int dial(std::vector<address> all, const tcp_keep_alive& keep_alive, address_mem
   return failed;
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -16,7 +16,7 @@
 #include "lido/concurrency/parking.hpp"
 #include "lido/connect/dial.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 namespace {
 
@@ -489,4 +489,4 @@ void postgres_factory::destroy(postgres_connection& ended, destroy_reason /*reas
   }
 }
 
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -16,7 +16,7 @@
 
 #include "lido/concurrency/parking.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 namespace {
 
@@ -418,4 +418,4 @@ void redis_factory::begin(redis_connection& session, const create_context& conte
   session.changed_ = session.unfit_ = false;  // what the hook does stays
 }
 
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -13,7 +13,7 @@
 
 #include "lido/connect/dial.hpp"
 
-namespace lido::detail::sockets {
+namespace lido::inline v0::detail::sockets {
 
 inline constexpr int cancelled = ECANCELED;
 inline constexpr int timed_out = ETIMEDOUT;
@@ -112,4 +112,4 @@ inline void look_after(socket_handle socket, const tcp_keep_alive& how) noexcept
 #endif
 }
 
-}  // namespace lido::detail::sockets
+}  // namespace lido::inline v0::detail::sockets

@@ -10,7 +10,7 @@
 #include <string>
 #include <system_error>
 
-namespace lido::detail::sockets {
+namespace lido::inline v0::detail::sockets {
 
 inline constexpr int cancelled = ERROR_OPERATION_ABORTED;
 inline constexpr int timed_out = WSAETIMEDOUT;
@@ -110,4 +110,4 @@ inline void look_after(socket_handle socket, const tcp_keep_alive& how) noexcept
                    nullptr);
 }
 
-}  // namespace lido::detail::sockets
+}  // namespace lido::inline v0::detail::sockets

@@ -7,14 +7,14 @@ import gdb.printing
 THREAD_STRIDE, KEPT_USES = 1024, 4  # of thread_number.hpp and slot_record.hpp
 FROZEN, IN_USE = 0, 3  # of slot_cache::phase and resource_state
 NO_SLOT = 0xFFFFFFFF  # of slot_index.hpp
-NAMED_POOLS = "'lido::detail::(anonymous namespace)::named_pools'"
+NAMED_POOLS = "'lido::v0::detail::(anonymous namespace)::named_pools'"
 UNREADABLE = (gdb.error, RuntimeError, TypeError)  # what gdb says where a type or a symbol is not known
 HINT = "are Lido and the program built with -g?"
 
 
 def as_type(address, name):
-    """What lies at an address, as a type of lido::detail."""
-    return address.cast(gdb.lookup_type("lido::detail::" + name).pointer()).dereference()
+    """What lies at an address, as an internal type of Lido."""
+    return address.cast(gdb.lookup_type("lido::v0::detail::" + name).pointer()).dereference()
 
 
 def inner(value):
@@ -86,7 +86,7 @@ def resources_of(core):
 
 def checked_uses(first):
     """Thread and address of each use of a checked pool whose slots begin there."""
-    trace = gdb.parse_and_eval("'lido::detail::(anonymous namespace)::live_pools'")
+    trace = gdb.parse_and_eval("'lido::v0::detail::(anonymous namespace)::live_pools'")
     while trace and trace["first"] != first:
         trace = trace["next"]
     for index in range(int(trace["capacity"]) if trace else 0):
@@ -299,6 +299,6 @@ for in_words, kind in (
         (slot_map_iterator, "slot_map_iterator<"), (slot_map, "slot_map<"), (secondary_map, "secondary_map<")):
     more = {"slot_map": values_of_slot_map, "secondary_map": values_of_secondary_map}.get(in_words.__name__)
     members = {"in_words": staticmethod(in_words), **({"values": staticmethod(more)} if more else {})}
-    PRINTERS.add_printer(in_words.__name__, "^lido::" + kind, type("", (MapPrinter if more else Printer,), members))
+    PRINTERS.add_printer(in_words.__name__, "^lido::v0::" + kind, type("", (MapPrinter if more else Printer,), members))
 gdb.printing.register_pretty_printer(None, PRINTERS, replace=True)
 ListPools()

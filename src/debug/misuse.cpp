@@ -6,7 +6,7 @@
 
 #include "lido/concurrency/atomic.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 namespace {
 
@@ -45,4 +45,4 @@ void detail::hand_over(const misuse& what) noexcept {
   handler(what);
 }
 
-}  // namespace lido
+}  // namespace lido::inline v0

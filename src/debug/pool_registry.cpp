@@ -15,7 +15,7 @@
 #include "lido/debug/slot_checks.hpp"
 #include "lido/platform/compiler.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 namespace {
 
@@ -123,9 +123,9 @@ registration::~registration() {
   ++where_.left_;
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail
 
-namespace lido {
+namespace lido::inline v0 {
 
 registry& registry::global() noexcept {
   return detail::named_pools;
@@ -159,4 +159,4 @@ bool registry::next(position& at, pool_report& report) const {
   return found != nullptr;
 }
 
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -13,7 +13,7 @@
 #define RUNNING_ON_VALGRIND 0
 #endif
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 constinit thread_local std::uint32_t checked_thread_id = 0;
@@ -107,4 +107,4 @@ report_text& report_text::commands() noexcept {
   return *this;
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -10,7 +10,7 @@
 
 #include "lido/debug/place.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Has room on a thread's stack; what does not fit is cut off.
 class report_text {
@@ -47,4 +47,4 @@ class report_text {
   std::size_t places_noted_ = 0;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -16,7 +16,7 @@
 #define VALGRIND_MAKE_MEM_DEFINED(first, size)
 #endif
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 namespace {
 
@@ -226,4 +226,4 @@ void checked_slots::report_leaks() const noexcept {
       {misuse_kind::leak, name_, first_ + trace_.stride * lowest, count, text.commands().view()});
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -17,7 +17,7 @@
 #include "lido/debug/registry.hpp"
 #include "lido/freelist/index_list.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 namespace {
 
@@ -236,7 +236,7 @@ pool_stats pool_slots::stats() const noexcept {
   return stats;
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail
 
 void lido::prepare_thread() noexcept {
   (void)detail::assign_thread_number(/*waits=*/true);

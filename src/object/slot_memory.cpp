@@ -9,7 +9,7 @@
 #include "lido/object/pool_slots.hpp"
 #include "lido/platform/compiler.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 slot_memory::slot_memory(const slot_layout& layout, std::uint32_t capacity, bool grows)
     : slot_memory(layout, capacity) {
@@ -133,4 +133,4 @@ int slot_memory::decommit(slot_index first, std::uint32_t count) noexcept {
   return slot_addresses_->decommit(layout_.size * first, layout_.size * count);
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

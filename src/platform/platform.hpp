@@ -14,7 +14,7 @@
 #include <thread>
 #include <utility>
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 // ---- memory
 // ---------------------------------------------------------------------------------------
@@ -209,4 +209,4 @@ struct system_names {
 
 [[nodiscard]] system_names names() noexcept;
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform

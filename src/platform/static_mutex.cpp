@@ -2,7 +2,7 @@
 
 #include "platform.hpp"
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 namespace {
 
@@ -46,4 +46,4 @@ void static_mutex::unlock() noexcept {
   }
 }
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform

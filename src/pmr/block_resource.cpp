@@ -13,7 +13,7 @@
 #include "lido/debug/slot_checks.hpp"
 #include "lido/platform/compiler.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 namespace detail {
 
@@ -396,4 +396,4 @@ void block_resource::give_checked(void* address, std::size_t bytes, std::size_t 
   }
 }
 
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -15,7 +15,7 @@
 #include "lido/resource/idle_cache.hpp"
 #include "lido/resource/stats.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Exponential backoff with full jitter (M. Brooker, AWS Architecture Blog, 2015). A delay is drawn
 /// from zero to a limit that doubles with each failure, so that pools that failed together do not
@@ -218,4 +218,4 @@ class capacity {
   hungry_groups bounded_;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -18,7 +18,7 @@
 #include "lido/resource/slot.hpp"
 #include "lido/resource/stats.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 class slot_group;
 
@@ -200,4 +200,4 @@ struct effects {
   [[nodiscard]] bool is_full() const noexcept { return wakes >= room; }
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

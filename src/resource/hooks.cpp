@@ -1,7 +1,7 @@
 // A factory behind virtual calls.
 #include "lido/resource/hooks.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 namespace {
 
@@ -61,4 +61,4 @@ void factory_hooks::destroy(pool_slot& slot, destroy_reason reason) noexcept {
   do_destroy(slot, reason);
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -14,7 +14,7 @@
 #include "lido/resource/slot.hpp"
 #include "lido/resource/stats.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// What is known of a lease, as far as can be told while it goes on.
 [[nodiscard]] inline lease_info info_of(const pool_slot& slot, nanos age) {
@@ -97,4 +97,4 @@ class lease_monitor {
   holder_list next_;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -18,7 +18,7 @@
 #include "lido/resource/pool_core.hpp"
 #include "pool_state.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// In a pool with threads, one keeps time. It runs no code of users except the pool's clock, unless
 /// no worker can be started. Workers are started when there is work and no idle worker, up to a
@@ -119,4 +119,4 @@ extern constinit thread_local wait_queue* calling;
 /// sleep: it might sleep for what they have been given.
 void call_before_sleep() noexcept;
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

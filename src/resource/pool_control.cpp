@@ -9,7 +9,7 @@
 #include "lido/base/fail.hpp"
 #include "pool_apply.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 namespace {
 
@@ -327,4 +327,4 @@ std::vector<lease_info> pool_core::leases() {
   return found;
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -15,7 +15,7 @@
 #include "lido/platform/compiler.hpp"
 #include "pool_apply.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 namespace {
 
@@ -629,4 +629,4 @@ slot_group* pool_core::group_of(const group_finder& finder) const {
   return cache != nullptr ? &group_in(*cache) : nullptr;
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -6,7 +6,7 @@
 #include "lido/base/tuning.hpp"
 #include "pool_state.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 // ---- slots --------------------------------------------------------------------------------------
 
@@ -620,4 +620,4 @@ void pool_state::end_deadlock(slot_group& group) noexcept {
   }
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -8,7 +8,7 @@
 #include "lido/base/fail.hpp"
 #include "lido/resource/options.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 namespace {
 
@@ -111,4 +111,4 @@ pool_settings settings_of_keys(const keyed_resource_pool_options& options) {
   return settings;
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -7,7 +7,7 @@
 #include "lido/base/fail.hpp"
 #include "lido/base/tuning.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 namespace {
 
@@ -491,4 +491,4 @@ resource_pool_stats pool_state::counts_of(const slot_group& group) const noexcep
   return found;
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

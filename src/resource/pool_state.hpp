@@ -18,7 +18,7 @@
 #include "lido/resource/options.hpp"
 #include "lido/resource/stats.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// The two clocks of a pool, read before an event.
 struct moment {
@@ -328,4 +328,4 @@ class pool_state {
   acquire_waiter* looking_ = nullptr;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -6,7 +6,7 @@
 
 #include "../debug/report_text.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 namespace {
 
@@ -97,4 +97,4 @@ std::string lease_info::where() const {
   return std::string(text.view().substr(0, text.view().size() - 1));
 }
 
-}  // namespace lido
+}  // namespace lido::inline v0

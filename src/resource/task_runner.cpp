@@ -9,7 +9,7 @@
 #include "lido/base/tuning.hpp"
 #include "pool_apply.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 void task_runner::start() {
   if (has_threads_) {
@@ -231,4 +231,4 @@ void task_runner::wake(atomic<std::uint32_t>& word) noexcept {
   unpark(&word);
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -9,7 +9,7 @@
 #include "lido/resource/stats.hpp"
 #endif
 
-namespace lido {
+namespace lido::inline v0 {
 
 namespace {
 
@@ -208,4 +208,4 @@ const resource_pool_stats* detail::resources_of(const pool_report& /*report*/) n
 }
 #endif
 
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -9,7 +9,7 @@
 #include "lido/resource/duration_histogram.hpp"
 #include "lido/telemetry/metrics.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 namespace {
 
@@ -77,4 +77,4 @@ std::vector<MetricFamily> pool_collector::Collect() const {
   return families;
 }
 
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -4,7 +4,7 @@
 #include "lido/resource/duration_histogram.hpp"
 #include "lido/telemetry/metrics.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 namespace {
 
@@ -113,4 +113,4 @@ std::string to_json(const registry& pools) {
   return out += "]}\n";
 }
 
-}  // namespace lido
+}  // namespace lido::inline v0

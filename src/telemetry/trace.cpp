@@ -20,7 +20,7 @@
 #include "lido/debug/place.hpp"
 #include "lido/debug/registry.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 namespace detail {
 namespace {
 
@@ -171,4 +171,4 @@ std::uint64_t trace::lost() const noexcept {
   return detail::lost.load(std::memory_order_relaxed);
 }
 
-}  // namespace lido
+}  // namespace lido::inline v0

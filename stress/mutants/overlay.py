@@ -201,7 +201,7 @@ def copy(root: Path, out: Path, edits: list[Edit]) -> None:
 def list_rules(out: Path, rules: list[Rule]) -> None:
     head = "// Written by overlay.py.\n#pragma once\n"
     names = "".join(f"  {rule.name},\n" for rule in rules)
-    write(out / "mutations.hpp", f"{head}namespace lido::detail {{\nenum class mutation {{\n  none,\n{names}}};\n}}\n")
+    write(out / "mutations.hpp", f"{head}namespace lido::inline v0::detail {{\nenum class mutation {{\n  none,\n{names}}};\n}}\n")
     rows = "".join(
         f'  named_rule{{mutation::{rule.name}, "{rule.name}", "{rule.sentence}", {str(rule.modelled).lower()}}},\n'
         for rule in rules

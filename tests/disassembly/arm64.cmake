@@ -51,7 +51,7 @@ foreach(processor IN ITEMS armv8-a armv8.1-a)
   # has no execution that shows it (load buffering), so the instruction is looked for.
   set(hold --need "casal|__aarch64_cas8_acq_rel")
   lido_arm64_test(${processor}.hold_locked ${library} ${hold}
-    _ZN4lido6detail10slot_cache10pop_lockedEv _ZN4lido6detail10slot_cache11push_lockedEPvj)
+    _ZN4lido2v06detail10slot_cache10pop_lockedEv _ZN4lido2v06detail10slot_cache11push_lockedEPvj)
   lido_arm64_test(${processor}.rejects_hold ${rejected} ${hold} rejected_relaxed_pop rejected_acquire_pop)
   lido_arm64_test(${processor}.rejects_push ${rejected} ${push} rejected_relaxed_push rejected_fenced_push)
   # A fiber may go on in another thread between two calls. In a shared object the variables are found another way.
@@ -79,12 +79,12 @@ foreach(processor IN ITEMS armv8-a armv8.1-a)
   lido_arm64_test(${processor}.no_barrier ${library})
   lido_arm64_object(lido_barrier_rejected_${processor} ${processor} rejected_barriers.cpp)
   lido_arm64_barrier_test(
-    ${processor}.full_fence $<TARGET_OBJECTS:lido_full_fence_${processor}> _ZN4lido6detail10full_fenceEv)
+    ${processor}.full_fence $<TARGET_OBJECTS:lido_full_fence_${processor}> _ZN4lido2v06detail10full_fenceEv)
   lido_arm64_barrier_test(
     ${processor}.rejects_no_barrier $<TARGET_OBJECTS:lido_barrier_rejected_${processor}> --expect-rejected
     rejected_light_fence rejected_acquire_fence rejected_fence_at_times rejected_plain_accesses)
   lido_arm64_test(${processor}.hold ${library} ${hold}
-    _ZN4lido6detail10slot_cache9take_holdEv)
+    _ZN4lido2v06detail10slot_cache9take_holdEv)
   lido_arm64_test(${processor}.heavy_fence ${library} --need "syscall"
-    _ZN4lido6detail8platform11heavy_fenceEv)
+    _ZN4lido2v06detail8platform11heavy_fenceEv)
 endforeach()

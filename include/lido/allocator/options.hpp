@@ -8,7 +8,7 @@
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/slot_index.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// What an acquire does when every slot is in use: it fails, waits, or makes the pool grow first.
 enum class when_full : std::uint8_t { fail, wait, grow };
@@ -31,4 +31,4 @@ struct allocator_options {
 };
 
 }  // namespace detail
-}  // namespace lido
+}  // namespace lido::inline v0

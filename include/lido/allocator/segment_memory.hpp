@@ -7,7 +7,7 @@
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Moves while a thread makes progress with something long, for the threads that wait for it.
 class work_progress {
@@ -57,4 +57,4 @@ class segment_fill {
   ~segment_fill() = default;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -14,7 +14,7 @@
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/platform/compiler.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 class allocator_state;
@@ -161,4 +161,4 @@ class slot_allocator final {
   allocator_state* const state_;  ///< owned; most use `state()`
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

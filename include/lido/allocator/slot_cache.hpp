@@ -12,7 +12,7 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/platform/compiler.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// A revocable stack of slot addresses.
 ///
@@ -226,4 +226,4 @@ inline std::span<slot_cache::cell> slot_cache::cells() const noexcept {
   return {&at(base_.load(std::memory_order_acquire)), room};
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// The address of an object as a number. Some libraries of C++20 lack std::bit_cast.
 [[nodiscard]] inline std::uintptr_t address_bits(const void* object) noexcept {
@@ -12,4 +12,4 @@ namespace lido::detail {
   return reinterpret_cast<std::uintptr_t>(object);
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Bytes in a page of this system: a power of two.
 [[nodiscard]] std::size_t page_size() noexcept;
@@ -40,4 +40,4 @@ class address_space {
   std::size_t size_;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// Thrown by `acquire` when every slot is in use and the pool neither waits nor can grow, and by
 /// inserts into a slot map that is full.
@@ -98,4 +98,4 @@ namespace detail {
 [[noreturn]] void end_for_waiters(std::string_view pool_name, std::size_t waiting) noexcept;
 
 }  // namespace detail
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -6,7 +6,7 @@
 #include <exception>
 #include <string_view>
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Whether no file of the program was compiled without exceptions; see exceptions_agree.hpp.
 [[nodiscard]] bool may_throw() noexcept;
@@ -62,4 +62,4 @@ decltype(auto) attempt(const Body& body, [[maybe_unused]] const Failed& failed) 
 [[noreturn]] void throw_growth_failed(std::string_view pool_name, std::size_t capacity,
                                       std::size_t in_use, int error_number);
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -10,7 +10,7 @@
 
 #include "lido/base/fail.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Bytes of a huge page on most systems. Where huge pages are larger, the alignment brings no gain
 /// and no loss.
@@ -100,4 +100,4 @@ class array_allocator {
   }
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -2,9 +2,9 @@
 /// Public. The default of pools and maps that call hooks.
 #pragma once
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// Hooks that do nothing at any point.
 struct no_hooks {};
 
-}  // namespace lido
+}  // namespace lido::inline v0

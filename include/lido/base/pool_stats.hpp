@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// How threads keep free slots at hand. revocable: in caches that cost no read-modify-write. Where
 /// the system lacks the heavy fence, they are locked. locked: in caches that cost a private one.
@@ -54,4 +54,4 @@ struct pool_stats {
   std::uint64_t shrinks = 0;     ///< segments returned to the system
 };
 
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// As std::experimental::scope_exit. `Action` must not throw.
 template <class Action>
@@ -29,4 +29,4 @@ class [[nodiscard]] scope_exit {
 template <class Action>
 scope_exit(Action) -> scope_exit<Action>;
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

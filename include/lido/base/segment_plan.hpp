@@ -10,7 +10,7 @@
 #include "lido/base/slot_index.hpp"
 #include "lido/base/tuning.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Segments of equal size, a power of two of slots; only the last may be cut short by the capacity.
 /// Each begins on a page of its own, so its memory can come and go without its neighbours'.
@@ -68,4 +68,4 @@ class segment_plan {
   std::uint32_t segment_slots_;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

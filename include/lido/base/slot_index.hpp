@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Position of a slot in its pool's array: 0 to capacity - 1.
 using slot_index = std::uint32_t;
@@ -58,4 +58,4 @@ class slot_geometry {
   std::uint32_t inverse_;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -14,7 +14,7 @@
 
 #include "lido/platform/compiler.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 struct tuning {
   static constexpr std::uint32_t thread_numbers = 4096;    ///< threads that can have a cache
@@ -61,6 +61,6 @@ struct tuning {
   static constexpr std::int64_t nanoseconds_overtaking = 10'000'000;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail
 
 #endif

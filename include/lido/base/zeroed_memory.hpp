@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Bytes of the smallest piece that is mapped. To map one costs as much as to clear some pages.
 inline constexpr std::size_t least_mapped_zeros = 16384;
@@ -17,4 +17,4 @@ inline constexpr std::size_t least_mapped_zeros = 16384;
 /// Frees memory from `allocate_zeros`.
 void free_zeros(void* place, std::size_t bytes) noexcept;
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -6,7 +6,7 @@
 
 #include "lido/concurrency/atomic.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// A yes or no that does not change. Threads that need it at the same time may each ask, so none
 /// waits for another. A static variable with an initializer would make them wait for one thread,
@@ -33,4 +33,4 @@ class asked_once {
   atomic<std::uint8_t> answer_{unknown};
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -14,7 +14,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 using std::atomic;  // an alias as an argument has one name with GCC and another one with Clang
 using std::atomic_thread_fence;
@@ -43,11 +43,11 @@ inline void light_fence() noexcept {
 /// not inline, and the only barrier of the library.
 void full_fence() noexcept;
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail
 
 #endif
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Fixed, not std::hardware_destructive_interference_size: that one varies with compiler flags, and
 /// this one is part of the layout that a header and the compiled library share.
@@ -69,4 +69,4 @@ inline constexpr std::size_t no_false_sharing = 128;
 /// kernel refused. Thread-safe.
 [[nodiscard]] bool heavy_fence() noexcept;
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -8,7 +8,7 @@
 #include "lido/base/tuning.hpp"
 #include "lido/platform/compiler.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Gives the rest of this thread's time slice away.
 void yield_thread() noexcept;
@@ -97,4 +97,4 @@ class bounded_wait {
   std::uint64_t progress_ = 0;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -9,7 +9,7 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/platform/compiler.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 enum class traced_act : std::uint8_t { refill, flush, theft, wait, grow, create };
 
@@ -35,4 +35,4 @@ using event_sink = void (*)(traced_act what, std::string_view pool, std::int64_t
   return is_traced() ? read_event_clock() : 0;
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

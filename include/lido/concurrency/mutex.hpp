@@ -11,15 +11,15 @@
 
 #include <mutex>
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 using plain_mutex = std::mutex;
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail
 
 #endif
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// A mutex that says how often it was locked.
 class counted_mutex {
@@ -37,4 +37,4 @@ class counted_mutex {
   std::uint64_t locks_ = 0;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -17,7 +17,7 @@
 
 #include "lido/concurrency/atomic.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// The moment at which a wait ends, or never. In nanoseconds of the steady clock.
 class deadline {
@@ -113,4 +113,4 @@ class deadline {
 /// which every user of futexes must bear.
 void unpark(const atomic<std::uint32_t>* word) noexcept;
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -9,7 +9,7 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/thread_number.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Counts in several lines of the cache, so that few threads meet in one. Thread-safe, wait-free.
 class striped_count {
@@ -37,4 +37,4 @@ class striped_count {
   std::array<stripe, 8> stripes_;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -13,7 +13,7 @@
 #include "lido/base/tuning.hpp"
 #include "lido/platform/compiler.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Numbers run from 1 to this.
 inline constexpr std::uint32_t max_thread_number = tuning::thread_numbers;
@@ -42,7 +42,7 @@ inline constexpr std::size_t no_thread_offset = sizeof(void*) < 8 ? 0 : ~(~std::
 
 /// `thread_offset` of the thread that makes this call, wherever it ran a call before.
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline std::size_t own_raw_thread_offset() noexcept {
-  LIDO_RETURN_OWN(std::size_t, thread_offset, "_ZN4lido6detail13thread_offsetE");
+  LIDO_RETURN_OWN(std::size_t, thread_offset, "_ZN4lido2v06detail13thread_offsetE");
 }
 
 /// The same; 0 if the thread has no number.
@@ -149,4 +149,4 @@ class thread_exit_listener : public listener_links {
   ~thread_exit_listener() = default;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -7,7 +7,7 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/parking.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// The state of one wait: waiting (awake), asleep, given or cancelled.
 ///
@@ -94,4 +94,4 @@ class wait_word {
   atomic<std::uint32_t> word_{waiting_state};
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

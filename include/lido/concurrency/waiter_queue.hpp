@@ -14,7 +14,7 @@
 #include "lido/concurrency/wait_word.hpp"
 #include "lido/platform/compiler.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// A place in a queue for one wait, on the stack of the waiting thread.
 ///
@@ -383,4 +383,4 @@ class alignas(cache_line) waiter_queue {
   early_call early_;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -12,7 +12,7 @@
 #include "lido/base/zeroed_memory.hpp"
 #include "lido/concurrency/atomic.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Whether all items of an array are there from the start, or come by `extend_to`.
 enum class room : bool { fixed, grows };
@@ -99,4 +99,4 @@ class zeroed_array {
   T* items_ = nullptr;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

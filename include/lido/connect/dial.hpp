@@ -44,7 +44,7 @@
 #include "lido/resource/factory.hpp"
 #include "lido/resource/options.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// After `idle` without a byte the kernel asks the peer, and again each `interval`. After `count`
 /// questions without an answer it ends the connection. It also ends one whose data stays
@@ -161,4 +161,4 @@ class address_memory {
                        address_memory& memory, const create_context& limit, socket_handle& made);
 
 }  // namespace detail
-}  // namespace lido
+}  // namespace lido::inline v0

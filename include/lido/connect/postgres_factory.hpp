@@ -16,7 +16,7 @@
 struct pg_conn;    // NOLINT(readability-identifier-naming): PGconn of libpq
 struct pg_result;  // NOLINT(readability-identifier-naming): PGresult of libpq
 
-namespace lido {
+namespace lido::inline v0 {
 
 class postgres_connection;
 
@@ -113,4 +113,4 @@ class postgres_factory {
   std::shared_ptr<detail::address_memory> memory_ = std::make_shared<detail::address_memory>();
 };
 
-}  // namespace lido
+}  // namespace lido::inline v0

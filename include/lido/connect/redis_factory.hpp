@@ -18,7 +18,7 @@
 struct redisContext;  // NOLINT(readability-identifier-naming): of hiredis
 struct redisReply;    // NOLINT(readability-identifier-naming): of hiredis
 
-namespace lido {
+namespace lido::inline v0 {
 
 class redis_connection;
 
@@ -118,4 +118,4 @@ class redis_factory {
   std::shared_ptr<detail::address_memory> memory_ = std::make_shared<detail::address_memory>();
 };
 
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -15,7 +15,7 @@
 #include "lido/connect/dial.hpp"
 #include "lido/resource/factory.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 struct tcp_target {
   std::string host;
@@ -112,4 +112,4 @@ class tcp_factory {
   std::shared_ptr<detail::address_memory> memory_ = std::make_shared<detail::address_memory>();
 };
 
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -11,7 +11,7 @@
 
 #include "lido/platform/compiler.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Read as little-endian words it says 0x1deadb0b.
 inline constexpr auto fill_bytes = [] {
@@ -106,4 +106,4 @@ class fill_pattern {
   bool watches_all_;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

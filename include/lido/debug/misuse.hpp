@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// What a checked pool can find.
 enum class misuse_kind : std::uint8_t {
@@ -54,4 +54,4 @@ namespace detail {
 void hand_over(const misuse& what) noexcept;
 
 }  // namespace detail
-}  // namespace lido
+}  // namespace lido::inline v0

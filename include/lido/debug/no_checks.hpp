@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// The interface that `slot_checks` also has; see there.
 struct no_checks {
@@ -42,4 +42,4 @@ concept has_checks = requires {
   typename pool_checks<Traits, T>::type;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -7,7 +7,7 @@
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/platform/compiler.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// An address in the code of the caller, for one instruction. addr2line(1) says which line it is.
 /// Not std::source_location: as a default argument it cannot follow the pack of `acquire(args...)`.
@@ -33,7 +33,7 @@ std::uint32_t learn_thread_id() noexcept;
 
 /// `checked_thread_id` of the thread that makes this call; see own_thread_offset.
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline std::uint32_t& own_checked_thread_id() noexcept {
-  LIDO_RETURN_OWN(std::uint32_t, checked_thread_id, "_ZN4lido6detail17checked_thread_idE");
+  LIDO_RETURN_OWN(std::uint32_t, checked_thread_id, "_ZN4lido2v06detail17checked_thread_idE");
 }
 
 /// The number that debuggers and /proc know the calling thread by.
@@ -42,4 +42,4 @@ std::uint32_t learn_thread_id() noexcept;
   return id != 0 ? id : learn_thread_id();
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

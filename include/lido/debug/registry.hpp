@@ -8,7 +8,7 @@
 
 #include "lido/base/pool_stats.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 struct resource_pool_report;
 
@@ -111,4 +111,4 @@ class registration {
 };
 
 }  // namespace detail
-}  // namespace lido
+}  // namespace lido::inline v0

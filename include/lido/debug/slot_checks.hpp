@@ -18,7 +18,7 @@
 #include "lido/debug/slot_record.hpp"
 #include "lido/platform/compiler.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// What is known of a checked pool without touching it, and its link in the list of all of them.
 struct pool_trace {
@@ -197,4 +197,4 @@ struct pool_checks<Traits, T, true> {
   using type = slot_checks<T, Traits::watched_bytes>;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

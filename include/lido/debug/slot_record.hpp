@@ -11,7 +11,7 @@
 #include "lido/debug/place.hpp"
 #include "lido/platform/compiler.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// State and history of a slot. Its uses are counted from 1.
 ///
@@ -207,4 +207,4 @@ class release_bias {
   atomic<sharing> sharing_;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -16,7 +16,7 @@
 #define LIDO_POISON_FREE_SLOTS 0
 #endif
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 inline void poison([[maybe_unused]] const void* first, [[maybe_unused]] std::size_t size) noexcept {
 #if LIDO_POISON_FREE_SLOTS
@@ -85,4 +85,4 @@ class slot_shadow {
   }
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

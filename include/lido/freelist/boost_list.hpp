@@ -18,7 +18,7 @@
 #include "lido/concurrency/zeroed_array.hpp"
 #include "lido/freelist/index_list.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 namespace detail {
 
 /// An index_list over boost::lockfree::stack. A chain is pushed and popped one by one.
@@ -98,4 +98,4 @@ class boost_shared_list final : public shared_list {
   return &list;
 }
 
-}  // namespace lido
+}  // namespace lido::inline v0

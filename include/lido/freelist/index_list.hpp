@@ -11,7 +11,7 @@
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/zeroed_array.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 namespace detail {
 
 /// A list of the indices 0 to nodes - 1, each at most once in it. All operations are thread-safe;
@@ -65,4 +65,4 @@ class shared_list {
   ~shared_list() = default;
 };
 
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -8,7 +8,7 @@
 
 #include "lido/base/slot_index.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Packs and unpacks head words. An index is at most `nodes`, which names none. It gets as many
 /// bits as that needs; every other bit is tag, unless `most_tag_bits` narrows it.
@@ -55,4 +55,4 @@ class tagged_index_format {
   std::uint64_t tag_mask_;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

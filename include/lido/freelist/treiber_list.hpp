@@ -13,7 +13,7 @@
 #include "lido/freelist/index_list.hpp"
 #include "lido/freelist/tagged_index.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// A Treiber stack (IBM RJ 5118, 1986) over indices, with a tag against ABA in the head word.
 ///
@@ -175,4 +175,4 @@ class basic_treiber_list final : public index_list {
 
 using treiber_list = basic_treiber_list<shared_atomic<std::uint64_t>>;
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

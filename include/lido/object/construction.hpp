@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// Tag: default-initialise, so that a trivial object keeps the bytes the slot happens to have.
 struct default_init_t {
@@ -91,4 +91,4 @@ template <class T, class... Args>
 }
 
 }  // namespace detail
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -17,7 +17,7 @@
 #include "lido/object/traits.hpp"
 #include "lido/platform/compiler.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// An acquire constructs the object from its arguments, the release destroys it.
 template <class T>
@@ -225,4 +225,4 @@ class kept_objects final : private object_keeper {
   alignas(no_false_sharing) shared_atomic<std::size_t> live_{0};
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -7,7 +7,7 @@
 #include "lido/object/traits.hpp"
 #include "lido/platform/compiler.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 template <class T, class Traits = pool_traits<T>>
 class object_pool;
@@ -64,4 +64,4 @@ class [[nodiscard]] lease {
   pool_type* pool_ = nullptr;
 };
 
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -26,7 +26,7 @@
 #include "lido/object/traits.hpp"
 #include "lido/platform/compiler.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// A fixed array of slots behind a lock-free free list with per-thread caches. Objects never move.
 ///
@@ -417,4 +417,4 @@ class object_pool : private detail::complete_traits<Traits> {
   [[LIDO_NO_UNIQUE_ADDRESS]] life life_;
 };
 
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -8,7 +8,7 @@
 
 #include "lido/allocator/options.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 class registry;
 
@@ -65,4 +65,4 @@ struct object_pool_options {
 /// that is ending, or that comes after 4,096 others which live.
 void prepare_thread() noexcept;
 
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -20,7 +20,7 @@
 #include "lido/concurrency/parking.hpp"
 #include "lido/object/options.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 #if defined(__cpp_lib_jthread)
 using std::stop_token;
@@ -225,4 +225,4 @@ class pool_slots {
   registration* entry_ = nullptr;    ///< owned; null: in no registry
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -9,7 +9,7 @@
 
 #include "lido/base/no_hooks.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// Hooks of a pool that keeps its objects and does nothing else to them.
 struct keep {};
@@ -154,4 +154,4 @@ struct fitting_hooks {
 };
 
 }  // namespace detail
-}  // namespace lido
+}  // namespace lido::inline v0

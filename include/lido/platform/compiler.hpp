@@ -64,7 +64,7 @@
 /// constructors of users' static objects, and those with a low number first. `LIDO_RUN_AT_UNLOAD`:
 /// when the program ends or unloads the library.
 #if LIDO_MSVC
-namespace lido::detail {
+namespace lido::inline v0::detail {
 struct run_at_load {
   explicit run_at_load(void (*function)() noexcept) noexcept { function(); }
 };
@@ -77,7 +77,7 @@ struct run_at_unload {
  private:
   void (*function_)() noexcept;
 };
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail
 // Among themselves they run in the order in which their files are linked. Numbers are for what
 // happens at fork.
 #define LIDO_RUN_WITH_LIBRARY(kind, function) \
@@ -201,7 +201,7 @@ struct run_at_unload {
 #define LIDO_PREFETCH_FOR_WRITE(address) __builtin_prefetch(address, 1)
 #endif
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Says that control never comes here.
 [[noreturn, LIDO_ALWAYS_INLINE]] inline void unreachable() noexcept {
@@ -298,4 +298,4 @@ template <std::size_t Alignment, class T>
 }
 #endif
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

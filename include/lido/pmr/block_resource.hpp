@@ -26,7 +26,7 @@
 #include "lido/debug/slot_shadow.hpp"
 #include "lido/platform/compiler.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 template <class T>
 class block_allocator;
@@ -383,4 +383,4 @@ template <class T, class U>
   return left.resource() == right.resource();
 }
 
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -50,7 +50,7 @@
 #include "lido/resource/co_acquire.hpp"
 #include "lido/resource/lease.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 inline namespace LIDO_ASIO_NAMESPACE {
 
@@ -413,4 +413,4 @@ auto async_with(Pool& pool, std::chrono::duration<Rep, Period> timeout, F f)
 
 }  // namespace LIDO_ASIO_NAMESPACE
 
-}  // namespace lido
+}  // namespace lido::inline v0

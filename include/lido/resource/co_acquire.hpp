@@ -14,7 +14,7 @@
 #include "lido/resource/factory.hpp"
 #include "lido/resource/lease.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// A coroutine of this type has no result. Clang has no `decltype(co_await ...)`.
 template <class Coroutine, class... Arguments>
@@ -139,4 +139,4 @@ class acquire_awaiter {
   std::optional<std::stop_callback<stop_request>> on_stop_;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

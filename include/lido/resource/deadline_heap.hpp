@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// What a T that can be in a heap derives from. `Tag` tells two heaps of one T apart.
 template <class T, class Tag = void, class Key = std::int64_t>
@@ -111,4 +111,4 @@ class deadline_heap {
   T* first_ = nullptr;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

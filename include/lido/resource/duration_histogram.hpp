@@ -11,7 +11,7 @@
 
 #include "lido/concurrency/atomic.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 namespace detail {
 
@@ -118,4 +118,4 @@ struct resource_pool_times {
   duration_histogram uses;     ///< from acquire to release; only with the option `time_uses`
 };
 
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -16,7 +16,7 @@
 #include "lido/base/error.hpp"
 #include "lido/base/fail.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// Why a resource is destroyed.
 enum class destroy_reason {
@@ -196,4 +196,4 @@ concept resource_factory = detail::is_factory<F, R>;
 template <class F, class Key, class R>
 concept keyed_resource_factory = detail::is_factory<F, R, Key>;
 
-}  // namespace lido
+}  // namespace lido::inline v0

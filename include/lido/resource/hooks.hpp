@@ -15,7 +15,7 @@
 #include "lido/resource/factory.hpp"
 #include "lido/resource/slot.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// What a failed create said.
 struct create_failure_text {
@@ -162,4 +162,4 @@ template <class R, class F, class... Key>
   }
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -18,7 +18,7 @@
 #include "lido/resource/duration_histogram.hpp"
 #include "lido/resource/slot.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 class pool_core;  // NOLINT(cppcoreguidelines-virtual-class-destructor): final
 
@@ -393,4 +393,4 @@ class idle_cache {
   position_chunk first_;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

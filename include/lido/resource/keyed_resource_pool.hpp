@@ -19,7 +19,7 @@
 #include "lido/platform/compiler.hpp"
 #include "lido/resource/resource_pool.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// Hashes and compares keys; strings also by anything that becomes a std::string_view.
 template <class Key>
@@ -311,4 +311,4 @@ class keyed_resource_pool : public detail::pool_controls {
   table keys_;  // under the core's mutex
 };
 
-}  // namespace lido
+}  // namespace lido::inline v0

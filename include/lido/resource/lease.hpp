@@ -11,7 +11,7 @@
 #include "lido/concurrency/parking.hpp"
 #include "lido/resource/pool_core.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// Owner of one resource while it is out; gives it back on destruction.
 ///
@@ -154,4 +154,4 @@ class [[nodiscard]] acquire_result {
   std::shared_ptr<const acquire_error::details> why_;
 };
 
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// Nanoseconds, made from any duration of std::chrono. One that is longer than nanoseconds can
 /// count, as `std::chrono::hours::max()`, is the longest that they can. Fractions of a nanosecond
@@ -266,4 +266,4 @@ struct pool_settings : resource_pool_options {
 [[nodiscard]] pool_settings settings_of_keys(const keyed_resource_pool_options& options);
 
 }  // namespace detail
-}  // namespace lido
+}  // namespace lido::inline v0

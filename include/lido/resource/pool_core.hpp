@@ -24,7 +24,7 @@
 #include "lido/resource/options.hpp"
 #include "lido/resource/stats.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 // Compiled code has standard containers in common with the program, which differ by two macros of
 // libstdc++. A pool's constructor calls two of these functions, which the library must have.
@@ -264,4 +264,4 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   plain_mutex ending_;                   // one close stops the threads; outside of all others
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -18,7 +18,7 @@
 #include "lido/resource/lease.hpp"
 #include "lido/resource/options.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 namespace detail {
 
@@ -292,4 +292,4 @@ class resource_pool : public detail::pool_controls {
   }
 };
 
-}  // namespace lido
+}  // namespace lido::inline v0

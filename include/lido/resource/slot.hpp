@@ -16,7 +16,7 @@
 #include "lido/resource/factory.hpp"
 #include "lido/resource/options.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 class factory_hooks;
 class idle_cache;
@@ -384,4 +384,4 @@ class pool_slot_table {
   pool_slot* empty_ = nullptr;  // linked by record.next_task
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

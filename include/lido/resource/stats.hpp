@@ -17,7 +17,7 @@
 #include "lido/resource/duration_histogram.hpp"
 #include "lido/resource/factory.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// Names one resource for as long as it lives, and nothing afterwards.
 struct resource_handle {
@@ -166,4 +166,4 @@ class acquire_error : public std::runtime_error {
   std::shared_ptr<const details> details_;  // shared: copying an exception must not throw
 };
 
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -13,7 +13,7 @@
 #include "lido/object/traits.hpp"
 #include "lido/slot_map/slot_handle.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// What becomes of the value that a walk's callback was given, and of the walk. A callback that
 /// returns nothing means `next`; one that returns bool means `next` by true and `stop` by false.
@@ -139,4 +139,4 @@ struct fitting_map {
 };
 
 }  // namespace detail
-}  // namespace lido
+}  // namespace lido::inline v0

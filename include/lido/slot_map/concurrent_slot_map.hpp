@@ -36,7 +36,7 @@
 #include "lido/slot_map/slot_state.hpp"
 #include "lido/slot_map/walk_block.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// Options of a `concurrent_slot_map`. Use designated initialisers.
 struct concurrent_slot_map_options {
@@ -529,4 +529,4 @@ class concurrent_slot_map {
   std::optional<detail::registration> entry_;
 };
 
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -12,7 +12,7 @@
 #include "lido/base/fail.hpp"
 #include "lido/base/slot_index.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// When a slot map closes the holes that erased values leave, by moving values from the end there.
 enum class compaction_mode : std::uint8_t {
@@ -77,4 +77,4 @@ inline slot_map_options checked(slot_map_options options) {
 
 }  // namespace detail
 
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// Executor for `for_each`: `map.for_each(lido::par, f)`. Runs in the caller's arena; a map of more
 /// than 512 places is cut into ranges of 256 or more. If an f throws, the others may or may not
@@ -31,4 +31,4 @@ struct tbb_executor {
 };
 inline constexpr tbb_executor par{};
 
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -12,7 +12,7 @@
 #include "lido/object/construction.hpp"
 #include "lido/slot_map/slot_handle.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// A Value for each of some handles of one `slot_map<T>`, in an array by slot. It does not know
 /// that map: an entry stays until it is erased, or a later value of its slot gets one. A look-up
@@ -110,4 +110,4 @@ class secondary_map {
   std::size_t size_ = 0;
 };
 
-}  // namespace lido
+}  // namespace lido::inline v0

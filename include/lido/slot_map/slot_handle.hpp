@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// Names one value of a slot map for ever. Its 64 bits say which slot, and which of the values that
 /// were there one after another: its generation. When the value is gone the handle is stale, and no
@@ -79,7 +79,7 @@ class slot_pointer {
   handle_type handle_;
 };
 
-}  // namespace lido
+}  // namespace lido::inline v0
 
 template <class T>
 struct std::hash<lido::slot_handle<T>> {

@@ -35,7 +35,7 @@
 #include "lido/slot_map/value_store.hpp"
 #include "lido/slot_map/walk.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// The format of snapshots: version 1. Its bytes in another order are another number, so a number
 /// that was written as it lies in memory also says which byte order the rest has.
@@ -664,4 +664,4 @@ class slot_map {
   store store_;
 };
 
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -10,7 +10,7 @@
 
 #include "lido/base/slot_index.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// Goes over the values of a `slot_map` in the order of memory, steps over holes and closes none.
 /// Every call that changes the map makes its iterators invalid, except for an erase of another
@@ -70,4 +70,4 @@ class slot_map_iterator {
   std::uint32_t place_ = 0;
 };
 
-}  // namespace lido
+}  // namespace lido::inline v0

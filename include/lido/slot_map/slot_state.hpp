@@ -7,7 +7,7 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Generation, 48 bits; whether there is a value; whether a thread is alone with it; number of
 /// readers.
@@ -190,4 +190,4 @@ class walk_end {
   alignas(no_false_sharing) atomic<std::uint32_t> end_{0};
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -14,7 +14,7 @@
 #include "lido/base/slot_index.hpp"
 #include "lido/platform/compiler.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// What a table is loaded from. One word for each slot, 64 bits: see slot_map_snapshot.
 struct table_image {
@@ -296,4 +296,4 @@ class slot_table {
   slot_index first_free_ = null_slot;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

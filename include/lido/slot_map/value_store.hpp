@@ -25,7 +25,7 @@
 #include "lido/platform/compiler.hpp"
 #include "lido/slot_map/slot_table.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// `capacity` places for a T side by side. For each also the slot of its value, and one bit that
 /// says whether it is a hole; and room for the slots of as many holes. Knows nothing of which
@@ -636,4 +636,4 @@ class value_store {
   std::vector<place_array<T>> outgrown_;  ///< blocks where something is under construction
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

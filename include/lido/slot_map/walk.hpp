@@ -11,7 +11,7 @@
 #include "lido/platform/compiler.hpp"
 #include "lido/slot_map/callbacks.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Calls `f` for the values at the places from `first` to `last`; see `visit_with`.
 ///
@@ -168,4 +168,4 @@ class walk {
   std::uint32_t turns_;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

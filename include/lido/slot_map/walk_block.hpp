@@ -11,7 +11,7 @@
 #include "lido/platform/compiler.hpp"
 #include "lido/slot_map/slot_state.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// Which walk is in a block, at which value, and what it has to destroy for others.
 ///
@@ -168,4 +168,4 @@ class walk_count {
   atomic<std::uint32_t> count_{0};
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -12,7 +12,7 @@
 
 #include "lido/debug/registry.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 class duration_histogram;
 struct resource_pool_stats;
@@ -86,4 +86,4 @@ void for_each_value(const pool_stats& pool, const resource_pool_stats* resources
 }
 
 }  // namespace detail
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -9,7 +9,7 @@
 
 #include "lido/debug/registry.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// Gives an `Exposer` of prometheus-cpp all that the pools of a registry count, each time it asks.
 /// Each pool is labelled with its name (`pool`), its kind, and its number in the registry.
@@ -24,4 +24,4 @@ class pool_collector : public ::prometheus::Collectable {
   const registry& pools_;
 };
 
-}  // namespace lido
+}  // namespace lido::inline v0

@@ -7,7 +7,7 @@
 #include <ostream>
 #include <set>
 
-namespace lido {
+namespace lido::inline v0 {
 
 /// Writes the refills, flushes, thefts, waits of threads, growths and creates of all pools while it
 /// lives, in the Chrome trace format. Hits are not traced.
@@ -39,4 +39,4 @@ class trace {
   std::set<std::uint32_t> named_;  ///< threads whose names are written
 };
 
-}  // namespace lido
+}  // namespace lido::inline v0

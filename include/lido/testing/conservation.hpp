@@ -13,7 +13,7 @@
 #include "lido/base/scope_exit.hpp"
 #include "lido/debug/misuse.hpp"
 
-namespace lido::testing {
+namespace lido::inline v0::testing {
 
 /// Yes, or no and why. Fits into the assertions of test frameworks:
 /// `EXPECT_TRUE(conserved(pool));`
@@ -34,9 +34,9 @@ class [[nodiscard]] verdict {
   std::string problem_;
 };
 
-}  // namespace lido::testing
+}  // namespace lido::inline v0::testing
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 [[nodiscard]] inline std::string numbers_of(const pool_stats& stats) {
   return std::to_string(stats.in_use) + " in use, " + std::to_string(stats.cached) +
@@ -98,9 +98,9 @@ template <class Pool, class... Args>
   return problem;
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail
 
-namespace lido::testing {
+namespace lido::inline v0::testing {
 
 /// Whether every slot of `pool` is either in use or free, exactly once. Takes all free slots, with
 /// objects made from `args`, checks them, and gives them back. A pool that can grow must not need
@@ -155,4 +155,4 @@ class [[nodiscard]] leak_check {
   std::size_t before_;
 };
 
-}  // namespace lido::testing
+}  // namespace lido::inline v0::testing

@@ -10,7 +10,7 @@
 #include "lido/freelist/index_list.hpp"
 #include "lido/freelist/treiber_list.hpp"
 
-namespace lido {
+namespace lido::inline v0 {
 namespace detail {
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): generators of tests
@@ -91,4 +91,4 @@ using narrow_tags = detail::list_for_tests<detail::shared_atomic<std::uint64_t>>
 using flaky_list = detail::list_for_tests<detail::flaky_atomic>;
 
 }  // namespace testing
-}  // namespace lido
+}  // namespace lido::inline v0

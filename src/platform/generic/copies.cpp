@@ -1,6 +1,6 @@
 #include "../platform.hpp"
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 void* own_copy_word() noexcept {
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the one of this copy
@@ -12,4 +12,4 @@ void visit_copies(void (*visit)(void* word, void* context), void* context) noexc
   visit(own_copy_word(), context);
 }
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform

@@ -4,7 +4,7 @@
 
 #include "../platform.hpp"
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 std::size_t page_size() noexcept {
   return alignof(std::max_align_t);  // so that all memory begins at the start of a page
@@ -63,4 +63,4 @@ void tell_release(const void* /*address*/) noexcept {}
 
 void tell_acquire(const void* /*address*/) noexcept {}
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform

@@ -1,6 +1,6 @@
 #include "../platform.hpp"
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 namespace {
 
@@ -35,4 +35,4 @@ system_names names() noexcept {
   return {"addr2line -Cfpie", "calloc"};
 }
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform

@@ -1,6 +1,6 @@
 #include "../platform.hpp"
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 namespace {
 
@@ -54,4 +54,4 @@ std::uint32_t process_id() noexcept {
   return 1;
 }
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform

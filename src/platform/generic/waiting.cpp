@@ -4,7 +4,7 @@
 
 #include "../platform.hpp"
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 bool register_heavy_fence() noexcept {
   return false;
@@ -26,4 +26,4 @@ void nap(std::uint32_t microseconds) noexcept {
   std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
 }
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform

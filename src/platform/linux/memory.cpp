@@ -4,7 +4,7 @@
 
 #include "../platform.hpp"
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 // Access stays allowed. Withdrawing it between ranges that stay in use would split the mapping, and
 // a process may have only so many mappings (vm.max_map_count).
@@ -24,4 +24,4 @@ void advise_huge_pages(void* place, std::size_t bytes) noexcept {
   (void)::madvise(place, bytes, MADV_HUGEPAGE);
 }
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform

@@ -9,7 +9,7 @@
 
 #include "../platform.hpp"
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 std::uint32_t thread_id() noexcept {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): older C libraries have no function for it
@@ -31,4 +31,4 @@ std::size_t thread_name(std::uint32_t id, std::span<char> name) noexcept {
   return std::min(text.find('\n'), text.size());  // the system ends a name with a line break
 }
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform

@@ -12,7 +12,7 @@
 
 // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): the C library has no functions for these calls
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 bool register_heavy_fence() noexcept {
   return ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0U, 0) == 0;
@@ -43,6 +43,6 @@ bool on_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept {
   return pthread_atfork(before, parent, child) == 0;
 }
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform
 
 // NOLINTEND(cppcoreguidelines-pro-type-vararg)

@@ -4,7 +4,7 @@
 
 #include "../platform.hpp"
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 // New pages in the place of the old ones: POSIX does not say of madvise that it leaves zeros, and
 // MADV_DONTNEED of macOS and of the BSDs does not. With access, so that they are one mapping with
@@ -18,4 +18,4 @@ int discard(void* place, std::size_t bytes) noexcept {
 
 void advise_huge_pages(void* /*place*/, std::size_t /*bytes*/) noexcept {}
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform

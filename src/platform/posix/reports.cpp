@@ -9,7 +9,7 @@
 
 #include "../platform.hpp"
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 #if defined(__APPLE__)
 
@@ -58,4 +58,4 @@ std::size_t thread_name([[maybe_unused]] std::uint32_t id,
   return 0;
 }
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform

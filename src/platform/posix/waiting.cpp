@@ -24,7 +24,7 @@
 
 #include "../platform.hpp"
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 namespace {
 
@@ -277,4 +277,4 @@ void unpark(const void* word) noexcept {
 
 #endif
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform

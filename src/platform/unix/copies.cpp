@@ -41,7 +41,7 @@ asm(R"(
 )");
 #endif
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 void* own_copy_word() noexcept {
   return lido_copy_word.data();
@@ -135,4 +135,4 @@ void visit_copies(void (*visit)(void* word, void* context), void* context) noexc
 
 #endif
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform

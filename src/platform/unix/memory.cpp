@@ -25,7 +25,7 @@ constexpr void (*AnnotateIgnoreWritesEnd)(const char* file, int line) = nullptr;
 #endif
 // NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 namespace {
 
@@ -104,4 +104,4 @@ bool clear_in_copies([[maybe_unused]] void* place, [[maybe_unused]] std::size_t 
 #endif
 }
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform

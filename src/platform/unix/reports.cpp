@@ -12,7 +12,7 @@
 
 #include "../platform.hpp"
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 namespace {
 
@@ -82,4 +82,4 @@ system_names names() noexcept {
 #endif
 }
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform

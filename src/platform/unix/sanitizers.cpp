@@ -10,7 +10,7 @@ extern "C" {
 }
 #endif
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 // In a library that is built with ThreadSanitizer, what these tell would hide races of its own.
 #if !defined(__SANITIZE_THREAD__) && defined(__has_feature)
@@ -48,4 +48,4 @@ void tell_acquire(const void* address) noexcept {
 
 #endif
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform

@@ -11,7 +11,7 @@
 
 #include "../platform.hpp"
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 // By the destructor of a key instead of a thread_local object. The first keys of a process need no
 // allocation, and their destructors run after those of all thread_local objects.
@@ -71,4 +71,4 @@ void nap(std::uint32_t microseconds) noexcept {
   (void)::nanosleep(&time, nullptr);
 }
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform

@@ -26,7 +26,7 @@ alignas(std::uintptr_t) LIDO_IN_COPY_SECTION
 
 }  // namespace
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 namespace {
 
@@ -111,4 +111,4 @@ void visit_copies(void (*visit)(void* word, void* context), void* context) noexc
   }
 }
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform

@@ -4,7 +4,7 @@
 #include "../platform.hpp"
 #include "system.hpp"
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 namespace {
 
@@ -63,4 +63,4 @@ void tell_release(const void* /*address*/) noexcept {}
 
 void tell_acquire(const void* /*address*/) noexcept {}
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform

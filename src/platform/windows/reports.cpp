@@ -4,7 +4,7 @@
 #include "../platform.hpp"
 #include "system.hpp"
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 namespace {
 
@@ -72,4 +72,4 @@ system_names names() noexcept {
   return {"llvm-symbolizer --relative-address -e", "VirtualAlloc"};
 }
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform

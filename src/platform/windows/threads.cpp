@@ -4,7 +4,7 @@
 #include "../platform.hpp"
 #include "system.hpp"
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 // The end of a thread is told by the loader, which calls a callback of this module. What FlsAlloc
 // takes is called when a fiber is deleted, perhaps in another thread, and before the destructors of
@@ -40,7 +40,7 @@ void NTAPI on_loader_event(void* /*module*/, DWORD event, void* process_ends) no
 
 }  // namespace
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform
 
 // The loader calls what lies in these sections, in the order of their names. The C++ runtime has
 // those up to .CRT$XLF: its destructors of thread_local objects run before.
@@ -59,7 +59,7 @@ __declspec(allocate(".CRT$XLY"))
     extern const PIMAGE_TLS_CALLBACK lido_on_loader_event = lido::detail::platform::on_loader_event;
 }
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 bool thread_exit_hook::prepare(void (*function)(void*)) noexcept {
   function_ = function;
@@ -102,4 +102,4 @@ std::uint32_t process_id() noexcept {
   return ::GetCurrentProcessId();
 }
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform

@@ -7,7 +7,7 @@
 
 extern "C" BOOLEAN NTAPI RtlDllShutdownInProgress();
 
-namespace lido::detail::platform {
+namespace lido::inline v0::detail::platform {
 
 namespace {
 
@@ -68,4 +68,4 @@ void nap(std::uint32_t microseconds) noexcept {
   }
 }
 
-}  // namespace lido::detail::platform
+}  // namespace lido::inline v0::detail::platform

@@ -1,0 +1,10 @@
+# Reads the version of Lido, and that of its binary interface, from the header that states them.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS include/lido/version.hpp)
+file(READ ${CMAKE_CURRENT_LIST_DIR}/../include/lido/version.hpp lido_version_text)
+foreach(part IN ITEMS VERSION_MAJOR VERSION_MINOR VERSION_PATCH ABI_VERSION)
+  if(NOT lido_version_text MATCHES "#define LIDO_${part} ([0-9]+)\n")
+    message(FATAL_ERROR "include/lido/version.hpp does not define LIDO_${part}")
+  endif()
+  set(LIDO_${part} ${CMAKE_MATCH_1})
+endforeach()
+unset(lido_version_text)

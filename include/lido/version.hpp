@@ -1,0 +1,17 @@
+/// @file
+/// Public entry: the version of Lido, as macros, which C reads as well. CMake, pkg-config and the
+/// packages take it from here.
+#pragma once
+
+#define LIDO_VERSION_MAJOR 0
+#define LIDO_VERSION_MINOR 1
+#define LIDO_VERSION_PATCH 0
+
+/// Number of the binary interface, which is also that of the shared library and of the inline
+/// namespace: `liblido.so.0`, `lido::v0`. Any release that a program must be compiled for anew
+/// takes the next one.
+#define LIDO_ABI_VERSION 0
+
+/// Version as one number, to be compared by `#if`: 100 for 0.1.0, 10203 for 1.2.3.
+#define LIDO_VERSION_NUMBER \
+  (LIDO_VERSION_MAJOR * 10000 + LIDO_VERSION_MINOR * 100 + LIDO_VERSION_PATCH)
