@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """What gdb shows of pools.cpp, in the process and in its core dump. usage: gdb_test.py GDB LIDO_PY PROGRAM CORE [bare]
-bare: the program has debug information, and Lido has none."""
+bare: the program has debug information, and Lido has none. What Visual Studio is told of the same objects names
+types and members that exist."""
 import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 SOURCE = Path(__file__).with_name("pools.cpp")
 COMMANDS = ["lido-pools", "frame function main", *(f"print {name}" for name in (
@@ -55,7 +57,7 @@ EXPECTED = [
     rf"\$15 = pointer to {ROW} \(0x[0-9a-f]+\)",
     rf"\$16 = at {ROW}",
     r"\$17 = null handle",
-    r"\$18 = no lease: lido::acquire_failure::timed_out",
+    r"\$18 = no lease: lido::v0::acquire_failure::timed_out",
     r"\$19 = allocator of 'nodes': 0/20 in use, 1/30 in use",
     r"\$20 = 2000000 ns",
     r"\$21 = no resource",
@@ -91,6 +93,40 @@ def check_bare(text: str) -> None:
         sys.exit(f"{text}\nwithout debug information of Lido: an exception")
 
 
+NATVIS_OBJECTS = {  # of each type that lido.natvis shows
+    "slot_handle": "row", "lease": "first", "resource_lease": "lent", "object_pool": "jobs",
+    "slot_allocator": "jobs.slots_.allocator_", "slot_map": "rows", "concurrent_slot_map": "bats"}
+
+
+def natvis_questions(lido: str) -> list[tuple[str, str]]:
+    """Commands for gdb, and what their answers begin with: the name of each type, and each expression about it."""
+    questions = []
+    space = "{http://schemas.microsoft.com/vstudio/debugger/natvis/2010}"
+    for shown in ElementTree.parse(Path(lido).with_suffix(".natvis")).iter(space + "Type"):
+        name = shown.get("Name", "")
+        known = NATVIS_OBJECTS[name.removesuffix("<*>").rpartition("::")[2]]
+        questions.append((f"whatis {known}", "type = " + re.escape(name).replace(r"\*", ".*")))
+        expressions = []
+        for node in list(shown.iter())[1:]:
+            text = (node.text or "").strip()
+            expressions += re.findall(r"\{([^{}]+)\}", text) if node.tag == space + "DisplayString" else [text]
+            expressions.append(node.get("Condition", ""))
+        for expression in filter(None, expressions):
+            of_object = re.sub(r"(?<![\w.>])([a-z]\w*_)\b", rf"({known}).\1", expression.replace("nullptr", "0"))
+            questions.append((f"output sizeof({of_object})", r"\d+"))
+    return questions
+
+
+def check_natvis(gdb: str, lido: str, program: str, core: str) -> None:
+    questions = natvis_questions(lido)
+    asked = [command for question, _ in questions for command in ("--eval-command=echo \\n==", f"--eval-command={question}")]
+    text = subprocess.run([gdb, "-batch", "-nx", "--eval-command=frame function main", *asked, program, core],
+                          capture_output=True, text=True, timeout=100, check=False).stdout
+    for (question, wanted), answer in zip(questions, text.split("\n==")[1:], strict=True):
+        if not re.match(wanted, answer):
+            sys.exit(f"lido.natvis: gdb answers {question} with {answer!r}, not with {wanted}")
+
+
 def main() -> None:
     gdb, lido, program, core = sys.argv[1:5]
     if sys.argv[5:] == ["bare"]:
@@ -100,6 +136,7 @@ def main() -> None:
     live = shown_by(gdb, lido, [program], ["run"], [f"generate-core-file {core}"])
     check("process", live)
     check("core dump", shown_by(gdb, lido, [program, core], [], []))
+    check_natvis(gdb, lido, program, core)
     Path(core).unlink()
     bare = Path(core).with_suffix(".bare")
     subprocess.run(["objcopy", "--strip-debug", program, bare], check=True)
