@@ -15,7 +15,7 @@ inline std::atomic<std::uint64_t> shared_rmw_count{0};
 
 }  // namespace lido_bench
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 using std::atomic;
 using std::atomic_thread_fence;
@@ -65,4 +65,4 @@ inline void light_fence() noexcept {
 
 void full_fence() noexcept;
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -33,7 +33,7 @@ fuzz::closed_windows::~closed_windows() {
   --closed;
 }
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 #ifdef LIDO_FUZZ_WINDOWS
 
@@ -65,4 +65,4 @@ void schedule_point(access /*next*/) noexcept {}
 
 #endif
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

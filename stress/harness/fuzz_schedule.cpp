@@ -9,7 +9,7 @@
 
 #include "lido/concurrency/atomic.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 namespace {
 
@@ -45,4 +45,4 @@ void schedule_point(access /*next*/) noexcept {
   }
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -7,7 +7,7 @@
 
 #include <atomic>
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// What a thread does next.
 enum class access : bool { load, change };
@@ -85,4 +85,4 @@ inline void light_fence() noexcept {
 
 void full_fence() noexcept;
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -86,7 +86,7 @@ std::size_t stall::count_windows(std::vector<std::uintptr_t> places) {
 
 }  // namespace stress
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// A load behind another one is no place to stop at: to all others the thread looks the same there
 /// as at its next change.
@@ -105,4 +105,4 @@ namespace lido::detail {
   }
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -9,7 +9,7 @@
 
 #include "mutations.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// The broken rule. NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a switch
 inline mutation active_mutation = mutation::none;
@@ -41,4 +41,4 @@ template <class = void>
   return active_mutation == rule;
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

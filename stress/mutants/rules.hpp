@@ -7,7 +7,7 @@
 
 #include "mutants/broken.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 struct named_rule {
   mutation rule;
@@ -18,4 +18,4 @@ struct named_rule {
 
 #include "rule_table.hpp"
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -10,7 +10,7 @@
 
 #include "checker/access.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 /// As std::atomic<T>, and as large, but every access is one of the modelled memory.
 template <class T>
@@ -122,4 +122,4 @@ inline void full_fence(model::place from = model::place::here()) noexcept {
 /// Every access is a place to lose the turn already.
 inline void schedule_point() noexcept {}
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -4,8 +4,8 @@
 
 #include "checker/sync.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 using plain_mutex = model::mutex;
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -4,7 +4,7 @@
 #include "lido/debug/place.hpp"
 #include "src/debug/report_text.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): as in the library
 constinit thread_local std::uint32_t checked_thread_id = 0;
@@ -24,4 +24,4 @@ report_text& report_text::commands() noexcept {
   return *this;
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

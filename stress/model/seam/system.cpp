@@ -109,7 +109,7 @@ void forget_unused_caches() noexcept {
 
 }  // namespace model
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 bool heavy_fence_available() noexcept {
   return !model::taken_away;
@@ -179,4 +179,4 @@ void unpark(const atomic<std::uint32_t>* word) noexcept {
   here.wake(word);
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

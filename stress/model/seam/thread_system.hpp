@@ -8,7 +8,7 @@
 #include "lido/concurrency/thread_number.hpp"
 #include "seam/system.hpp"
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 using registry_mutex = model::mutex;
 
@@ -63,4 +63,4 @@ inline void mark_thread_ending() noexcept {}
   return false;
 }
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace lido::detail {
+namespace lido::inline v0::detail {
 
 struct tuning {
   static constexpr std::uint32_t thread_numbers = 4;
@@ -47,4 +47,4 @@ struct tuning {
   static inline std::int64_t nanoseconds_overtaking = 0;
 };
 
-}  // namespace lido::detail
+}  // namespace lido::inline v0::detail
