@@ -1,3 +1,6 @@
+# Every optional component, in the order in which they are listed and installed.
+set(lido_all_components tbb boost trace asio standalone_asio tcp hiredis libpq fmt prometheus)
+
 # Which optional components there are to be, each for a library that may be missing.
 set(lido_with_help "found: AUTO, if it is; ON, or the configuration fails; OFF, it is not looked for")
 set(LIDO_WITH_TBB AUTO CACHE STRING "Component tbb, by oneTBB ${lido_with_help}")
@@ -13,13 +16,32 @@ foreach(part IN ITEMS TBB BOOST_LOCKFREE BOOST_ASIO STANDALONE_ASIO HIREDIS LIBP
   set_property(CACHE LIDO_WITH_${part} PROPERTY STRINGS AUTO ON OFF)
 endforeach()
 
-# Says that there is no target lido::<component>, and why.
+# Remembers that there is no target lido::<component>, and why.
 function(lido_leave_out component part what)
   if(NOT LIDO_WITH_${part})
-    message(STATUS "lido: LIDO_WITH_${part} is off, so there is no target lido::${component}")
+    set(reason "LIDO_WITH_${part} is off")
   elseif(LIDO_WITH_${part} STREQUAL "AUTO")
-    message(STATUS "lido: ${what} is absent, so there is no target lido::${component}")
+    set(reason "no ${what}")
   else()
     message(FATAL_ERROR "lido: ${what} is absent, and LIDO_WITH_${part} is ${LIDO_WITH_${part}}")
   endif()
+  set(lido_left_out ${lido_left_out} "${component} (${reason})" PARENT_SCOPE)
+endfunction()
+
+# Says which components there are, and which there are not.
+function(lido_say_components)
+  set(found "")
+  foreach(component IN LISTS lido_all_components)
+    if(TARGET lido_${component})
+      list(APPEND found ${component})
+    endif()
+  endforeach()
+  foreach(components IN ITEMS found lido_left_out)
+    list(JOIN ${components} ", " ${components})
+    if(NOT ${components})
+      set(${components} none)
+    endif()
+  endforeach()
+  message(STATUS "lido: components: ${found}")
+  message(STATUS "lido: components left out: ${lido_left_out}")
 endfunction()

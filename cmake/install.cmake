@@ -1,37 +1,44 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# Each component has its own export, so that only a project that asks for it needs its library.
+# What a program needs to run is the component runtime: shared libraries. All else is the component development.
+# Each of Lido's components has its own export, so that only a project that asks for it needs its library.
 function(lido_install target export)
   install(
     TARGETS ${target}
     EXPORT ${export}
+    RUNTIME COMPONENT runtime
+    LIBRARY COMPONENT runtime NAMELINK_COMPONENT development
+    ARCHIVE COMPONENT development
     INCLUDES
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-  install(EXPORT ${export} NAMESPACE lido:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
+  install(EXPORT ${export} NAMESPACE lido:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido COMPONENT development)
   get_target_property(headers ${target} LIDO_HEADERS)
   foreach(header IN LISTS headers)
     file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR}/include ${header}/..)
-    install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
+    install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder} COMPONENT development)
   endforeach()
 endfunction()
 lido_install(lido lido-targets)
-foreach(component IN ITEMS tbb boost trace asio standalone_asio tcp hiredis libpq fmt prometheus)
+foreach(component IN LISTS lido_all_components)
   if(TARGET lido_${component})
     lido_install(lido_${component} lido-${component}-targets)
   endif()
 endforeach()
 
-install(FILES ${PROJECT_SOURCE_DIR}/src/debug/lido.py DESTINATION ${CMAKE_INSTALL_DATADIR}/lido/gdb)
-install(FILES ${PROJECT_SOURCE_DIR}/src/debug/lido.natvis DESTINATION ${CMAKE_INSTALL_DATADIR}/lido/natvis)
+function(lido_install_files folder) # files
+  install(FILES ${ARGN} DESTINATION ${folder} COMPONENT development)
+endfunction()
+lido_install_files(${CMAKE_INSTALL_DATADIR}/lido/gdb ${PROJECT_SOURCE_DIR}/src/debug/lido.py)
+lido_install_files(${CMAKE_INSTALL_DATADIR}/lido/natvis ${PROJECT_SOURCE_DIR}/src/debug/lido.natvis)
+lido_install_files(${CMAKE_INSTALL_DATAROOTDIR}/doc/lido ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md)
 
 configure_package_config_file(
   ${PROJECT_SOURCE_DIR}/cmake/lido-config.cmake.in ${PROJECT_BINARY_DIR}/lido-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/lido-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(
-  FILES ${PROJECT_BINARY_DIR}/lido-config.cmake ${PROJECT_BINARY_DIR}/lido-config-version.cmake
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido)
+lido_install_files(${CMAKE_INSTALL_LIBDIR}/cmake/lido ${PROJECT_BINARY_DIR}/lido-config.cmake
+                   ${PROJECT_BINARY_DIR}/lido-config-version.cmake)
 
 # From the folder of lido.pc back to the prefix, so that an installed tree can be moved.
 file(RELATIVE_PATH lido_pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
@@ -55,7 +62,7 @@ if(LIDO_DYNAMIC_TLS)
   string(APPEND lido_pc_cflags " -DLIDO_DYNAMIC_TLS")
 endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/lido.pc.in ${PROJECT_BINARY_DIR}/lido.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/lido.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+lido_install_files(${CMAKE_INSTALL_LIBDIR}/pkgconfig ${PROJECT_BINARY_DIR}/lido.pc)
 
 # The components that are more than headers of lido, under the names that their libraries have for pkg-config.
 function(lido_pc_component lido_pc_component lido_pc_requires)
@@ -69,7 +76,7 @@ function(lido_pc_component lido_pc_component lido_pc_requires)
   endif()
   set(file ${PROJECT_BINARY_DIR}/lido-${lido_pc_component}.pc)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/lido-component.pc.in ${file} @ONLY)
-  install(FILES ${file} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  lido_install_files(${CMAKE_INSTALL_LIBDIR}/pkgconfig ${file})
 endfunction()
 lido_pc_component(tbb tbb)
 lido_pc_component(trace "")
