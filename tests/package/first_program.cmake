@@ -1,9 +1,9 @@
 # Tries what a package holds by the first program of README.md. CXX is the compiler.
 set(lido_tree ${CMAKE_CURRENT_LIST_DIR}/../..)
 # In one piece, not optimised, and without parts that need other libraries, the library takes a tenth of the time.
-set(LIDO_QUICKLY
-    -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DCMAKE_UNITY_BUILD=ON
-    -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 -DLIDO_WITH_HIREDIS=OFF -DLIDO_WITH_LIBPQ=OFF -DLIDO_WITH_PROMETHEUS=OFF)
+set(LIDO_IN_ONE_PIECE -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0)
+set(LIDO_QUICKLY ${LIDO_IN_ONE_PIECE} -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DLIDO_WITH_HIREDIS=OFF
+                 -DLIDO_WITH_LIBPQ=OFF -DLIDO_WITH_PROMETHEUS=OFF)
 
 function(run) # command
   list(JOIN ARGN " " command)

@@ -10,7 +10,8 @@ list(
   "FetchContent_Declare\\([^)]*SYSTEM")
 list(JOIN newer "|" newer)
 
-file(GLOB files ${SOURCE}/CMakeLists.txt ${SOURCE}/src/CMakeLists.txt ${SOURCE}/cmake/*.cmake ${SOURCE}/cmake/*.in)
+file(GLOB files ${SOURCE}/CMakeLists.txt ${SOURCE}/src/CMakeLists.txt ${SOURCE}/cmake/*.cmake ${SOURCE}/cmake/*.in
+     ${SOURCE}/cmake/debian/*.cmake)
 foreach(file IN LISTS files)
   file(READ ${file} text)
   string(REGEX REPLACE "#[^\n]*" "" text "${text}")
