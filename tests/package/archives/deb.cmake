@@ -1,20 +1,45 @@
-# Makes the packages for Debian from SOURCE, unpacks them below BINARY, and builds programs with what is there. Also
-# installs the shared library by component. The maintainer is a test's.
+# Makes the packages for Debian from SOURCE as the manual says, unpacks them below BINARY, and builds programs with what is
+# there. Also installs the shared library by component.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/../first_program.cmake)
 
+# ---- the commands of the manual, beside a folder lido, for a test's maintainer, and quickly
+
 file(REMOVE_RECURSE ${BINARY})
+file(MAKE_DIRECTORY ${BINARY})
+file(CREATE_LINK ${SOURCE} ${BINARY}/lido SYMBOLIC)
 set(build ${BINARY}/build)
 set(ENV{CMAKE_GENERATOR} ${GENERATOR})
-run(${CMAKE_COMMAND} -S ${SOURCE} -B ${build} -DLIDO_BUILD_TESTS=OFF -DLIDO_BUILD_EXAMPLES=OFF -DBUILD_SHARED_LIBS=ON
-    -DCMAKE_INSTALL_PREFIX=/usr ${LIDO_QUICKLY})
+file(READ ${SOURCE}/docs/reference/build-options.md manual)
+if(NOT manual MATCHES "```sh deb\n([^`]*)```")
+  message(FATAL_ERROR "the manual has no block deb")
+endif()
+string(REPLACE "\\\n" "" commands "${CMAKE_MATCH_1}")
+string(REGEX MATCHALL "[^\n]+" commands "${commands}")
+list(LENGTH commands count)
+expect("the commands are ${commands}" count EQUAL 4)
+list(POP_FRONT commands configure build_it pack install)
+set(contact "-DLIDO_CONTACT=\"Your Name <you@your.domain>\"")
+list(JOIN LIDO_QUICKLY " " quickly)
+string(REPLACE "${contact}" "" without "${configure} ${quickly}")
+string(REPLACE "${contact}" "-DLIDO_CONTACT=\"Test <test@lido.invalid>\"" with "${configure} ${quickly}")
+string(REPLACE "--parallel 4" "--parallel 2" build_it "${build_it}")
+expect("no maintainer is named by ${configure}" NOT with STREQUAL without)
+
+function(shell command)
+  message(STATUS "${command}")
+  execute_process(COMMAND sh -c "${command}" WORKING_DIRECTORY ${BINARY} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
 file(READ ${SOURCE}/cmake/project.json project)
 string(JSON contact GET "${project}" contact)
 string(JSON address GET "${project}" address)
 if(NOT contact)
+  shell("${without}")
   expect_refusal("${CPACK};-G;DEB;--config;${build}/CPackConfig.cmake" "-DLIDO_CONTACT=" "cmake/project.json")
 endif()
-run(${CMAKE_COMMAND} --build ${build} -j 2)
+shell("${with}")
+shell("${build_it}")
 
 # ---- by component
 
@@ -36,9 +61,11 @@ endforeach()
 
 # ---- the packages
 
-run(${CMAKE_COMMAND} ${build} -DLIDO_CONTACT=Test\ <test@lido.invalid>)
-run(${CPACK} -G DEB --config ${build}/CPackConfig.cmake -B ${BINARY}/packed)
-file(GLOB packages ${BINARY}/packed/*.deb)
+shell("${pack}")
+if(NOT install MATCHES "^sudo apt-get install ([^ ]*/liblido[^ ]*) ([^ ]*/liblido-dev[^ ]*)$")
+  message(FATAL_ERROR "packages are installed by ${install}")
+endif()
+file(GLOB packages ${build}/${CMAKE_MATCH_1} ${build}/${CMAKE_MATCH_2})
 list(LENGTH packages count)
 expect("there are the packages ${packages}" count EQUAL 2)
 run(${LINTIAN} --allow-root --fail-on error ${packages})
@@ -51,7 +78,7 @@ execute_process(COMMAND dpkg --print-architecture OUTPUT_VARIABLE machine OUTPUT
 foreach(package IN ITEMS "liblido${ABI}:libs" "liblido-dev:libdevel")
   string(REPLACE ":" ";" package ${package})
   list(POP_FRONT package name section)
-  set(file ${BINARY}/packed/${name}_${VERSION}-1_${machine}.deb)
+  set(file ${build}/${name}_${VERSION}-1_${machine}.deb)
   expect("there are the packages ${packages}" EXISTS ${file})
   expect_field(${file} Section ${section})
   expect_field(${file} Homepage "${address}")
