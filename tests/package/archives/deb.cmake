@@ -105,5 +105,7 @@ file(GLOB library ${BINARY}/root/usr/lib/*/liblido.so)
 get_filename_component(libraries ${library} DIRECTORY)
 expect("the libraries are in ${libraries}" libraries STREQUAL "${BINARY}/root/usr/lib/${TRIPLET}")
 set(ENV{LD_LIBRARY_PATH} ${libraries})
+set(ENV{PKG_CONFIG_PATH} ${libraries}/pkgconfig)
+run(${PKG_CONFIG} --print-errors --exact-version=${VERSION} lido)
 run(${CMAKE_COMMAND} -DPREFIX=${BINARY}/root/usr -DBINARY=${BINARY}/pkg_config -DPKG_CONFIG=${PKG_CONFIG} -DCXX=${CXX}
     -P ${CMAKE_CURRENT_LIST_DIR}/../pkg_config.cmake)
