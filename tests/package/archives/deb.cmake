@@ -31,12 +31,13 @@ function(shell command)
   execute_process(COMMAND sh -c "${command}" WORKING_DIRECTORY ${BINARY} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
+set(cpack ${CPACK} -G DEB --config ${build}/CPackConfig.cmake)
 file(READ ${SOURCE}/cmake/project.json project)
 string(JSON contact GET "${project}" contact)
 string(JSON address GET "${project}" address)
 if(NOT contact)
   shell("${without}")
-  expect_refusal("${CPACK};-G;DEB;--config;${build}/CPackConfig.cmake" "-DLIDO_CONTACT=" "cmake/project.json")
+  expect_refusal("${cpack}" "-DLIDO_CONTACT=" "cmake/project.json")
 endif()
 shell("${with}")
 shell("${build_it}")
@@ -109,3 +110,8 @@ set(ENV{PKG_CONFIG_PATH} ${libraries}/pkgconfig)
 run(${PKG_CONFIG} --print-errors --exact-version=${VERSION} lido)
 run(${CMAKE_COMMAND} -DPREFIX=${BINARY}/root/usr -DBINARY=${BINARY}/pkg_config -DPKG_CONFIG=${PKG_CONFIG} -DCXX=${CXX}
     -P ${CMAKE_CURRENT_LIST_DIR}/../pkg_config.cmake)
+
+# ---- a static library is not packed
+
+run(${CMAKE_COMMAND} ${build} -DBUILD_SHARED_LIBS=OFF)
+expect_refusal("${cpack}" -DBUILD_SHARED_LIBS=ON -DCMAKE_INSTALL_PREFIX=/usr)
