@@ -38,7 +38,7 @@ SITES = ("127.0.0.1", "localhost", "example.org", "github.com/brettwooldridge/Hi
 LINK = re.compile(r"\b(?:https?|git|ssh)://([^\s)\"'<>`]+)|\bgit@([\w.-]+:[^\s)\"'<>`]+)|"
                   r"\b((?:github|gitlab|bitbucket|codeberg)\.\w+/[^\s)\"'<>`]+)")
 MAIL = re.compile(r"(?<![\w/:])[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}\b")
-RESERVED = re.compile(r"(?:^|[.@])[\w-]*\.?(?:invalid|example)(?:[/:]|$)")  # names that can have no owner
+RESERVED = re.compile(r"(?:^|[.@])[\w-]*\.?(?:invalid|example|your\.domain)(?:[/:]|$)")  # names that can have no owner
 NAMED = re.compile(r"^\W*(?:authors?|maintainers?|uploaders|publisher|vendor|contact|copyright)\b['\"]?\s*[:=]\s*(.*)|"
                    r"\bCPACK_\w*(?:VENDOR|CONTACT|MAINTAINER)\s+(.*?)\)?$|^\W*((?:given|family)-names):.*", re.M | re.I)
 SETTINGS = {".cff", ".json", ".py", ".cmake", ".txt", ".in", ".bazel", ".build", ".toml", ".yml", ".yaml", ".pc", ""}

