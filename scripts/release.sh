@@ -90,7 +90,7 @@ archive() { # configuration of cpack, name
   mkdir "$work/$2"
   tar -xzf "$work/static/packages/$2.tar.gz" -C "$work/$2"
   # Files in an order of their own, with one time and no owner.
-  tar -C "$work/$2" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -c . |
+  tar -C "$work/$2" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -c "$2" |
     gzip -9n >"$out/$2.tar.gz"
 }
 
