@@ -57,6 +57,9 @@ done
 says 1 "could not install cmake" setup.sh compiler
 [ -e "$work/apt" ] || { echo "FAILED: without --no-install nobody calls apt-get" >&2 && exit 1; }
 
+says 1 "setup: named: missing: g++-99 clang-99" setup.sh --no-install g++-99 clang-99
+says 1 "could not install clang-99" setup.sh clang-99
+
 hide ninja pkg-config
 stub id "echo 1000" # no root, and no sudo
 hide sudo
