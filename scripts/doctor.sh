@@ -96,7 +96,7 @@ processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n
 [ -n "$processor" ] || processor=$(first sysctl -n machdep.cpu.brand_string)
 [ -n "$processor" ] || processor=$(first sysctl -n hw.model)
 say 'processor' "$processor"
-cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || getconf NPROCESSORS_ONLN 2>/dev/null)
+cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || getconf NPROCESSORS_ONLN 2>/dev/null || echo unknown)
 if has nproc; then cores="$cores, $(nproc) for this process"; fi
 if [ -r /sys/fs/cgroup/cpu.max ]; then cores="$cores; cgroup: $(cat /sys/fs/cgroup/cpu.max)"; fi
 say 'cores' "$cores"
