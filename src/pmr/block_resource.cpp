@@ -1,16 +1,12 @@
 #include "lido/pmr/block_resource.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <string>
 #include <string_view>
 
-#include "lido/base/address.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
-#include "lido/debug/registry.hpp"
-#include "lido/debug/slot_checks.hpp"
 #include "lido/platform/compiler.hpp"
 
 namespace lido::inline v0 {
@@ -19,35 +15,28 @@ namespace detail {
 
 namespace {
 
-constexpr std::size_t most_alignment = 4096;
-
 void require(bool right, const block_settings& options, const std::string& problem) {
   if (!right) {
     throw_invalid_option(options.name, problem);
   }
 }
 
-constexpr std::size_t rounded_up(std::size_t bytes, std::size_t unit) noexcept {
-  return (bytes + unit - 1) / unit * unit;
-}
-
-/// Bytes of a block. Refuses a wrong size.
-std::size_t rounded_bytes(const block_settings& options, const block_size& size) {
-  require(size.bytes > 0, options, "block_bytes 0 is not at least 1");
-  require(std::has_single_bit(options.alignment) && options.alignment <= most_alignment, options,
+/// Refuses a wrong size or option.
+void refuse_problem(const block_settings& options, const block_size& size) {
+  const block_problem problem = find_problem(options, size);
+  require(problem != block_problem::bytes, options, "block_bytes 0 is not at least 1");
+  require(problem != block_problem::alignment, options,
           "alignment " + std::to_string(options.alignment) + " is not a power of two up to " +
-              std::to_string(most_alignment));
-  require(size.blocks > 0 && size.blocks <= max_capacity, options,
+              std::to_string(most_block_alignment));
+  require(problem != block_problem::blocks, options,
           "blocks " + std::to_string(size.blocks) + " is not between 1 and " +
               std::to_string(max_capacity));
-  require(options.max_cached <= slot_cache::most_items, options,
+  require(problem != block_problem::max_cached, options,
           "max_cached " + std::to_string(options.max_cached) + " is more than " +
               std::to_string(slot_cache::most_items));
-  const std::size_t unit = (std::max)(options.alignment, granule);
-  if (size.bytes > PTRDIFF_MAX / size.blocks - unit) {
+  if (problem == block_problem::memory) {
     throw_bad_array_length();
   }
-  return rounded_up(size.bytes, unit);
 }
 
 }  // namespace
@@ -55,19 +44,21 @@ std::size_t rounded_bytes(const block_settings& options, const block_size& size)
 /// The sizes in ascending order, rounded, and where the blocks of each begin in one piece of
 /// memory. Refuses wrong sizes before any memory is allocated.
 struct block_plan {
-  block_plan(const block_settings& options, std::span<const block_size> given)
-      : alignment((std::max)(options.alignment, cache_line)) {
+  block_plan(const resource_settings& resource, std::span<const block_size> given)
+      : alignment(memory_alignment(resource.blocks)) {
+    const block_settings& options = resource.blocks;
     if (given.empty()) {
-      sizes = {options.only};
+      sizes = {resource.only};
     } else {
-      require(options.only.bytes == 0 && options.only.blocks == 0, options,
+      require(resource.only.bytes == 0 && resource.only.blocks == 0, options,
               "sizes are given beside block_bytes or blocks");
       sizes.assign(given.begin(), given.end());
     }
     std::sort(sizes.begin(), sizes.end(),
               [](const auto& left, const auto& right) { return left.bytes < right.bytes; });
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      sizes[i].bytes = rounded_bytes(options, sizes[i]);
+      refuse_problem(options, sizes[i]);
+      sizes[i].bytes = rounded_bytes(options, sizes[i].bytes);
       require(i == 0 || sizes[i].bytes != sizes[i - 1].bytes, options,
               "two sizes of " + std::to_string(sizes[i].bytes) + " bytes");
       bytes = add(bytes, sizes[i]);
@@ -87,79 +78,6 @@ struct block_plan {
   std::size_t alignment;  ///< of all memory
   std::size_t bytes = 0;
 };
-
-/// The slots need a name that outlives them.
-struct block_checks {
-  block_checks(std::string_view of, std::byte* first, std::uint32_t blocks, std::size_t bytes)
-      : name(of), slots(name, first, blocks, bytes, {bytes, fill_pattern::least_whole}) {}
-
-  const std::string name;
-  checked_slots slots;
-};
-
-block_store::block_store(const block_settings& options, block_size size, std::byte* memory)
-    : block_bytes_(size.bytes),
-      first_(address_bits(memory)),
-      bytes_(size.bytes * size.blocks),
-      unchecked_bytes_(options.checked ? 0 : bytes_),
-      poisons_(LIDO_POISON_FREE_SLOTS != 0),
-      slots_({.geometry = slot_geometry(memory, block_bytes_),
-              .capacity = static_cast<std::uint32_t>(size.blocks),
-              .caches = options.checked ? cache_kind::none : cache_kind::revocable,
-              .max_cached = static_cast<std::uint32_t>(options.max_cached),
-              .name = options.name}) {
-  if (options.checked) {
-    checks_ = std::make_unique<block_checks>(options.name, memory,
-                                             static_cast<std::uint32_t>(size.blocks), block_bytes_);
-  }
-  poison(memory, bytes_);
-}
-
-block_store::~block_store() {
-  entry_.reset();
-  unpoison(memory(), bytes_);
-  checks_.reset();  // looks at all blocks
-}
-
-void* block_store::acquire_after_miss(std::size_t wanted, place at) noexcept {
-  void* const block = slots_.acquire_after_miss();
-  if (block == nullptr) {
-    return nullptr;
-  }
-  if (is_checked()) {
-    unpoison(block, block_bytes_);
-    checks_->slots.begin_use(block, at);
-    poison(block, block_bytes_);
-  }
-  open(block, wanted);
-  return block;
-}
-
-void block_store::release_checked(void* block, place at) noexcept {
-  if (checks_->slots.try_end_use(block, at)) {
-    unpoison(block, block_bytes_);
-    checks_->slots.watch(block);
-    release(block);
-  }
-}
-
-block_stats block_store::stats() const noexcept {
-  block_stats stats;
-  stats.block_bytes = block_bytes_;
-  stats.blocks = slots_.stats();
-  stats.blocks.total_bytes += is_checked() ? checks_->slots.memory() : 0;
-  stats.overflowed = stats.blocks.exhausted;
-  return stats;
-}
-
-void block_store::enter(registry& where, std::string_view name) {
-  entry_ = std::make_unique<registration>(
-      where, "block_resource", name,
-      [](void* store, pool_report& out) {
-        out.stats = static_cast<const block_store*>(store)->stats().blocks;
-      },
-      this);
-}
 
 larger_blocks::~larger_blocks() {
   std::destroy_n(stores_, count_);
@@ -208,29 +126,29 @@ namespace {
 }  // namespace
 }  // namespace detail
 
-block_resource::block_resource(const detail::block_settings& options,
+block_resource::block_resource(const detail::resource_settings& options,
                                std::span<const block_size> sizes)
     : block_resource(options, detail::block_plan(options, sizes)) {}
 
-block_resource::block_resource(const detail::block_settings& options,
+block_resource::block_resource(const detail::resource_settings& options,
                                const detail::block_plan& plan)
-    : alignment_(options.alignment),
+    : alignment_(options.blocks.alignment),
       memory_(plan.bytes, plan.alignment),
-      smallest_(options, plan.sizes.front(), memory_.data()),
+      smallest_(options.blocks, plan.sizes.front(), memory_.data()),
       upstream_(options.upstream != nullptr ? options.upstream : std::pmr::get_default_resource()),
       overflow_to_upstream_(options.overflow_to_upstream),
       name_(smallest_.name()) {
   if (plan.sizes.size() > 1) {
-    larger_.make(options, plan, memory_.data());
+    larger_.make(options.blocks, plan, memory_.data());
   }
-  if (options.registry == nullptr) {
+  if (options.blocks.registry == nullptr) {
     return;
   }
   const std::string name(name_);
   const auto enter = [&](detail::block_store& store) {
-    store.enter(*options.registry, plan.sizes.size() == 1
-                                       ? name
-                                       : name + "[" + std::to_string(store.block_bytes()) + "]");
+    store.enter(
+        *options.blocks.registry,
+        plan.sizes.size() == 1 ? name : name + "[" + std::to_string(store.block_bytes()) + "]");
   };
   enter(smallest_);
   for (detail::block_store& store : larger_.all()) {
@@ -281,7 +199,11 @@ std::uint64_t block_resource::upstream_requests() const noexcept {
 }
 
 block_stats block_resource::stats(std::size_t size) const noexcept {
-  block_stats stats = size == 0 ? smallest_.stats() : larger_.all()[size - 1].stats();
+  const detail::block_store& store = size == 0 ? smallest_ : larger_.all()[size - 1];
+  block_stats stats;
+  stats.block_bytes = store.block_bytes();
+  stats.blocks = store.stats();
+  stats.overflowed = stats.blocks.exhausted;
   stats.upstream_requests = upstream_requests();
   // relaxed: a number for statistics
   stats.largest_upstream = largest_upstream_.load(std::memory_order_relaxed);
@@ -350,7 +272,7 @@ void block_resource::throw_no_block(std::size_t bytes, std::size_t alignment) co
   const detail::block_store* const store = first(*this, [&](const detail::block_store& one) {
     return bytes <= one.block_bytes() && alignment <= alignment_;
   });
-  const pool_stats blocks = store != nullptr ? store->stats().blocks : pool_stats();
+  const pool_stats blocks = store != nullptr ? store->stats() : pool_stats();
   detail::throw_error(no_block(name_, bytes, alignment, blocks.capacity, blocks.in_use));
 }
 
@@ -390,7 +312,7 @@ void block_resource::give_checked(void* address, std::size_t bytes, std::size_t 
         first(*this, [&](const detail::block_store& one) { return bytes <= one.block_bytes(); });
   }
   if (store != nullptr) {
-    store->release_checked(address, at);
+    (void)store->release_checked(address, at);
   } else {
     upstream_->deallocate(address, bytes, alignment);
   }

@@ -14,8 +14,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "lido/allocator/slot_allocator.hpp"
-#include "lido/base/address.hpp"
 #include "lido/base/error.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/huge_pages.hpp"
@@ -23,20 +21,14 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/striped_count.hpp"
 #include "lido/debug/place.hpp"
-#include "lido/debug/slot_shadow.hpp"
 #include "lido/platform/compiler.hpp"
+#include "lido/pmr/block_store.hpp"
 
 namespace lido::inline v0 {
 
 template <class T>
 class block_allocator;
 class registry;
-
-/// One of several sizes, and how many blocks it has.
-struct block_size {
-  std::size_t bytes = 0;   ///< as `block_bytes` of block_resource_options
-  std::size_t blocks = 0;  ///< as `blocks` there
-};
 
 /// Options of a `block_resource`. Use designated initialisers.
 struct block_resource_options {
@@ -89,112 +81,15 @@ struct block_stats {
 
 namespace detail {
 
-/// Sizes of blocks are multiples of it, so that none share a byte of a sanitizer's shadow.
-inline constexpr std::size_t granule = 8;
-
-struct block_checks;
 struct block_plan;
-class registration;
 
 /// Options for compiled code, without the standard containers: a program with _GLIBCXX_DEBUG has
 /// others than the library.
-struct block_settings {
+struct resource_settings {
+  block_settings blocks;
   block_size only;  ///< of blocks that have one size
-  std::size_t alignment;
-  std::string_view name;
-  std::size_t max_cached;
   std::pmr::memory_resource* upstream;
   bool overflow_to_upstream;
-  bool checked;
-  lido::registry* registry;
-};
-
-/// Blocks of one size side by side. Thread-safe; progress as of `slot_allocator`.
-class block_store {
- public:
-  /// `size` is rounded; the memory stays the caller's. Throws std::bad_alloc.
-  block_store(const block_settings& options, block_size size, std::byte* memory);
-  block_store(const block_store&) = delete;
-  block_store& operator=(const block_store&) = delete;
-  ~block_store();
-
-  /// Rounded.
-  [[nodiscard]] std::size_t block_bytes() const noexcept { return block_bytes_; }
-
-  /// A free block of the thread's cache. After false, `acquire_after_miss` must follow.
-  /// Requires: wanted <= block_bytes().
-  [[nodiscard, LIDO_ALWAYS_INLINE]] bool try_hit(void*& block, std::size_t wanted) noexcept {
-    const bool hit = slots_.try_hit(block);
-    if (hit) [[likely]] {
-      open(block, wanted);
-    }
-    return hit;
-  }
-
-  /// A free block; null when there is none.
-  [[nodiscard]] void* acquire_after_miss(std::size_t wanted, place at) noexcept;
-
-  /// Requires: `block` is from here.
-  [[LIDO_ALWAYS_INLINE]] void release(void* block) noexcept {
-    if (poisons_) {
-      refuse_free(block);
-      poison(block, block_bytes_);
-    }
-    slots_.release(block);
-  }
-
-  /// Where blocks are checked: reports a wrong release, which has no effect.
-  void release_checked(void* block, place at) noexcept;
-  [[nodiscard]] bool is_checked() const noexcept { return checks_ != nullptr; }
-
-  /// Whether `address` is within a block that `release` takes.
-  [[nodiscard, LIDO_ALWAYS_INLINE]] bool may_hit(const void* address) const noexcept {
-    return distance_to(address) < unchecked_bytes_;
-  }
-
-  [[nodiscard, LIDO_ALWAYS_INLINE]] bool owns(const void* address) const noexcept {
-    return distance_to(address) < bytes_;
-  }
-
-  [[nodiscard]] block_stats stats() const noexcept;
-  /// Requests that found no block free.
-  [[nodiscard]] std::uint64_t overflowed() const noexcept { return slots_.count_exhausted(); }
-  [[nodiscard]] std::string_view name() const noexcept { return slots_.name(); }
-
-  /// Once, after construction. Throws std::bad_alloc.
-  void enter(registry& where, std::string_view name);
-
- private:
-  [[nodiscard, LIDO_ALWAYS_INLINE]] std::uintptr_t distance_to(const void* address) const noexcept {
-    return address_bits(address) - first_;
-  }
-  /// Free blocks are poisoned, to the first byte.
-  static void refuse_free([[maybe_unused]] void* block) noexcept {
-#if LIDO_POISON_FREE_SLOTS
-    if (__asan_address_is_poisoned(block) != 0) {
-      report_release(block);
-    }
-#endif
-  }
-  void open(const void* block, std::size_t wanted) const noexcept {
-    if (poisons_) {
-      unpoison(block, wanted > 0 ? wanted : 1);  // not all, or it would look free
-    }
-  }
-
-  [[nodiscard]] std::byte* memory() const noexcept {
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr)
-    return reinterpret_cast<std::byte*>(first_);
-  }
-
-  std::size_t block_bytes_;
-  std::uintptr_t first_;         ///< address of the memory
-  std::size_t bytes_;            ///< of the memory
-  std::size_t unchecked_bytes_;  ///< of the memory: all or, of checked blocks, none
-  bool poisons_;  ///< as the library was built: a program with AddressSanitizer may use one without
-  slot_allocator slots_;
-  std::unique_ptr<block_checks> checks_;  ///< null: none
-  std::unique_ptr<registration> entry_;   ///< null: in no registry
 };
 
 /// The stores of all sizes but the smallest, in ascending order, and which one a request takes.
@@ -249,14 +144,14 @@ class block_resource final : public std::pmr::memory_resource {
   /// Throws std::invalid_argument that names the resource, also when two sizes are equal once they
   /// are rounded; std::bad_array_new_length or std::bad_alloc.
   explicit block_resource(const block_resource_options& options)
-      : block_resource({.only = {options.block_bytes, options.blocks},
-                        .alignment = options.alignment,
-                        .name = options.name,
-                        .max_cached = options.max_cached,
+      : block_resource({.blocks = {.alignment = options.alignment,
+                                   .name = options.name,
+                                   .max_cached = options.max_cached,
+                                   .checked = options.checked,
+                                   .registry = options.registry},
+                        .only = {options.block_bytes, options.blocks},
                         .upstream = options.upstream,
-                        .overflow_to_upstream = options.overflow_to_upstream,
-                        .checked = options.checked,
-                        .registry = options.registry},
+                        .overflow_to_upstream = options.overflow_to_upstream},
                        options.sizes) {}
   block_resource(const block_resource&) = delete;
   block_resource& operator=(const block_resource&) = delete;
@@ -284,8 +179,8 @@ class block_resource final : public std::pmr::memory_resource {
   template <class T>
   friend class block_allocator;
 
-  block_resource(const detail::block_settings& options, std::span<const block_size> sizes);
-  block_resource(const detail::block_settings& options, const detail::block_plan& plan);
+  block_resource(const detail::resource_settings& options, std::span<const block_size> sizes);
+  block_resource(const detail::resource_settings& options, const detail::block_plan& plan);
 
   void* do_allocate(std::size_t bytes, std::size_t alignment) override;
   void do_deallocate(void* address, std::size_t bytes, std::size_t alignment) override;

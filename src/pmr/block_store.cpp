@@ -1,0 +1,122 @@
+#include "lido/pmr/block_store.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <string_view>
+
+#include "lido/base/huge_pages.hpp"
+#include "lido/base/slot_index.hpp"
+#include "lido/debug/registry.hpp"
+#include "lido/debug/slot_checks.hpp"
+
+namespace lido::inline v0::detail {
+
+namespace {
+
+/// Sizes of blocks are multiples of it.
+std::size_t unit_of(const block_settings& options) noexcept {
+  return (std::max)(options.alignment, granule);
+}
+
+}  // namespace
+
+block_problem find_problem(const block_settings& options, const block_size& size) noexcept {
+  if (size.bytes == 0) {
+    return block_problem::bytes;
+  }
+  if (!std::has_single_bit(options.alignment) || options.alignment > most_block_alignment) {
+    return block_problem::alignment;
+  }
+  if (size.blocks == 0 || size.blocks > max_capacity) {
+    return block_problem::blocks;
+  }
+  if (options.max_cached > slot_cache::most_items) {
+    return block_problem::max_cached;
+  }
+  const std::size_t most = PTRDIFF_MAX / size.blocks;
+  return most < unit_of(options) || size.bytes > most - unit_of(options) ? block_problem::memory
+                                                                         : block_problem::none;
+}
+
+std::size_t rounded_bytes(const block_settings& options, std::size_t bytes) noexcept {
+  return rounded_up(bytes, unit_of(options));
+}
+
+std::size_t memory_alignment(const block_settings& options) noexcept {
+  return (std::max)(options.alignment, cache_line);
+}
+
+/// The slots need a name that outlives them.
+struct block_checks {
+  block_checks(std::string_view of, std::byte* first, std::uint32_t blocks, std::size_t bytes)
+      : name(of), slots(name, first, blocks, bytes, {bytes, fill_pattern::least_whole}) {}
+
+  const std::string name;
+  checked_slots slots;
+};
+
+block_store::block_store(const block_settings& options, block_size size, std::byte* memory)
+    : block_bytes_(size.bytes),
+      first_(address_bits(memory)),
+      bytes_(size.bytes * size.blocks),
+      unchecked_bytes_(options.checked ? 0 : bytes_),
+      poisons_(LIDO_POISON_FREE_SLOTS != 0),
+      slots_({.geometry = slot_geometry(memory, block_bytes_),
+              .capacity = static_cast<std::uint32_t>(size.blocks),
+              .caches = options.checked ? cache_kind::none : cache_kind::revocable,
+              .max_cached = static_cast<std::uint32_t>(options.max_cached),
+              .name = options.name}) {
+  if (options.checked) {
+    checks_ = std::make_unique<block_checks>(options.name, memory,
+                                             static_cast<std::uint32_t>(size.blocks), block_bytes_);
+  }
+  poison(memory, bytes_);
+}
+
+block_store::~block_store() {
+  entry_.reset();
+  unpoison(memory(), bytes_);
+  checks_.reset();  // looks at all blocks
+}
+
+void* block_store::acquire_after_miss(std::size_t wanted, place at) noexcept {
+  void* const block = slots_.acquire_after_miss();
+  if (block == nullptr) {
+    return nullptr;
+  }
+  if (is_checked()) {
+    unpoison(block, block_bytes_);
+    checks_->slots.begin_use(block, at);
+    poison(block, block_bytes_);
+  }
+  open(block, wanted);
+  return block;
+}
+
+bool block_store::release_checked(void* block, place at) noexcept {
+  if (!checks_->slots.try_end_use(block, at)) {
+    return false;
+  }
+  unpoison(block, block_bytes_);
+  checks_->slots.watch(block);
+  release(block);
+  return true;
+}
+
+pool_stats block_store::stats() const noexcept {
+  pool_stats stats = slots_.stats();
+  stats.total_bytes += is_checked() ? checks_->slots.memory() : 0;
+  return stats;
+}
+
+void block_store::enter(registry& where, std::string_view name) {
+  entry_ = std::make_unique<registration>(
+      where, "block_resource", name,
+      [](void* store, pool_report& out) {
+        out.stats = static_cast<const block_store*>(store)->stats();
+      },
+      this);
+}
+
+}  // namespace lido::inline v0::detail
