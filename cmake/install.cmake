@@ -20,6 +20,11 @@ function(lido_install target export)
   endforeach()
 endfunction()
 lido_install(lido lido-targets)
+install(
+  TARGETS lido_c
+  EXPORT lido-targets
+  INCLUDES
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 foreach(component IN LISTS lido_all_components)
   if(TARGET lido_${component})
     lido_install(lido_${component} lido-${component}-targets)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the documents say is there and is so: samples, links, files, tests.
 
- * A ```cpp block below `<!-- snippet: examples/first_pool.cpp -->` equals the lines between
+ * A ```cpp or ```c block below `<!-- snippet: examples/first_pool.cpp -->` equals the lines between
    `// [snippet]` and `// [/snippet]` of that file; one below `<!-- snippet: examples/first_pool.cpp use -->`
    those behind `// [snippet use]`.
  * Relative links and pictures lead to a file of the repository, and an anchor to a heading.
@@ -19,7 +19,7 @@ from check_common import files_below, line_of, run
 
 MOST_LINES_OF_PROGRAM = 15
 
-MARKER = re.compile(r"^<!--\s*snippet:\s*(\S+)(?:[ \t]+(\w+))?\s*-->[ \t]*\n(?:[ \t]*\n)*(?:```cpp[ \t]*\n(.*?)^```[ \t]*$)?",
+MARKER = re.compile(r"^<!--\s*snippet:\s*(\S+)(?:[ \t]+(\w+))?\s*-->[ \t]*\n(?:[ \t]*\n)*(?:```c(?:pp)?[ \t]*\n(.*?)^```[ \t]*$)?",
                     re.S | re.M)
 REGION = re.compile(r"^[ \t]*// \[snippet(?: (\w+))?\][ \t]*\n(.*?)^[ \t]*// \[/snippet\]", re.S | re.M)
 FENCE = re.compile(r"^(?P<mark>```+|~~~+)(?P<language>[^\n]*)\n(?P<body>.*?)^(?P=mark)[ \t]*$", re.S | re.M)
@@ -60,7 +60,7 @@ def check_snippets(root: Path, file: Path, text: str) -> list[str]:
         where = f"{file.relative_to(root)}:{line_of(text, match.start())}"
         source, name = root / match[1], match[2] or ""
         if match[3] is None:
-            errors.append(f"{where}: no ```cpp block below the snippet marker")
+            errors.append(f"{where}: no ```cpp or ```c block below the snippet marker")
         elif not source.is_file():
             errors.append(f"{where}: {match[1]} does not exist")
         elif (wanted := snippet_of(source, name)) is None:

@@ -100,7 +100,7 @@ class Docs(TreeTest):
         self.assert_fault(self.errors(), "docs/use.md:3", "exactly one // [snippet use]")
 
     def test_marker_without_a_block_is_found(self) -> None:
-        self.seed("README.md", "```cpp\n", "Text.\n\n```cpp\n", "no ```cpp block")
+        self.seed("README.md", "```cpp\n", "Text.\n\n```cpp\n", "no ```cpp or ```c block")
 
     def test_dead_link_is_found(self) -> None:
         self.seed("docs/tour.md", "../README.md", "../LEARNME.md", "docs/tour.md:5", "dead link")

@@ -1,0 +1,27 @@
+# Enables C for tests and examples of lido.h, with a compiler of the same make as that of C++, whose sanitizers it shares.
+# LIDO_HAVE_C says if there is one.
+if(NOT CMAKE_C_COMPILER)
+  string(REPLACE "clang++" "clang" lido_c_compiler ${CMAKE_CXX_COMPILER})
+  string(REPLACE "g++" "gcc" lido_c_compiler ${lido_c_compiler})
+  if(EXISTS ${lido_c_compiler})
+    set(CMAKE_C_COMPILER ${lido_c_compiler})
+  endif()
+  unset(lido_c_compiler)
+endif()
+include(CheckLanguage)
+check_language(C)
+set(LIDO_HAVE_C ${CMAKE_C_COMPILER})
+if(LIDO_HAVE_C)
+  enable_language(C)
+else()
+  message(STATUS "lido: there is no C compiler, so lido.h is not tried in C")
+endif()
+
+# A program that must be C99.
+function(lido_c99 target)
+  set_target_properties(${target} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
+  if(NOT MSVC)
+    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic)
+    target_compile_options(${target} PRIVATE $<$<BOOL:${LIDO_WERROR}>:-Werror>)
+  endif()
+endfunction()

@@ -1,0 +1,87 @@
+/// @file
+/// Public. `lido_pool`: blocks of one size, in C99 and without any type of C++.
+#pragma once
+
+#include <stddef.h>  // NOLINT(*-deprecated-headers): C has no other
+
+// NOLINTBEGIN(readability-identifier-naming,modernize-use-using): as in C
+
+/// Blocks of one size, of which each is in use or free. The free ones are in one list for all
+/// threads, behind a cache for each.
+///
+/// All functions but `lido_pool_create` and `lido_pool_destroy` are thread-safe. A block may be
+/// released by another thread than the one that acquired it. No function throws an exception of
+/// C++.
+typedef struct lido_pool lido_pool;
+
+/// Results of functions; their numbers stay. `lido_error_text` says the same in words.
+enum {
+  LIDO_OK = 0,
+  LIDO_ERROR_NULL = 1,     ///< a pointer is null that must not be
+  LIDO_ERROR_OPTIONS = 2,  ///< `size` is none that options had, or this Lido lacks what they ask
+  LIDO_ERROR_BLOCK_BYTES = 3,  ///< `block_bytes` is 0
+  LIDO_ERROR_ALIGNMENT = 4,    ///< `alignment` is no power of two, or more than 4096
+  LIDO_ERROR_BLOCKS = 5,       ///< `blocks` is 0, or more than 2^32 - 2
+  LIDO_ERROR_NO_MEMORY = 6,    ///< there is not enough, or cannot be: more bytes than addresses
+  LIDO_ERROR_NOT_IN_USE = 7    ///< what is released is no block in use, as far as is looked
+};
+
+/// For `flags`. Reports misuse as checked pools of C++ do: a block that is released twice or is
+/// none of this pool, a write after the release, a leak. The report ends the program. Operations
+/// are slow.
+#define LIDO_POOL_CHECKED ((size_t)1)
+
+/// Options of a pool. What is 0 is as if it were not there, so begin with zeros; later versions add
+/// members at the end, and know by `size` which ones are there.
+typedef struct lido_pool_options {
+  size_t size;         ///< sizeof(lido_pool_options)
+  size_t block_bytes;  ///< of a block, at least 1
+  size_t blocks;       ///< exactly as many; 1 to 2^32 - 2
+  size_t alignment;    ///< of every block, a power of two up to 4096; 0: as malloc aligns
+  const char* name;    ///< copied; appears in reports; null: "unnamed"
+  size_t flags;        ///< LIDO_POOL_CHECKED, or 0
+} lido_pool_options;
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/// Makes a pool. Returns LIDO_OK, or why there is none; `*pool` is then null. The memory of the
+/// blocks is reserved, but not touched.
+int lido_pool_create(const lido_pool_options* options, lido_pool** pool);
+
+/// Frees the pool with all its blocks, also those in use. Returns LIDO_ERROR_NULL for null, and
+/// else LIDO_OK. Requires: no other thread is in a call, and no block is used or released
+/// afterwards.
+int lido_pool_destroy(lido_pool* pool);
+
+/// A block, whose bytes are not set; null when all are in use, or when `pool` is null. "All are in
+/// use" is exact: blocks in the caches of other threads are found first. Progress: wait-free where
+/// the thread's cache has a block, else lock-free. May allocate, to grow a cache.
+void* lido_pool_acquire(lido_pool* pool);
+
+/// Takes a block back; null has no effect. Returns LIDO_OK, LIDO_ERROR_NULL, or without effect
+/// LIDO_ERROR_NOT_IN_USE: the address is outside of the pool. Progress: wait-free where the
+/// thread's cache has room, else lock-free. Allocates nothing. Requires of an address within the
+/// pool: it is that of a block in use. A checked pool and AddressSanitizer report others.
+int lido_pool_release(lido_pool* pool, void* block);
+
+/// Blocks in use, 0 to `lido_pool_capacity`: exact when no other thread is in a call. 0 when `pool`
+/// is null. Wait-free.
+size_t lido_pool_in_use(const lido_pool* pool);
+
+/// As `blocks` of the options; 0 when `pool` is null. Wait-free.
+size_t lido_pool_capacity(const lido_pool* pool);
+
+/// A result in words, in English and without a line's end; never null. Lives as long as the
+/// program.
+const char* lido_error_text(int error);
+
+/// LIDO_VERSION of the library, which may be newer than that of the header.
+int lido_version(void);
+
+#if defined(__cplusplus)
+}
+#endif
+
+// NOLINTEND(readability-identifier-naming,modernize-use-using)
