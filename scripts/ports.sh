@@ -15,12 +15,12 @@ mkdir -p build/ports
 # The library in one unit, without what needs <stop_token> or <memory_resource>: the standard library of Zig 0.11 has
 # the one not at all, and of the other only the header.
 compile() { # target, back end, program
-  local layers=(allocator base concurrency debug object platform "platform/unix" "platform/$2") layer
+  local layers=(allocator base c concurrency debug object platform "platform/unix" "platform/$2") layer
   for layer in "${layers[@]}"; do
     printf '#include "../../%s"\n' src/"$layer"/*.cpp
   done >"build/ports/$3.cpp"
-  "$zig" c++ -target "$1" -std=c++20 -O1 -Wall -Wextra -Wconversion -Wshadow -Werror -Iinclude \
-    "build/ports/$3.cpp" src/telemetry/{metrics,text}.cpp tests/ports/core.cpp -o "build/ports/$3"
+  "$zig" c++ -target "$1" -std=c++20 -O1 -Wall -Wextra -Wconversion -Wshadow -Werror -Iinclude "build/ports/$3.cpp" \
+    src/pmr/block_store.cpp src/telemetry/{metrics,text}.cpp tests/ports/core.cpp -o "build/ports/$3"
 }
 
 expect() { # what of the output, command...

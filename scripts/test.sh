@@ -183,7 +183,7 @@ run_preset gcc . -DLIDO_BUILD_BENCH=ON
 cmake --build --preset gcc >>build/gcc/build.log # also what no test runs must compile
 # Data races. Sanitizers add nothing to the tests of stalled and sleeping threads.
 faults='fault[.](?!stalled_thread|sleeping_thread)'
-add_threads debug registry trace object object_checked growing pmr slot_map testing
+add_threads debug registry trace object object_checked growing pmr c slot_map testing
 add_threads keyed resource server_cases asio standalone_asio
 run_preset tsan --label 'stress|chaos' "$faults" "${threads[@]}"
 # Memory errors, leaks and undefined behaviour; inputs that libFuzzer makes.

@@ -1,5 +1,6 @@
 // The promises of the core in one program, for systems that have no test framework. Exact counts,
-// ends of threads, waits and deadlines, growth, a slot map, and a misuse that is caught.
+// ends of threads, waits and deadlines, growth, a slot map, blocks for C, and a misuse that is
+// caught.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "lido/checked.hpp"
+#include "lido/lido.h"
 #include "lido/object_pool.hpp"
 #include "lido/slot_map.hpp"
 
@@ -121,6 +123,19 @@ void handles_die() {
   require(map.erase(first) && !map.contains(first), "a handle outlived its value");
 }
 
+void blocks_serve_c() {
+  lido_pool_options options{};
+  options.size = sizeof(options);
+  options.block_bytes = 24;
+  options.blocks = 1;
+  lido_pool* pool = nullptr;
+  require(lido_pool_create(&options, &pool) == LIDO_OK, "there is no pool for C");
+  void* const block = lido_pool_acquire(pool);
+  require(block != nullptr && lido_pool_acquire(pool) == nullptr, "a pool of one block has more");
+  require(lido_pool_release(pool, block) == LIDO_OK, "a release is refused");
+  require(lido_pool_destroy(pool) == LIDO_OK, "a pool for C does not end");
+}
+
 bool was_caught = false;
 
 void misuse_is_caught() {
@@ -143,6 +158,7 @@ int main() {
   waits_end();
   grows_and_shrinks();
   handles_die();
+  blocks_serve_c();
   misuse_is_caught();
   const lido::object_pool<int> pool(1000);
   const bool has_fence = pool.stats().caches == lido::cache_kind::revocable;

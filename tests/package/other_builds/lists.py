@@ -33,4 +33,5 @@ def of_headers(lists: str, include: str) -> None:
     compare("installed headers", found, read(lists, "header"))
 
 
-{"meson": of_meson, "headers": of_headers}[sys.argv[2]](sys.argv[1], *sys.argv[3:])
+if __name__ == "__main__":
+    {"meson": of_meson, "headers": of_headers}[sys.argv[2]](sys.argv[1], *sys.argv[3:])
