@@ -50,7 +50,7 @@ class objects {
 int main() {
   objects<std::string> names(2, "names");
   const auto one = names.make("a name");
-  const auto two = names.make(3, '!');
+  const auto two = names.make("!!!");
   std::cout << *one << *two << (names.make() ? "" : " and no third") << '\n';
 }
 

@@ -86,7 +86,7 @@ TEST(CPool, RefusesWrongOptionsByCode) {
   EXPECT_EQ(refusal(options_of(SIZE_MAX, 1)), LIDO_ERROR_NO_MEMORY);
   EXPECT_EQ(refusal(options_of(SIZE_MAX / 2, 1)), LIDO_ERROR_NO_MEMORY);
   EXPECT_EQ(refusal(options_of(SIZE_MAX / 8, 8)), LIDO_ERROR_NO_MEMORY);
-  for (const std::size_t alignment : {3, 24, 8192}) {
+  for (const std::size_t alignment : {3U, 24U, 8192U}) {
     lido_pool_options options = options_of(8, 8);
     options.alignment = alignment;
     EXPECT_EQ(refusal(options), LIDO_ERROR_ALIGNMENT) << alignment;
