@@ -9,8 +9,9 @@
 
 #if defined(LIDO_VALGRIND) && LIDO_VALGRIND
 #include <valgrind/valgrind.h>
+#define LIDO_ON_VALGRIND RUNNING_ON_VALGRIND
 #else
-#define RUNNING_ON_VALGRIND 0
+#define LIDO_ON_VALGRIND 0
 #endif
 
 namespace lido::inline v0::detail {
@@ -43,7 +44,7 @@ std::uint32_t& checked_thread_id_of_this_thread() noexcept {
 
 std::uint32_t learn_thread_id() noexcept {
   const std::uint32_t id = platform::thread_id();
-  checked_thread_id = RUNNING_ON_VALGRIND != 0 ? 0 : id;
+  checked_thread_id = LIDO_ON_VALGRIND != 0 ? 0 : id;
   return id;
 }
 

@@ -7,13 +7,9 @@
 
 #if defined(LIDO_VALGRIND) && LIDO_VALGRIND
 #include <valgrind/memcheck.h>
+#define LIDO_TELL_VALGRIND(request) request
 #else
-#define VALGRIND_CREATE_MEMPOOL(pool, redzone, zeroed)
-#define VALGRIND_DESTROY_MEMPOOL(pool)
-#define VALGRIND_MEMPOOL_ALLOC(pool, slot, size)
-#define VALGRIND_MEMPOOL_FREE(pool, slot)
-#define VALGRIND_MAKE_MEM_NOACCESS(first, size)
-#define VALGRIND_MAKE_MEM_DEFINED(first, size)
+#define LIDO_TELL_VALGRIND(request)
 #endif
 
 namespace lido::inline v0::detail {
@@ -82,14 +78,14 @@ checked_slots::checked_slots(std::string_view name, std::byte* first, std::uint3
   }
   name.copy(trace_.name.data(), trace_.name.size() - 1);
   register_checked(trace_);
-  VALGRIND_CREATE_MEMPOOL(this, 0, 0);
-  VALGRIND_MAKE_MEM_NOACCESS(first_, stride * capacity);
+  LIDO_TELL_VALGRIND(VALGRIND_CREATE_MEMPOOL(this, 0, 0));
+  LIDO_TELL_VALGRIND(VALGRIND_MAKE_MEM_NOACCESS(first_, stride * capacity));
 }
 
 // NOLINTNEXTLINE(readability-function-size): macros of Valgrind
 checked_slots::~checked_slots() {
-  VALGRIND_DESTROY_MEMPOOL(this);
-  VALGRIND_MAKE_MEM_DEFINED(first_, trace_.stride * trace_.capacity);
+  LIDO_TELL_VALGRIND(VALGRIND_DESTROY_MEMPOOL(this));
+  LIDO_TELL_VALGRIND(VALGRIND_MAKE_MEM_DEFINED(first_, trace_.stride * trace_.capacity));
   report_leaks();
   for (slot_index slot = 0; slot < trace_.capacity; ++slot) {
     const void* const start = first_ + trace_.stride * slot;
@@ -135,16 +131,16 @@ bool checked_slots::try_end_slow(const void* object, place at, std::uint64_t hel
 
 // NOLINTNEXTLINE(readability-function-size): macros of Valgrind
 void checked_slots::look_into(void* slot, place at) const noexcept {
-  VALGRIND_MAKE_MEM_DEFINED(slot, trace_.stride);
+  LIDO_TELL_VALGRIND(VALGRIND_MAKE_MEM_DEFINED(slot, trace_.stride));
   if (!is_intact(slot)) {
     report(misuse_kind::write_after_release, slot, at);
   }
-  VALGRIND_MEMPOOL_ALLOC(this, slot, trace_.stride);
+  LIDO_TELL_VALGRIND(VALGRIND_MEMPOOL_ALLOC(this, slot, trace_.stride));
 }
 
 // NOLINTNEXTLINE(readability-function-size): macros of Valgrind
 void checked_slots::tell_release([[maybe_unused]] const void* slot) const noexcept {
-  VALGRIND_MEMPOOL_FREE(this, slot);
+  LIDO_TELL_VALGRIND(VALGRIND_MEMPOOL_FREE(this, slot));
 }
 
 void checked_slots::refuse(const void* object, place at) const noexcept {

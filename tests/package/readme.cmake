@@ -4,6 +4,9 @@
 #
 # With PREFIX, Lido is installed there already, and built with TOOLCHAIN; only the programs of README.md and of DOCUMENTS
 # are tried, and run by EMULATOR.
+#
+# With ONE_HEADER, a folder with lido_all.hpp and with lido.o, which it was compiled to, the programs of README.md include
+# that instead of headers of Lido.
 cmake_minimum_required(VERSION 3.22)
 
 # A document's text, in which CMake sees no list.
@@ -71,10 +74,24 @@ function(install_lido)
   endif()
 endfunction()
 
+blocks_of("cmake project" "${readme}" project)
 set(app build/app)
 set(found_there -DCMAKE_PREFIX_PATH=${BINARY}/prefix)
-if(PREFIX)
+if(EMULATOR)
   set(app build/app.exe)
+endif()
+if(ONE_HEADER)
+  separate_arguments(LIBRARIES)
+  set(found_there "-DCMAKE_TOOLCHAIN_FILE=${TOOLCHAIN}")
+  set(project "cmake_minimum_required(VERSION 3.22)
+project(app LANGUAGES CXX)
+find_package(Threads REQUIRED)
+add_executable(app main.cpp ${ONE_HEADER}/lido.o)
+target_compile_features(app PRIVATE cxx_std_20)
+target_include_directories(app PRIVATE ${ONE_HEADER})
+target_link_libraries(app PRIVATE Threads::Threads ${LIBRARIES})
+")
+elseif(PREFIX)
   set(found_there -DCMAKE_TOOLCHAIN_FILE=${TOOLCHAIN} -Dlido_DIR=${PREFIX}/lib/cmake/lido)
 else()
   install_lido()
@@ -82,8 +99,6 @@ else()
 endif()
 
 # ---- the programs
-
-blocks_of("cmake project" "${readme}" project)
 
 # The project is configured once, and builds each program in turn.
 set(folder ${BINARY}/app)
@@ -101,6 +116,9 @@ function(try_program name program)
   list(JOIN expected "\n" expected)
   if(expected STREQUAL "")
     message(FATAL_ERROR "${name} does not say what it prints")
+  endif()
+  if(ONE_HEADER)
+    string(REGEX REPLACE "#include <lido/[^\n]*" "#include \"lido_all.hpp\"" program "${program}")
   endif()
   paste(${folder}/main.cpp "${program}")
   execute_process(COMMAND ${CMAKE_COMMAND} --build ${folder}/build --clean-first COMMAND_ERROR_IS_FATAL ANY)

@@ -13,12 +13,14 @@ extern "C" {
 namespace lido::inline v0::detail::platform {
 
 // In a library that is built with ThreadSanitizer, what these tell would hide races of its own.
-#if !defined(__SANITIZE_THREAD__) && defined(__has_feature)
+#if defined(__SANITIZE_THREAD__)
+#define LIDO_HAS_TSAN 1
+#elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-#define __SANITIZE_THREAD__ 1  // NOLINT(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): GCC's
+#define LIDO_HAS_TSAN 1
 #endif
 #endif
-#if defined(__SANITIZE_THREAD__) || !defined(__ELF__)
+#if defined(LIDO_HAS_TSAN) || !defined(__ELF__)
 
 bool is_watched_from_outside() noexcept {
   return false;

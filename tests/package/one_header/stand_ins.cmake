@@ -1,0 +1,15 @@
+# Writes a folder INCLUDE in which each header of Lido that the one header HEADER offers includes that instead.
+cmake_minimum_required(VERSION 3.22)
+
+file(REMOVE_RECURSE ${INCLUDE})
+file(READ ${HEADER} text)
+string(REGEX REPLACE "#endif  // LIDO_ALL_HPP.*" "" text "${text}")
+string(REGEX MATCHALL "// ==== include/[a-z_/]+[.]hpp" headers "${text}")
+list(LENGTH headers count)
+if(count LESS 50)
+  message(FATAL_ERROR "${HEADER} names ${count} headers of Lido")
+endif()
+list(TRANSFORM headers REPLACE "// ==== include/" "")
+foreach(header IN LISTS headers)
+  file(WRITE ${INCLUDE}/${header} "#include \"${HEADER}\"\n")
+endforeach()
