@@ -143,7 +143,7 @@ void pool_state::begin_check(slot_group& group, pool_slot& slot, slot_task what)
 void pool_state::end_check(slot_group& group, pool_slot& slot) noexcept {
   const bool is_validation =
       std::exchange(slot.record.task, slot_task::none) == slot_task::validate;
-  group.young -= slots_by_time::contains(slot) ? 1 : 0;
+  group.young -= slots_by_time::contains(slot) ? 1U : 0U;
   young_.remove(slot);
   --group.checking;
   group.validating -= is_validation && !slot.record.is_outdated ? 1 : 0;
@@ -164,7 +164,7 @@ void pool_state::shrink(slot_group& group) noexcept {
 std::uint32_t pool_state::count_idle(slot_group& group) noexcept {
   std::uint32_t idle = 0;
   (void)group.find_maybe_idle([&](const pool_slot& slot) {
-    idle += slot.state() == resource_state::idle ? 1 : 0;
+    idle += slot.state() == resource_state::idle ? 1U : 0U;
     return false;
   });
   return idle;

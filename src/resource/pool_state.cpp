@@ -347,7 +347,7 @@ void pool_state::count_slots() noexcept {
   table.for_each([](const pool_slot& slot) {
     const resource_state state = slot.state();
     if (state != resource_state::empty && state != resource_state::creating) {
-      group_of(slot).idle_seen += state == resource_state::idle ? 1 : 0;
+      group_of(slot).idle_seen += state == resource_state::idle ? 1U : 0U;
       group_of(slot).hits_seen += slot.hits.get();
       group_of(slot).acquires_seen += slot.uses();
     }
@@ -376,7 +376,7 @@ void pool_state::look_after(pool_slot& slot) noexcept {
     close_if_idle(group, slot, why_over(slot));
   } else if (now_.age - slot.last_used.get() >= settings_.life.idle_timeout &&
              group.idle_seen > group.limits.min_idle) {
-    group.idle_seen -= close_if_idle(group, slot, destroy_reason::idle_too_long) ? 1 : 0;
+    group.idle_seen -= close_if_idle(group, slot, destroy_reason::idle_too_long) ? 1U : 0U;
   } else if (now_.age - slot.looked_after.get() >= settings_.life.keepalive &&
              slot.maker->can_validate() && group.queue.empty() && !closed_ && !suspended_ &&
              group.validating < group.limits.max_creating &&

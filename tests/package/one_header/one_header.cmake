@@ -24,8 +24,9 @@ function(run)
   execute_process(COMMAND ${ARGN} WORKING_DIRECTORY ${BINARY} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-# As lido_warnings; unoptimised, which takes a third of the time.
-set(compile ${LAUNCHER} ${CXX} -std=c++20 -O0 -pthread -Wall -Wextra -Wconversion -Wshadow -Werror -I${BINARY})
+# Lido is now in a file of the user, who may want more warnings than lido_warnings. Unoptimised: a third of the time.
+set(compile ${LAUNCHER} ${CXX} -std=c++20 -O0 -pthread -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
+    -Wold-style-cast -Werror -I${BINARY})
 function(compile source object) # further arguments: options
   run(${compile} ${ARGN} -c ${source} -o ${object})
 endfunction()
