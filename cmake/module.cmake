@@ -13,10 +13,12 @@ if(LIDO_INSTALL)
   install(
     TARGETS lido_module
     EXPORT lido-module-targets
-    FILE_SET CXX_MODULES DESTINATION ${CMAKE_INSTALL_DATADIR}/lido/module)
+    ARCHIVE COMPONENT development
+    FILE_SET CXX_MODULES DESTINATION ${CMAKE_INSTALL_DATADIR}/lido/module COMPONENT development)
   install(
     EXPORT lido-module-targets
     NAMESPACE lido::
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lido
-    CXX_MODULES_DIRECTORY module)
+    CXX_MODULES_DIRECTORY module
+    COMPONENT development)
 endif()
