@@ -24,7 +24,6 @@ AUTHOR = "The Lido developers"
 # Files whose form forces a literal, and where it stands in them.
 VERSIONS = {
     "CITATION.cff": r"^version: (\S+)$",
-    "MODULE.bazel": r'^module\([^)]*?\bversion = "([^"]+)"',
     "cmake/vcpkg/lido/vcpkg.json": r'^  "version(?:-semver)?": "([^"]+)"',
 }
 WANTED = re.compile(r"\bfind_package\(lido (\d+\.\d+)\b")

@@ -56,12 +56,6 @@ class Project(TreeTest):
     def test_manifest_without_version_is_refused(self) -> None:
         self.assert_refused(MANIFEST, '"version"', '"number"', "nowhere")
 
-    def test_version_of_a_module_is_found_in_any_line(self) -> None:
-        for text in ('module(name = "lido", version = "1.2.3")\n', 'module(\n    name = "lido",\n    version = "1.2.3",\n)\n'):
-            self.write("MODULE.bazel", text + 'bazel_dep(name = "x", version = "4.5")\n')
-            self.assert_clean(self.errors())
-        self.assert_refused("MODULE.bazel", "1.2.3", "1.2.4", "1.2.4")
-
     def test_version_in_a_file_of_no_table_is_refused(self) -> None:
         self.write("cmake/more.cmake", "project(x)\nset(version 1.2.3)\n")
         self.assert_fault(self.errors(), "cmake/more.cmake:2")
