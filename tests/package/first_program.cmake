@@ -32,14 +32,14 @@ function(expect_refusal command) # words
   endforeach()
 endfunction()
 
-# Builds and runs the program with the project of README.md, which finds Lido below PREFIX.
+# Builds and runs the program of README.md with the project of get-lido.md, which finds Lido below PREFIX.
 function(try_first_program folder PREFIX) # arguments of cmake
-  file(READ ${lido_tree}/README.md readme)
-  foreach(pair IN ITEMS "cmake project:CMakeLists.txt" "cpp program:main.cpp")
+  foreach(pair IN ITEMS "docs/how-to/get-lido.md:cmake project:CMakeLists.txt" "README.md:cpp program:main.cpp")
     string(REPLACE ":" ";" pair ${pair})
-    list(POP_FRONT pair kind file)
-    if(NOT readme MATCHES "```${kind}\n([^`]*)```")
-      message(FATAL_ERROR "README.md has no block ${kind}")
+    list(POP_FRONT pair document kind file)
+    file(READ ${lido_tree}/${document} text)
+    if(NOT text MATCHES "```${kind}\n([^`]*)```")
+      message(FATAL_ERROR "${document} has no block ${kind}")
     endif()
     file(WRITE ${folder}/${file} "${CMAKE_MATCH_1}")
   endforeach()

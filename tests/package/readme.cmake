@@ -1,5 +1,5 @@
-# Follows README.md as a newcomer does: installs Lido by its commands, pastes each program beside the CMake project, and
-# builds and runs it. So are the programs of the tutorials. The folders differ, the compiler is that of this build,
+# Follows README.md and get-lido.md as a newcomer does: installs Lido by the commands there, pastes each program of README.md
+# beside the CMake project, and builds and runs it. So are the programs of the tutorials. The folders differ, the compiler is that of this build,
 # and the library is built unoptimised and without the parts that need other libraries.
 #
 # With PREFIX, Lido is installed there already, and built with TOOLCHAIN; only the programs of README.md and of DOCUMENTS
@@ -40,8 +40,11 @@ set(ENV{CXX} ${CXX})
 # ---- the installation
 
 read_document(${SOURCE}/README.md readme)
+set(manual docs/how-to/get-lido.md)
+read_document(${SOURCE}/${manual} ways)
 function(install_lido)
-  blocks_of("sh" "${readme}" installation)
+  blocks_of("sh" "${ways}" installation)
+  file(CREATE_LINK ${SOURCE} ${BINARY}/lido SYMBOLIC)
   string(REPLACE build/release ${BINARY}/build installation "${installation}")
   string(REPLACE /usr/local ${BINARY}/prefix installation "${installation}")
   string(REPLACE "--parallel 4" "--parallel 2" installation "${installation}")
@@ -54,12 +57,12 @@ function(install_lido)
   list(TRANSFORM commands APPEND " ${quickly}" AT 0)
   list(LENGTH commands count)
   if(NOT count EQUAL 3)
-    message(FATAL_ERROR "README.md is to configure, build and install, and says\n${installation}")
+    message(FATAL_ERROR "${manual} is to configure, build and install, and says\n${installation}")
   endif()
   foreach(command IN LISTS commands)
     message(STATUS "${command}")
     separate_arguments(command UNIX_COMMAND "${command}")
-    execute_process(COMMAND ${command} WORKING_DIRECTORY ${SOURCE} COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND ${command} WORKING_DIRECTORY ${BINARY} COMMAND_ERROR_IS_FATAL ANY)
   endforeach()
 
   # A warning of a compiler that was never tried must not end a user's build; it ends the build of Lido's developers.
@@ -74,7 +77,7 @@ function(install_lido)
   endif()
 endfunction()
 
-blocks_of("cmake project" "${readme}" project)
+blocks_of("cmake project" "${ways}" project)
 set(app build/app)
 set(found_there -DCMAKE_PREFIX_PATH=${BINARY}/prefix)
 if(EMULATOR)

@@ -1,18 +1,18 @@
-# Makes the packages for Debian from SOURCE as the manual says, unpacks them below BINARY, and builds programs with what is
+# Makes the packages for Debian from SOURCE as README.md says, unpacks them below BINARY, and builds programs with what is
 # there. Also installs the shared library by component.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/../first_program.cmake)
 
-# ---- the commands of the manual, beside a folder lido, for a test's maintainer, and quickly
+# ---- the commands of README.md, beside a folder lido, for a test's maintainer, and quickly
 
 file(REMOVE_RECURSE ${BINARY})
 file(MAKE_DIRECTORY ${BINARY})
 file(CREATE_LINK ${SOURCE} ${BINARY}/lido SYMBOLIC)
 set(build ${BINARY}/build)
 set(ENV{CMAKE_GENERATOR} ${GENERATOR})
-file(READ ${SOURCE}/docs/reference/build-options.md manual)
+file(READ ${SOURCE}/README.md manual)
 if(NOT manual MATCHES "```sh deb\n([^`]*)```")
-  message(FATAL_ERROR "the manual has no block deb")
+  message(FATAL_ERROR "README.md has no block deb")
 endif()
 string(REPLACE "\\\n" "" commands "${CMAKE_MATCH_1}")
 string(REGEX MATCHALL "[^\n]+" commands "${commands}")

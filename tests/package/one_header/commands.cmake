@@ -1,0 +1,22 @@
+# Runs the commands by which README.md makes and uses the one header, in a folder that has its first program and a link to
+# SOURCE, and nothing else.
+cmake_minimum_required(VERSION 3.22)
+file(REMOVE_RECURSE ${BINARY})
+file(MAKE_DIRECTORY ${BINARY})
+file(CREATE_LINK ${SOURCE} ${BINARY}/lido SYMBOLIC)
+file(READ ${SOURCE}/README.md readme)
+if(NOT readme MATCHES "```cpp program\n([^`]*)```")
+  message(FATAL_ERROR "README.md has no program")
+endif()
+string(REPLACE "<lido/object_pool.hpp>" "\"lido_all.hpp\"" program "${CMAKE_MATCH_1}")
+file(WRITE ${BINARY}/main.cpp "${program}")
+if(NOT readme MATCHES "```sh header\n([^`]*)```")
+  message(FATAL_ERROR "README.md has no block header")
+endif()
+string(REPLACE "c++ -std" "${CXX} -std" commands "${CMAKE_MATCH_1}")
+string(REPLACE "-O2" "-O0" commands "${commands}") # a third of the time
+execute_process(COMMAND sh -ec "${commands}" WORKING_DIRECTORY ${BINARY} COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${BINARY}/app OUTPUT_VARIABLE printed COMMAND_ERROR_IS_FATAL ANY)
+if(NOT printed STREQUAL "all in use\n")
+  message(FATAL_ERROR "the program printed ${printed}")
+endif()
