@@ -3,7 +3,7 @@
 if(NOT CMAKE_C_COMPILER)
   string(REPLACE "clang++" "clang" lido_c_compiler ${CMAKE_CXX_COMPILER})
   string(REPLACE "g++" "gcc" lido_c_compiler ${lido_c_compiler})
-  if(EXISTS ${lido_c_compiler})
+  if(EXISTS ${lido_c_compiler} AND NOT lido_c_compiler STREQUAL CMAKE_CXX_COMPILER)
     set(CMAKE_C_COMPILER ${lido_c_compiler})
   endif()
   unset(lido_c_compiler)
