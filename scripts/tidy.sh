@@ -26,7 +26,7 @@ sources() {
   for folder in include "${all_folders[@]}"; do
     [ ! -d "$folder" ] || present+=("$folder")
   done
-  find "${present[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' \) -print0
+  find "${present[@]}" -type f \( -name '*.[ch]pp' -o -name '*.[ch]' \) -print0
 }
 
 database=$build/tidy

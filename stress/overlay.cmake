@@ -5,7 +5,8 @@ set(overlay ${CMAKE_CURRENT_BINARY_DIR}/overlay)
 set(write_overlay ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/mutants/overlay.py ${overlay})
 file(GLOB rule_files CONFIGURE_DEPENDS mutants/*.toml)
 file(GLOB_RECURSE copied_files CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
-     ${PROJECT_SOURCE_DIR}/include/*.hpp ${PROJECT_SOURCE_DIR}/src/*.hpp ${PROJECT_SOURCE_DIR}/src/*.cpp)
+     ${PROJECT_SOURCE_DIR}/include/*.hpp ${PROJECT_SOURCE_DIR}/include/*.h ${PROJECT_SOURCE_DIR}/src/*.hpp
+     ${PROJECT_SOURCE_DIR}/src/*.cpp)
 list(TRANSFORM copied_files PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE shipped_files)
 list(TRANSFORM copied_files PREPEND ${overlay}/)
 

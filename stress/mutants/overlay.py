@@ -26,7 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
-from check_common import Outline, mask  # noqa: E402
+from check_common import Outline, files_below, is_cpp, mask  # noqa: E402
 
 FOLDERS = ["include", "src"]
 BEGIN, END = "/*[*/", "/*]*/"
@@ -181,8 +181,12 @@ def write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
+def sources(root: Path) -> list[Path]:
+    return sorted(p.relative_to(root) for p in files_below(root, FOLDERS, is_cpp))
+
+
 def copy(root: Path, out: Path, edits: list[Edit]) -> None:
-    files = sorted(p.relative_to(root) for name in FOLDERS for p in (root / name).rglob("*.?pp"))
+    files = sources(root)
     by_file: dict[str, list[Edit]] = {file.as_posix(): [] for file in files}
     for edit in edits:
         if edit.file not in by_file:
@@ -193,9 +197,9 @@ def copy(root: Path, out: Path, edits: list[Edit]) -> None:
         changed = mutated(text, some) if some else text
         assert stripped(changed) == text
         write(out / name, changed)
-    for old in [p for name in FOLDERS for p in (out / name).rglob("*.?pp")]:
-        if old.relative_to(out).as_posix() not in by_file:
-            old.unlink()
+    for old in sources(out):
+        if old.as_posix() not in by_file:
+            (out / old).unlink()
 
 
 def list_rules(out: Path, rules: list[Rule]) -> None:
