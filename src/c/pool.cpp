@@ -34,7 +34,7 @@ constexpr std::size_t most_options = 4096;
 /// Whether they are of this version, or of a later one without a member that this one lacks.
 bool are_known(const lido_pool_options& options) noexcept {
   if (options.size < least_options || options.size > most_options ||
-      (options.flags & ~LIDO_POOL_CHECKED) != 0) {
+      (options.flags & ~std::size_t{LIDO_POOL_CHECKED}) != 0) {
     return false;
   }
   const auto* const first = static_cast<const unsigned char*>(static_cast<const void*>(&options));

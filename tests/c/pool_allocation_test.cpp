@@ -38,7 +38,7 @@ long fail_each_allocation(bool sticky, std::size_t flags) {
 }
 
 TEST(CPoolAllocation, FailedIsACodeAndLeaksNothing) {
-  for (const std::size_t flags : {std::size_t{0}, LIDO_POOL_CHECKED}) {
+  for (const std::size_t flags : {std::size_t{0}, std::size_t{LIDO_POOL_CHECKED}}) {
     EXPECT_GE(fail_each_allocation(/*sticky=*/false, flags), 4);
     EXPECT_GE(fail_each_allocation(/*sticky=*/true, flags), 4);
   }

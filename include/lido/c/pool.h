@@ -29,7 +29,7 @@ enum {
 /// For `flags`. Reports misuse as checked pools of C++ do: a block that is released twice or is
 /// none of this pool, a write after the release, a leak. The report ends the program. Operations
 /// are slow.
-#define LIDO_POOL_CHECKED ((size_t)1)
+#define LIDO_POOL_CHECKED 1U
 
 /// Options of a pool. What is 0 is as if it were not there, so begin with zeros; later versions add
 /// members at the end, and know by `size` which ones are there.
