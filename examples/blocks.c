@@ -21,8 +21,8 @@ int main(void) {
   }
   struct packet* const one = lido_pool_acquire(pool);  // any thread; NULL: all are in use
   // [/snippet]
-  snprintf(one->text, sizeof(one->text), "%zu of %zu blocks in use", lido_pool_in_use(pool),
-           lido_pool_capacity(pool));
+  (void)snprintf(one->text, sizeof(one->text), "%zu of %zu blocks in use", lido_pool_in_use(pool),
+                 lido_pool_capacity(pool));
   puts(one->text);
   // [snippet end]
   lido_pool_release(pool, one);  // any thread

@@ -47,12 +47,13 @@ class objects {
 };
 // [/snippet]
 
-int main() {
-  objects<std::string> names(2, "names");
-  const auto one = names.make("a name");
-  const auto two = names.make("!!!");
-  std::cout << *one << *two << (names.make() ? "" : " and no third") << '\n';
+int main() try {
+  objects<std::string> names(1, "names");
+  const auto one = names.make(std::string("a name"));
+  std::cout << *one << (names.make() ? "" : ", and no second one") << '\n';
+} catch (const std::exception& error) {
+  std::cout << error.what() << '\n';
 }
 
 // Prints:
-//   a name!!! and no third
+//   a name, and no second one

@@ -21,7 +21,6 @@ namespace lido {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 lido_pool_options options_of(std::size_t block_bytes, std::size_t blocks) {
   lido_pool_options options{};
@@ -39,7 +38,8 @@ lido_pool* make(const lido_pool_options& options) {
 
 /// Why there is no such pool.
 int refusal(const lido_pool_options& options) {
-  lido_pool* pool = reinterpret_cast<lido_pool*>(&pool);
+  int anything = 0;
+  auto* pool = reinterpret_cast<lido_pool*>(&anything);
   const int error = lido_pool_create(&options, &pool);
   EXPECT_EQ(pool, nullptr);
   return error;
@@ -95,7 +95,8 @@ TEST(CPool, RefusesWrongOptionsByCode) {
 
 TEST(CPool, RefusesNull) {
   const lido_pool_options options = options_of(8, 8);
-  lido_pool* pool = reinterpret_cast<lido_pool*>(&pool);
+  int anything = 0;
+  auto* pool = reinterpret_cast<lido_pool*>(&anything);
   EXPECT_EQ(lido_pool_create(&options, nullptr), LIDO_ERROR_NULL);
   EXPECT_EQ(lido_pool_create(nullptr, &pool), LIDO_ERROR_NULL);
   EXPECT_EQ(pool, nullptr);

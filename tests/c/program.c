@@ -9,20 +9,19 @@
 #include <pthread.h>
 #endif
 
-#define BLOCKS 300
-#define ROUNDS 2000
+enum { block_count = 300, round_count = 2000, held_count = 40 };
 
 static void check(int right, const char* what) {
   if (!right) {
-    fprintf(stderr, "BROKEN: %s\n", what);
-    exit(1);
+    (void)fprintf(stderr, "BROKEN: %s\n", what);
+    abort();
   }
 }
 
 static lido_pool* create(size_t block_bytes, size_t flags) {
   const lido_pool_options options = {.size = sizeof(options),
                                      .block_bytes = block_bytes,
-                                     .blocks = BLOCKS,
+                                     .blocks = block_count,
                                      .name = "packets",
                                      .flags = flags};
   lido_pool* pool = NULL;
@@ -35,14 +34,14 @@ static lido_pool* create(size_t block_bytes, size_t flags) {
 static void* use_blocks(void* shared) {
   lido_pool* const pool = shared;
   int mine = 0;
-  void* held[40];
-  for (int round = 0; round < ROUNDS; ++round) {
-    for (int i = 0; i < 40; ++i) {
+  void* held[held_count];
+  for (int round = 0; round < round_count; ++round) {
+    for (int i = 0; i < held_count; ++i) {
       held[i] = lido_pool_acquire(pool);
       check(held[i] != NULL, "a block is free, and none was found");
       memcpy(held[i], &(void*){&mine}, sizeof(void*));
     }
-    for (int i = 0; i < 40; ++i) {
+    for (int i = 0; i < held_count; ++i) {
       check(memcmp(held[i], &(void*){&mine}, sizeof(void*)) == 0, "a block has two owners");
       check(lido_pool_release(pool, held[i]) == LIDO_OK, "a release is refused");
     }
@@ -66,18 +65,18 @@ static void use_by_threads(lido_pool* pool) {
 
 /* All blocks, also those that threads have had in their caches. */
 static void use_all(lido_pool* pool) {
-  static void* held[BLOCKS];
-  for (int i = 0; i < BLOCKS; ++i) {
+  static void* held[block_count];
+  for (int i = 0; i < block_count; ++i) {
     held[i] = lido_pool_acquire(pool);
     check(held[i] != NULL, "fewer blocks than the pool has");
   }
   check(lido_pool_acquire(pool) == NULL, "more blocks than the pool has");
-  check(lido_pool_in_use(pool) == BLOCKS, "in_use when all are");
-  for (int i = 0; i < BLOCKS; ++i) {
+  check(lido_pool_in_use(pool) == block_count, "in_use when all are");
+  for (int i = 0; i < block_count; ++i) {
     check(lido_pool_release(pool, held[i]) == LIDO_OK, "a release is refused");
   }
   check(lido_pool_in_use(pool) == 0, "in_use when none is");
-  check(lido_pool_capacity(pool) == BLOCKS, "capacity");
+  check(lido_pool_capacity(pool) == block_count, "capacity");
 }
 
 static int make_mistake(const char* mistake) {
