@@ -50,8 +50,8 @@ def main() -> int:
     names = declared(arguments.clang, root / "include", re.findall(r"^#include (<lido/.*>)$", module, re.M))
     if len(names) < 50:
         sys.exit(f"exports: {arguments.clang} lists {len(names)} names")
-    config = (root / "cmake/lido-config.cmake.in").read_text(encoding="utf-8")
-    targets = {"lido", *re.search(r"set\(lido_known ([^)]+)\)", config)[1].split()}
+    components = (root / "cmake/components.cmake").read_text(encoding="utf-8")
+    targets = {"lido", "c", "module", *re.search(r"set\(lido_all_components ([^)]+)\)", components)[1].split()}
     mentioned = {name for page in (root / "docs/reference").glob("*.md")
                  for name in re.findall(r"\blido::([a-z_]+)", page.read_text(encoding="utf-8"))}
 
