@@ -7,7 +7,7 @@
 #include "../platform/platform.hpp"
 #include "lido/base/error.hpp"
 #include "lido/base/fail.hpp"
-#include "pool_apply.hpp"
+#include "core_events.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -25,17 +25,17 @@ group_limits limits_of(const pool_settings& settings, std::size_t max_size,
 idle_cache& pool_core::add_group(std::shared_ptr<factory_hooks> hooks, std::uint64_t hash,
                                  std::string key) {
   const group_limits limits = limits_of(settings_, settings_.max_size, settings_.min_idle);
-  return state_->add_group(std::move(hooks), limits, hash, std::move(key));
+  return kernel_->add_group(std::move(hooks), limits, hash, std::move(key)).cache;
 }
 
 // ---- control ------------------------------------------------------------------------------------
 
 bool pool_core::kill(const resource_handle& handle) noexcept {
   require_own_copy(origin_);
-  pool_slot* const slot = state_->table.at(handle.place);
+  pool_slot* const slot = kernel_->table.at(handle.place);
   bool found = false;
   if (slot != nullptr && handle.birth != 0) {
-    apply([&](pool_state& state) { state.on_kill(*slot, handle.birth, found); });
+    apply([&](pool_kernel& kernel) { kernel.on_kill(*slot, handle.birth, found); });
   }
   return found;
 }
@@ -48,13 +48,13 @@ void pool_core::flush(const group_finder& finder) {
   bool goes_on = true;
   std::uint64_t round = 0;
   std::stop_source stopped(std::nostopstate);
-  const auto flush_one = [&](pool_state& state) {
+  const auto flush_one = [&](pool_kernel& kernel) {
     round = round == 0 ? ++rounds_ : round;
-    slot_group* const group = all ? state.next_in(round) : group_of(finder);
+    slot_group* const group = all ? kernel.groups().next_in(round) : group_of(finder);
     goes_on = all && group != nullptr;
     if (group != nullptr) {
-      state.on_flush(*group);
-      group->stop.swap(stopped);
+      kernel.on_flush(*group);
+      group->factory.stop.swap(stopped);
     }
   };
   while (std::exchange(goes_on, false)) {  // in a forked child the event does not run
@@ -76,11 +76,11 @@ void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
     const std::lock_guard one_at_a_time(resizing_);
     old_hooks_.reserve(old_hooks_.size() + 1);
     tell_kernel(
-        [&](pool_state& state) {
-          group_in(*main_).error.swap(error);
-          group_in(*main_).hooks.swap(hooks);
-          group_in(*main_).stop.swap(stopped);
-          state.on_flush(group_in(*main_));
+        [&](pool_kernel& kernel) {
+          main_->group()->factory.error.swap(error);
+          main_->group()->factory.hooks.swap(hooks);
+          main_->group()->factory.stop.swap(stopped);
+          kernel.on_flush(*main_->group());
         },
         out);
     old_hooks_.push_back(std::move(hooks));  // ends what it made
@@ -104,14 +104,14 @@ void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle
   effects out;
   {
     const std::lock_guard one_at_a_time(resizing_);
-    auto more = state_->table.make_more(total);  // no memory under the mutex
+    auto more = kernel_->table.make_more(total);  // no memory under the mutex
     tell_kernel(
-        [&](pool_state& state) {
-          state.table.append(std::move(more));
-          slot_group& group = group_in(*main_);
+        [&](pool_kernel& kernel) {
+          kernel.table.append(std::move(more));
+          slot_group& group = *main_->group();
           const group_limits limits =
               limits_of(settings_, max_size, min_idle.value_or(group.limits.min_idle));
-          state.on_limits(group, limits, total);
+          kernel.on_limits(group, limits, total);
         },
         out);
   }
@@ -120,12 +120,12 @@ void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle
 
 void pool_core::suspend(bool on) noexcept {
   require_own_copy(origin_);
-  apply([on](pool_state& state) { state.on_suspended(on); });
+  apply([on](pool_kernel& kernel) { kernel.on_suspended(on); });
 }
 
 void pool_core::watch_leases(bool on) noexcept {
   require_own_copy(origin_);
-  apply([on](pool_state& state) { state.monitor.watch(on); });
+  apply([on](pool_kernel& kernel) { kernel.monitor.watch(on); });
 }
 
 close_report pool_core::close(const deadline& until) {
@@ -135,7 +135,7 @@ close_report pool_core::close(const deadline& until) {
   call_before_sleep();  // a callback of another pool may be what closes this one
   close_report report{.holders = leases(), .creating = running};
   if (!is_foreign()) {  // after the leases, whose resources a thread may be about to end now
-    report.creating = (std::max)(running, locked([this] { return state_->count_unsettled(); }));
+    report.creating = (std::max)(running, locked([this] { return kernel_->count_unsettled(); }));
   }
   return report;
 }
@@ -156,7 +156,7 @@ bool pool_core::wait_until_idle(std::size_t count, const deadline& until) {
   require_own_copy(origin_);
   const auto alive = shared_from_this();
   while (stats().idle < count) {
-    if (until.passed() || is_foreign() || locked([this] { return state_->is_closed(); })) {
+    if (until.passed() || is_foreign() || locked([this] { return kernel_->is_closed(); })) {
       return false;
     }
     if (!settings_.has_threads()) {
@@ -172,11 +172,11 @@ std::size_t pool_core::end(const deadline& until) noexcept {
   if (is_foreign()) {
     return 0;
   }
-  apply([](pool_state& state) { state.on_close(); });
+  apply([](pool_kernel& kernel) { kernel.on_close(); });
   const std::uint64_t round = locked([this] { return ++rounds_; });
   const auto next = [&] {  // no create begins any more
-    const slot_group* const group = state_->next_in(round);
-    return group != nullptr ? group->stop : std::stop_source(std::nostopstate);
+    const slot_group* const group = kernel_->groups().next_in(round);
+    return group != nullptr ? group->factory.stop : std::stop_source(std::nostopstate);
   };
   for (std::stop_source stop = locked(next); stop.stop_possible(); stop = locked(next)) {
     (void)stop.request_stop();
@@ -194,14 +194,14 @@ std::size_t pool_core::end(const deadline& until) noexcept {
 }
 
 bool pool_core::is_drained() noexcept {
-  return locked([this] { return state_->is_drained(); });
+  return locked([this] { return kernel_->is_drained(); });
 }
 
 void pool_core::let_go() noexcept {
   require_own_copy(origin_);
   entry_.reset();
   if (is_foreign()) {
-    if (state_->table.find([](const pool_slot& slot) {
+    if (kernel_->table.find([](const pool_slot& slot) {
           return slot.state() == resource_state::in_use;
         }) != nullptr) {
       self_ = weak_from_this().lock();  // leases that are still out refer to it
@@ -221,7 +221,7 @@ void pool_core::let_go() noexcept {
   };
   attempt(report, [] {});  // there may be no memory for it
   const auto alive = weak_from_this().lock();
-  locked([&] { self_ = state_->is_drained() ? nullptr : alive; });
+  locked([&] { self_ = kernel_->is_drained() ? nullptr : alive; });
 }
 
 void pool_core::remove_unused_groups() noexcept {
@@ -232,9 +232,9 @@ void pool_core::remove_unused_groups() noexcept {
   if (forget_group_ == nullptr || !gate_->is_quiet()) {
     return;  // a thread may still look at a group
   }
-  state_->for_each_group([&](slot_group& group) {
-    if (state_->can_remove(group) && forget_group_(group, pool_)) {
-      state_->remove_group(group);
+  kernel_->groups().for_each([&](slot_group& group) {
+    if (kernel_->can_remove(group) && forget_group_(group.cache, pool_)) {
+      kernel_->remove_group(group);
     }
   });
 }
@@ -243,11 +243,11 @@ void pool_core::remove_unused_groups() noexcept {
 
 template <class F>
 void pool_core::for_each_locked(const F& f) {
-  state_->count_slots();
-  state_->for_each_group([&](const slot_group& group) {
-    resource_pool_stats found = state_->stats(group);
+  kernel_->numbers().count_slots();
+  kernel_->groups().for_each([&](const slot_group& group) {
+    resource_pool_stats found = kernel_->numbers().stats(group);
     found.mutex_locks = mutex_.locks() - 1;  // not this one
-    f(group.key(), found);
+    f(group.cache.key(), found);
   });
 }
 
@@ -265,8 +265,8 @@ resource_pool_times pool_core::times() {
   resource_pool_times found;
   if (!is_foreign()) {
     const std::lock_guard<counted_mutex> guard(mutex_);
-    found.waits = state_->wait_times;
-    found.creates = state_->create_times;
+    found.waits = kernel_->numbers().wait_times();
+    found.creates = kernel_->numbers().create_times();
     gate_->add_use_times(found.uses);
   }
   return found;
@@ -279,13 +279,13 @@ keyed_resource_pool_stats pool_core::all_stats() {
     return all;
   }
   const std::lock_guard<counted_mutex> guard(mutex_);
-  all.add(state_->gone);
+  all.add(kernel_->numbers().gone());
   for_each_locked([&all](const void* /*key*/, const resource_pool_stats& one) {
     ++all.keys;
     all.add(one);
   });
-  all.high_water = state_->high_water;
-  all.suspended = state_->is_suspended();  // a key that is gone may have been
+  all.high_water = kernel_->numbers().high_water();
+  all.suspended = kernel_->is_suspended();  // a key that is gone may have been
   all.capacity = main_ != nullptr ? all.capacity : settings_.max_total;
   return all;
 }
@@ -311,14 +311,14 @@ std::vector<lease_info> pool_core::leases() {
   if (main_ == nullptr) {
     keys.lock();  // they stay meanwhile
   }
-  state_->table.for_each([&](const pool_slot& slot) {
+  kernel_->table.for_each([&](const pool_slot& slot) {
     const slot_word before = slot.word();
     if (before.state() != resource_state::in_use) {
       return;
     }
     lease_info info = info_of(slot, age);
     if (keys.owns_lock()) {
-      info.key = *detail::group_of(slot).text;
+      info.key = *detail::group_of(slot).name.key;
     }
     if (slot.word().in(resource_state::in_use) == before.in(resource_state::in_use)) {
       found.push_back(std::move(info));

@@ -13,7 +13,7 @@
 #include "lido/concurrency/event_sink.hpp"
 #include "lido/debug/place.hpp"
 #include "lido/platform/compiler.hpp"
-#include "pool_apply.hpp"
+#include "core_events.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -57,12 +57,12 @@ void LIDO_SAME_STRINGS() noexcept {}
 pool_core::pool_core(pool_settings settings, slot_maker make, group_forgetter forget, void* pool)
     : settings_(std::move(settings)),
       origin_{&thread_numbers, settings_.pool_name.data(), settings_.pool_name.size()},
-      state_(std::make_unique<pool_state>(settings_, this, make, std::random_device{}())),
-      gate_(&state_->gate),
+      kernel_(std::make_unique<pool_kernel>(settings_, this, make, std::random_device{}())),
+      gate_(&kernel_->gate),
       runner_(std::make_unique<task_runner>(*this, settings_.has_threads())),
       forget_group_(forget),
       pool_(pool) {
-  state_->gate.advance(age_now(settings_, steady_now()));
+  kernel_->gate.advance(age_now(settings_, steady_now()));
   register_listener();
 }
 
@@ -73,7 +73,7 @@ pool_core::~pool_core() {
     return;
   }
   exponential_backoff backoff;
-  while (!state_->gate.is_quiet()) {
+  while (!kernel_->gate.is_quiet()) {
     backoff.wait();
   }
 }
@@ -94,9 +94,9 @@ void pool_core::start(std::shared_ptr<factory_hooks> hooks) {
         std::make_unique<registration>(*settings_.registry, kind, settings_.pool_name, &fill, this);
   }
   runner_->start();
-  apply([this](pool_state& state) {  // with keys, too: it begins the count of time
+  apply([this](pool_kernel& kernel) {  // with keys, too: it begins the count of time
     if (main_ != nullptr) {
-      state.on_idle(group_in(*main_));
+      kernel.on_idle(*main_->group());
     }
   });
 }
@@ -105,7 +105,7 @@ void pool_core::start(std::shared_ptr<factory_hooks> hooks) {
 
 moment pool_core::read_clocks() const noexcept {
   const nanos real = steady_now();  // without threads, ages are counted in ticks
-  return {real, settings_.has_threads() ? age_now(settings_, real) : state_->gate.now()};
+  return {real, settings_.has_threads() ? age_now(settings_, real) : kernel_->gate.now()};
 }
 
 /// `by_pool`: code of users is left to the pool's threads.
@@ -141,7 +141,7 @@ bool pool_core::has_next(effects& out) noexcept {
     platform::tell_release(slot);
   }
   tell_kernel(
-      [slot](pool_state& state) { slot != nullptr ? state.on_destroyed(*slot) : state.on_more(); },
+      [slot](pool_kernel& kernel) { slot != nullptr ? kernel.on_destroyed(*slot) : kernel.on_more(); },
       out);
   return true;
 }
@@ -156,7 +156,7 @@ void pool_core::run_task(pool_slot& slot) noexcept {
   } else {
     const bool is_reset = slot.record.task == slot_task::reset;
     const bool is_fit = is_reset ? passes(slot, nullptr) : is_valid(slot, {}, {});
-    tell_kernel([&](pool_state& state) { state.on_checked(slot, is_fit); }, out);
+    tell_kernel([&](pool_kernel& kernel) { kernel.on_checked(slot, is_fit); }, out);
   }
   run(out, /*by_pool=*/false);
 }
@@ -168,8 +168,8 @@ bool pool_core::stoppable(const pool_slot& slot, const std::stop_token& stop, co
   const slot_group& group = detail::group_of(slot);
   bool is_current = false;
   const std::stop_token closed = locked([&] {
-    is_current = slot.epoch.get() == group.epoch();
-    return group.stop.get_token();
+    is_current = slot.epoch.get() == group.cache.epoch();
+    return group.factory.stop.get_token();
   });
   if (!is_current || !stop.stop_possible()) {
     return is_current && (f(closed), true);
@@ -204,7 +204,7 @@ bool pool_core::passes(pool_slot& slot, const create_context* context) noexcept 
     tell({.what = context != nullptr ? pool_event::kind::validate_failed
                                      : pool_event::kind::reset_failed,
           .text = text},
-         detail::group_of(slot).name);
+         detail::group_of(slot).name.pool);
   }
   return passed;
 }
@@ -222,11 +222,11 @@ slot_grant pool_core::create(pool_slot& slot, const deadline& until,
   });
   outcome.permanent |= settings_.on_create_error == create_errors::fail_fast;
   const auto why = outcome.error;
-  const auto name = group.name;
+  const auto name = group.name.pool;
   const bool made = outcome.made;
   slot_grant kept;
   tell_event(traced_act::create, settings_.pool_name, begin, made ? 1 : 0);
-  apply([&](pool_state& state) { state.on_created(slot, outcome, begin, kept); });
+  apply([&](pool_kernel& kernel) { kernel.on_created(slot, outcome, begin, kept); });
   if (!made && is_current) {
     tell({.what = pool_event::kind::create_failed,
           .error = why != nullptr ? why->error : nullptr,
@@ -253,7 +253,7 @@ void pool_core::tick(bool by_pool) noexcept {
   }
   const nanos age = age_now(settings_, steady_now());
   effects out;
-  tell_kernel([age](pool_state& state) { state.on_tick(age); }, out);
+  tell_kernel([age](pool_kernel& kernel) { kernel.on_tick(age); }, out);
   run(out, by_pool);
   runner_->run_posted();
   remove_unused_groups();
@@ -273,7 +273,7 @@ acquire_outcome pool_core::acquire(acquire_call request) {
   slot_grant got = request.stop.stop_requested() ? slot_grant{} : try_acquire_slow(request);
   acquire_waiter waiter(request.until, this_thread_id());
   waiter.is_urgent = request.is_urgent;
-  waiter.may_look = calling == nullptr;
+  waiter.overtaken.may_look = calling == nullptr;
   bool queued = false;
   for (bool again = false; got.slot == nullptr; again = true) {
     if (!enqueue(waiter, request, again)) {
@@ -302,14 +302,14 @@ slot_grant pool_core::try_acquire_slow(const acquire_call& request) {
   }
   const std::lock_guard<counted_mutex> guard(mutex_);
   slot_group* const group = group_of(request.group);
-  return group != nullptr ? group->take_lowest() : slot_grant{};
+  return group != nullptr ? group->cache.take_lowest() : slot_grant{};
 }
 
 /// Adds the key until the waiter is in its queue. False: the pool was closed, and the key
 /// forgotten.
 bool pool_core::enqueue(acquire_waiter& waiter, const acquire_call& request, bool again) {
   while (!begin_wait(waiter, request, again)) {
-    if (again && locked([this] { return state_->is_closed(); })) {
+    if (again && locked([this] { return kernel_->is_closed(); })) {
       return false;
     }
     request.group.add(request.group.key, request.group.pool);
@@ -322,16 +322,16 @@ bool pool_core::begin_wait(acquire_waiter& waiter, const acquire_call& request, 
   waiter.word.reopen();
   const bool is_stopped = request.stop.stop_requested();
   const bool is_late = again && !request.until.is_at_once() && request.until.passed();
-  apply([&](pool_state& state) {
+  apply([&](pool_kernel& kernel) {
     waiter.group = group_of(request.group);  // since the last time it may have been forgotten
     if (waiter.group == nullptr) {
       return;
     }
     if (is_stopped || is_late) {
-      state.on_refused(waiter,
+      kernel.on_refused(waiter,
                        is_stopped ? acquire_failure::cancelled : acquire_failure::timed_out);
     } else {
-      state.on_acquire(waiter, again);
+      kernel.on_acquire(waiter, again);
     }
   });
   return waiter.group != nullptr;
@@ -343,7 +343,7 @@ void pool_core::wait(acquire_waiter& waiter, const acquire_call& request) noexce
     return;
   }
   if (settings_.detect_hold_and_wait && holds_any(waiter.thread)) {
-    apply([&](pool_state& state) { state.on_hold_and_wait(waiter); });
+    apply([&](pool_kernel& kernel) { kernel.on_hold_and_wait(waiter); });
   }
   const std::int64_t begin = begin_event();
   bool left = false;
@@ -366,7 +366,7 @@ void pool_core::wait(acquire_waiter& waiter, const acquire_call& request) noexce
   platform::tell_acquire(waiter.word.address());
   tell_event(traced_act::wait, settings_.pool_name, begin, waiter.word.given() ? 1 : 0);
   if (left || (!waiter.word.given() && waiter.cause() == acquire_failure::cancelled)) {
-    apply([&](pool_state& state) { state.on_left(waiter); });
+    apply([&](pool_kernel& kernel) { kernel.on_left(waiter); });
   }
 }
 
@@ -376,7 +376,7 @@ bool pool_core::sleeps_too_long(acquire_waiter& waiter) noexcept {
   const bool is_manual = !settings_.has_threads();
   call_before_sleep();
   if (is_manual || settings_.is_barging) {
-    apply([&](pool_state& state) { state.on_look(waiter); });
+    apply([&](pool_kernel& kernel) { kernel.on_look(waiter); });
   } else {
     waiter.word.begin_sleep();
   }
@@ -413,7 +413,7 @@ slot_grant pool_core::use(acquire_waiter& waiter, const acquire_call& request) n
 }
 
 bool pool_core::holds_any(std::uint32_t thread) const noexcept {
-  return state_->table.find([&](const pool_slot& slot) {
+  return kernel_->table.find([&](const pool_slot& slot) {
     return slot.thread.get() == thread && slot.state() == resource_state::in_use;
   }) != nullptr;
 }
@@ -498,12 +498,12 @@ void pool_core::acquire_async(const acquire_call& request, acquire_completion do
   }
   auto waiter = std::make_unique<callback_waiter>(alive, request, std::move(done));
   waiter->on_stop.emplace(request.stop, callback_waiter::stopper{waiter.get()});
-  const auto begin = [&](pool_state& state) {
+  const auto begin = [&](pool_kernel& kernel) {
     waiter->group = group_of(request.group);
     if (waiter->group != nullptr) {
       callback_waiter& node = *waiter.release();
-      node.is_stopped ? state.on_refused(node, acquire_failure::cancelled)
-                      : state.on_acquire(node, /*again=*/false);
+      node.is_stopped ? kernel.on_refused(node, acquire_failure::cancelled)
+                      : kernel.on_acquire(node, /*again=*/false);
     }
   };
   for (apply(begin); waiter != nullptr; apply(begin)) {
@@ -512,10 +512,10 @@ void pool_core::acquire_async(const acquire_call& request, acquire_completion do
 }
 
 void callback_waiter::stopper::operator()() const noexcept {
-  waiter->core->apply([this](pool_state& state) {
+  waiter->core->apply([this](pool_kernel& kernel) {
     waiter->is_stopped = true;
     if (waiter->word.open() && wait_queue::contains(*waiter)) {  // or it is about to be called
-      state.on_refused(*waiter, acquire_failure::cancelled);
+      kernel.on_refused(*waiter, acquire_failure::cancelled);
     }
   });
 }
@@ -528,7 +528,7 @@ void callback_waiter::ended(acquire_waiter& waiter) noexcept {
   acquire_outcome outcome;
   if (self->word.given()) {
     outcome.grant = self->grant;
-    self->grant.slot->note_holder(core.state_->gate.now(), 0, std::uncaught_exceptions(), self->at);
+    self->grant.slot->note_holder(core.kernel_->gate.now(), 0, std::uncaught_exceptions(), self->at);
     core.gate_->begin_use(*self->grant.slot, /*queued=*/true);
     self->grant.slot->resets_by_pool.set(/*value=*/true);
     platform::tell_acquire(self->grant.slot);
@@ -548,15 +548,15 @@ void idle_cache::release_slow(const slot_grant& grant) noexcept {
 void idle_cache::release_marked(const slot_grant& grant) noexcept {
   const auto alive = core_->weak_from_this().lock();  // until the end of this function
   platform::tell_release(grant.slot);
-  core_->apply([&](pool_state& state) { state.on_released(*grant.slot, /*resets=*/false); });
+  core_->apply([&](pool_kernel& kernel) { kernel.on_released(*grant.slot, /*resets=*/false); });
 }
 
 /// The slot is idle already, and may be gone; this group stays until the mark ends.
 void idle_cache::serve(leaving_mark& leaving) noexcept {
   if (const auto alive = core_->weak_from_this().lock()) {  // or the slot has found its end already
-    alive->apply([&](pool_state& state) {
+    alive->apply([&](pool_kernel& kernel) {
       leaving.end();
-      state.on_idle(group_in(*this));
+      kernel.on_idle(*group());
     });
   }
 }
@@ -574,13 +574,13 @@ void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
     return;
   }
   if (slot.maker->can_reset() && is_reset_by_pool(slot)) {
-    apply([&](pool_state& state) { state.on_released(slot, /*resets=*/true); });
+    apply([&](pool_kernel& kernel) { kernel.on_released(slot, /*resets=*/true); });
     return;
   }
   bool ended = false;  // a reset may take long, and would be for no user
   idle_cache& cache = *slot.record.cache;
   if (slot.word().marked() || slot.is_over(gate_->now(), cache.epoch()) || cache.is_flagged()) {
-    apply([&](pool_state& state) { state.on_returning(slot, ended); });
+    apply([&](pool_kernel& kernel) { kernel.on_returning(slot, ended); });
   }
   if (ended) {
     return;
@@ -604,7 +604,7 @@ bool pool_core::is_reset_by_pool(pool_slot& slot) const noexcept {
 
 void pool_core::discard_as(pool_slot& slot, destroy_reason why) noexcept {
   const auto alive = weak_from_this().lock();  // as above
-  apply([&](pool_state& state) { state.on_discarded(slot, why); });
+  apply([&](pool_kernel& kernel) { kernel.on_discarded(slot, why); });
 }
 
 void pool_core::discard(const slot_grant& grant) noexcept {
@@ -617,7 +617,7 @@ void pool_core::detach(const slot_grant& grant) noexcept {
   const auto alive = weak_from_this().lock();  // as above
   gate_->end_use(*grant.slot);
   platform::tell_release(grant.slot);
-  apply([&](pool_state& state) { state.on_detached(*grant.slot); });
+  apply([&](pool_kernel& kernel) { kernel.on_detached(*grant.slot); });
 }
 
 /// Under the mutex. Null: the key is not known.
@@ -626,7 +626,7 @@ slot_group* pool_core::group_of(const group_finder& finder) const {
   if (cache == nullptr && forget_group_ != nullptr) {  // otherwise the pool, and its table, ended
     cache = finder.find(finder.key, finder.pool);
   }
-  return cache != nullptr ? &group_in(*cache) : nullptr;
+  return cache != nullptr ? cache->group() : nullptr;
 }
 
 }  // namespace lido::inline v0::detail

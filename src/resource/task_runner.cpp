@@ -7,7 +7,7 @@
 #include "../platform/platform.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/tuning.hpp"
-#include "pool_apply.hpp"
+#include "core_events.hpp"
 
 namespace lido::inline v0::detail {
 

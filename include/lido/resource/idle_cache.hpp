@@ -13,161 +13,16 @@
 
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/thread_number.hpp"
-#include "lido/concurrency/zeroed_array.hpp"
 #include "lido/debug/place.hpp"
-#include "lido/resource/duration_histogram.hpp"
+#include "lido/resource/pool_gate.hpp"
 #include "lido/resource/slot.hpp"
+#include "lido/resource/slow_path_flags.hpp"
+#include "lido/resource/thread_state.hpp"
 
 namespace lido::inline v0::detail {
 
 class pool_core;  // NOLINT(cppcoreguidelines-virtual-class-destructor): final
-
-/// Whether an acquire or a release may take the fast path. Zero, nearly always.
-class slow_path_flags {
- public:
-  enum flag : std::uint32_t {
-    hold = 1,    ///< acquires: idle resources are not for newcomers
-    report = 2,  ///< releases: a waiter may need the resource
-  };
-  [[nodiscard]] std::uint32_t get() const noexcept {
-    // (1) - this seq_cst-load synchronizes-with the seq_cst-store (2), and is in one total order
-    // with it and with slot.hpp (1, 2). A releasing thread sees that its resource is one too many
-    return word_.load(std::memory_order_seq_cst);
-  }
-  /// Under the pool's mutex.
-  void set(std::uint32_t flags) noexcept {
-    if (get() != flags) {
-      // (2) - this seq_cst-store synchronizes-with the seq_cst-load (1), and is in one total order
-      // with it and with slot.hpp (1, 2). The kernel that then looks sees what was released before
-      word_.store(flags, std::memory_order_seq_cst);
-    }
-  }
-
- private:
-  atomic<std::uint32_t> word_{0};
-};
-
-/// What a pool keeps for each thread: the resources that it had last, and whether it is about to
-/// leave a release. In a pool with keys there is one resource for each of a few hashes.
-struct alignas(no_false_sharing) thread_state {
-  static constexpr std::size_t hints = 8;
-  std::array<relaxed<pool_slot*>, hints> last{};
-  atomic<std::uint32_t> leaving{0};
-};
-
-/// How many of them a pool has. Threads with higher numbers, and those without one, share the
-/// first.
-inline constexpr std::size_t thread_states = (std::min)(max_thread_number, 128U) + 1;
-
-/// Which of them is the calling thread's own; 0: none.
-[[nodiscard]] inline std::size_t own_thread_state() noexcept {
-  const std::size_t number = own_thread_offset() / thread_stride;
-  return number < thread_states ? number : 0;
-}
-
-/// What all groups of a pool share: flags, time, limits, and the states of threads.
-class pool_gate {
- public:
-  /// `max_total`: of a pool with keys; 0 without. Throws std::bad_alloc.
-  pool_gate(const life_limits& limits, std::uint32_t max_total)
-      : life(limits),
-        threads_(std::make_unique<thread_state[]>(thread_states)),
-        last_of_keys_(max_total == 0
-                          ? nullptr
-                          : std::make_unique<relaxed<pool_slot*>[]>(hints_of(max_total))),
-        hint_shift_(64 - static_cast<int>(std::bit_width(hints_of(max_total) - 1))),
-        use_times_(limits.time_uses ? thread_states : 0, room::fixed) {}
-
-  [[nodiscard]] thread_state& mine() const noexcept { return threads_[own_thread_state()]; }
-  /// What any thread had last of a key with that hash. Requires: a pool with keys.
-  [[nodiscard]] relaxed<pool_slot*>& last_of_key(std::uint64_t hash) const noexcept {
-    constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15U;  // spreads hashes that are numbers
-    return last_of_keys_.get()[(hash * golden_ratio) >> hint_shift_];
-  }
-  [[nodiscard]] bool has_keys() const noexcept { return last_of_keys_ != nullptr; }
-  /// No thread is about to leave a release that began before this call.
-  [[nodiscard]] bool is_quiet() const noexcept {
-    for (std::size_t i = 0; i < thread_states; ++i) {
-      // (3) - this acquire-load synchronizes-with the release-store (4) and the release-fetch-sub
-      // (5): the thread does not touch the pool any more
-      if (threads_[i].leaving.load(std::memory_order_acquire) != 0) {
-        return false;
-      }
-    }
-    return true;
-  }
-  /// As of the last tick.
-  [[nodiscard]] nanos now() const noexcept { return now_.get(); }
-  /// Under the pool's mutex. Never goes back.
-  void advance(nanos now) noexcept { now_.set((std::max)(now, now_.get())); }
-
-  /// The calling thread's use of the slot begins, and ends.
-  void begin_use(pool_slot& slot, bool queued = false) const noexcept {
-    slot.count_use(queued);
-    if (life.time_uses) [[unlikely]] {
-      slot.use_began.set(steady_now());
-    }
-  }
-  void end_use(const pool_slot& slot) noexcept {
-    if (life.time_uses) [[unlikely]] {
-      const std::size_t own = own_thread_state();
-      use_times_[own].add(steady_now() - slot.use_began.get(), /*shared=*/own == 0);
-    }
-  }
-  void add_use_times(duration_histogram& to) const noexcept {
-    for (std::size_t i = 0; i < use_times_.size(); ++i) {
-      to.add(use_times_[i]);
-    }
-  }
-
-  slow_path_flags flags;   // NOLINT(*-non-private-member-variables-in-classes)
-  const life_limits life;  // NOLINT(*-non-private-member-variables-in-classes)
-
- private:
-  /// Four for each resource, so that few keys share one.
-  [[nodiscard]] static constexpr std::size_t hints_of(std::uint32_t max_total) noexcept {
-    return std::bit_ceil(std::max<std::size_t>(4 * std::size_t{max_total}, 64));
-  }
-
-  relaxed<nanos> now_;
-  std::unique_ptr<thread_state[]> threads_;
-  std::unique_ptr<relaxed<pool_slot*>[]> last_of_keys_;
-  int hint_shift_;
-  zeroed_array<duration_counts> use_times_;  ///< of each thread state
-};
-
-/// Marks a thread that has let go of its slot, and still looks at the pool: until it leaves, the
-/// slot's group and the pool stay.
-class leaving_mark {
- public:
-  // relaxed (whole function): slot.hpp (2) publishes it before any thread can need it
-  explicit leaving_mark(thread_state& mine) noexcept : mine_(&mine) {
-    if (own_thread_state() != 0) {
-      mine.leaving.store(1, std::memory_order_relaxed);
-    } else {
-      mine.leaving.fetch_add(1, std::memory_order_relaxed);
-    }
-  }
-  leaving_mark(const leaving_mark&) = delete;
-  leaving_mark& operator=(const leaving_mark&) = delete;
-  ~leaving_mark() { end(); }
-  void end() noexcept {
-    if (mine_ == nullptr) {
-      return;
-    }
-    if (own_thread_state() != 0) {
-      // (4) - this release-store synchronizes-with the acquire-load (3)
-      mine_->leaving.store(0, std::memory_order_release);
-    } else {
-      // (5) - this release-fetch-sub synchronizes-with the acquire-load (3)
-      mine_->leaving.fetch_sub(1, std::memory_order_release);
-    }
-    mine_ = nullptr;
-  }
-
- private:
-  thread_state* mine_;
-};
+class slot_group;
 
 /// Sixty-four positions of a group, and which of them may be idle. A bit is set for every slot that
 /// is idle, and for those in use whose release takes the fast path.
@@ -186,9 +41,11 @@ struct position_chunk {
 /// otherwise lock-free; the same for a release.
 class idle_cache {
  public:
-  idle_cache(pool_core* core, pool_gate& gate) noexcept : core_(core), gate_(gate) {}
+  idle_cache(pool_core* core, pool_gate& gate, slot_group* group) noexcept
+      : core_(core), group_(group), gate_(gate) {}
   idle_cache(const idle_cache&) = delete;
   idle_cache& operator=(const idle_cache&) = delete;
+  ~idle_cache() = default;
 
   /// What this thread had last, if that is idle and fresh.
   [[nodiscard]] slot_grant try_acquire_last(place at) noexcept {
@@ -245,6 +102,8 @@ class idle_cache {
   [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_.get(); }
   /// Null in tests of the kernel, which take no fast path.
   [[nodiscard]] pool_core* core() const noexcept { return core_; }
+  /// Returns the group that this is of.
+  [[nodiscard]] slot_group* group() const noexcept { return group_; }
   [[nodiscard]] pool_gate& gate() const noexcept { return gate_; }
   /// Of a pool with keys: its Key, constant.
   [[nodiscard]] const void* key() const noexcept { return key_; }
@@ -293,7 +152,7 @@ class idle_cache {
   template <class F>
   pool_slot* find_maybe_idle(const F& f) noexcept {
     for (position_chunk* chunk = &first_; chunk != nullptr;
-         // (6) - this acquire-load synchronizes-with the release-store (7)
+         // (1) - this acquire-load synchronizes-with the release-store (2)
          chunk = chunk->next.load(std::memory_order_acquire)) {
       if (pool_slot* const found = find_in(*chunk, f)) {
         return found;
@@ -310,7 +169,7 @@ class idle_cache {
     while (chunk->taken == ~std::uint64_t{0}) {
       if (chunk->owned == nullptr) {
         chunk->owned.reset(new (std::nothrow) position_chunk);
-        // (7) - this release-store synchronizes-with the acquire-load (6)
+        // (2) - this release-store synchronizes-with the acquire-load (1)
         chunk->next.store(chunk->owned.get(), std::memory_order_release);
       }
       chunk = chunk->owned.get();
@@ -319,7 +178,7 @@ class idle_cache {
       }
     }
     const auto place = static_cast<std::size_t>(std::countr_one(chunk->taken));
-    chunk->places[place].set(&slot);  // (8) publishes it
+    chunk->places[place].set(&slot);  // (3) publishes it
     slot.record.cache = this;
     slot.record.chunk = chunk;
     slot.record.bit = std::uint64_t{1} << place;
@@ -340,20 +199,17 @@ class idle_cache {
     const std::uint64_t before = bits.load(std::memory_order_relaxed);
     const std::uint64_t after = on ? before | slot.record.bit : before & ~slot.record.bit;
     if (after != before) {
-      // (8) - this release-store synchronizes-with the acquire-load (9)
+      // (3) - this release-store synchronizes-with the acquire-load (4)
       bits.store(after, std::memory_order_release);
     }
   }
   void set_flags(std::uint32_t flags) noexcept { flags_.set(flags); }
   void next_epoch() noexcept { epoch_.set(epoch_.get() + 1); }
 
- protected:
-  ~idle_cache() = default;
-
  private:
   template <class F>
   static pool_slot* find_in(position_chunk& chunk, const F& f) noexcept {
-    // (9) - this acquire-load synchronizes-with the release-store (8), so the slot is visible
+    // (4) - this acquire-load synchronizes-with the release-store (3), so the slot is visible
     for (std::uint64_t bits = chunk.maybe_idle.load(std::memory_order_acquire); bits != 0;
          bits &= bits - 1) {
       const auto bit = static_cast<std::size_t>(std::countr_zero(bits));
@@ -388,6 +244,7 @@ class idle_cache {
   alignas(no_false_sharing) slow_path_flags flags_;
   relaxed<std::uint32_t> epoch_{1};
   pool_core* core_;
+  slot_group* group_;
   const void* key_ = nullptr;
   pool_gate& gate_;
   position_chunk first_;

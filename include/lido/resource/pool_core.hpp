@@ -43,7 +43,7 @@ void LIDO_SAME_STRINGS() noexcept;
 
 class acquire_waiter;
 class callback_waiter;
-class pool_state;
+class pool_kernel;
 class slot_group;
 class task_runner;
 class wait_queue;
@@ -249,7 +249,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   const pool_settings settings_;
   const pool_origin origin_;  ///< leases may end in code with another copy of the library
   counted_mutex mutex_;
-  std::unique_ptr<pool_state> state_;
+  std::unique_ptr<pool_kernel> kernel_;
   pool_gate* gate_;
   idle_cache* main_ = nullptr;
   std::unique_ptr<task_runner> runner_;

@@ -86,6 +86,7 @@ struct pool_slot_record {
   bool is_outdated = false;                        ///< its task was begun before the last flush
   bool is_unproven = false;  ///< the create of a group without a working resource
   bool is_evicted = false;   ///< closing, to give room to another group
+  bool is_awaited = false;   ///< being checked, and its answer is not overdue
 };
 
 /// A value of a slot or a pool that any thread may read at any time. An old value does no harm: it
@@ -153,7 +154,7 @@ class alignas(no_false_sharing) pool_slot {
 
   [[nodiscard]] slot_word word() const noexcept {
     // (1) - this seq_cst-load synchronizes-with the seq_cst-CAS (2), and is in one total order with
-    // it and with idle_cache.hpp (1, 2). The kernel that has set a flag sees what was released
+    // it and with slow_path_flags.hpp (1, 2). The kernel that has set a flag sees what was released
     return slot_word(word_.load(std::memory_order_seq_cst));
   }
   [[nodiscard]] resource_state state() const noexcept { return word().state(); }
@@ -270,7 +271,7 @@ class alignas(no_false_sharing) pool_slot {
   bool swap(slot_word from, slot_word to) noexcept {
     std::uint64_t bits = from.bits();
     // (2) - this seq_cst-CAS synchronizes-with the seq_cst-load (1), so the next owner sees all
-    // that was done to the resource. It is in one total order with idle_cache.hpp (1, 2). Either
+    // that was done to the resource. It is in one total order with slow_path_flags.hpp (1, 2). Either
     // the releasing thread sees the flag or the kernel sees the resource.
     // relaxed on failure: what is there instead is not looked at, or read again
     return word_.compare_exchange_strong(bits, to.bits(), std::memory_order_seq_cst,

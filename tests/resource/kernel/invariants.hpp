@@ -1,8 +1,8 @@
 /// @file
-/// The invariants I1 to I4 of pool_state.hpp, checked through its public members.
+/// The invariants I1 to I4 of pool_kernel.hpp, checked through its public members.
 #pragma once
 
-#include "resource/pool_state.hpp"
+#include "resource/pool_kernel.hpp"
 
 namespace lido::test {
 
@@ -17,12 +17,12 @@ struct invariant_context {
 namespace invariants {
 
 using detail::pool_slot;
-using detail::pool_state;
+using detail::pool_kernel;
 using detail::resource_state;
 using detail::slot_group;
 
 /// Invariant I1 of one group.
-inline const char* counts_of(pool_state& pool, const slot_group& group) {
+inline const char* counts_of(pool_kernel& pool, const slot_group& group) {
   std::uint32_t live = 0;
   std::uint32_t creating = 0;
   std::uint32_t outdated = 0;
@@ -30,7 +30,7 @@ inline const char* counts_of(pool_state& pool, const slot_group& group) {
   std::uint32_t closing = 0;
   std::uint32_t checking = 0;
   pool.table.for_each([&](const pool_slot& slot) {
-    if (slot.record.cache != &group) {
+    if (slot.record.cache != &group.cache) {
       return;
     }
     const resource_state state = slot.state();
@@ -43,20 +43,20 @@ inline const char* counts_of(pool_state& pool, const slot_group& group) {
     closing += state == resource_state::closing ? 1 : 0;
     checking += state == resource_state::checking ? 1 : 0;
   });
-  const bool right = live == group.live && creating == group.creating &&
-                     outdated == group.outdated && kept == group.kept && closing == group.closing &&
-                     checking == group.checking;
+  const bool right = live == group.counts.live() && creating == group.counts.creating() &&
+                     outdated == group.counts.outdated() && kept == group.counts.kept() &&
+                     closing == group.counts.closing() && checking == group.counts.checking();
   return right ? nullptr : "I1: a group counts other slots than it has";
 }
 
 /// Invariant I2 of one group.
-inline const char* bits_of(pool_state& pool, slot_group& group) {
+inline const char* bits_of(pool_kernel& pool, slot_group& group) {
   const char* wrong = nullptr;
   pool.table.for_each([&](const pool_slot& slot) {
-    if (slot.record.cache != &group) {
+    if (slot.record.cache != &group.cache) {
       return;
     }
-    const bool bit = group.find_maybe_idle([&](const pool_slot& one) { return &one == &slot; });
+    const bool bit = group.cache.find_maybe_idle([&](const pool_slot& one) { return &one == &slot; });
     const detail::slot_word word = slot.word();
     const bool should = word.state() == resource_state::idle ||
                         (word.state() == resource_state::in_use && !word.marked());
@@ -74,30 +74,30 @@ inline const detail::acquire_waiter* first_waiting(const slot_group& group) {
 }
 
 /// Whether another group with an older waiter may be owed what this group releases.
-inline bool may_be_preempted(pool_state& pool, const slot_group& group, std::uint32_t live,
+inline bool may_be_preempted(pool_kernel& pool, const slot_group& group, std::uint32_t live,
                              const invariant_context& context) {
   const detail::acquire_waiter* const mine = first_waiting(group);
   bool found = false;
-  pool.for_each_group([&](const slot_group& other) {
+  pool.groups().for_each([&](const slot_group& other) {
     const detail::acquire_waiter* const theirs = first_waiting(other);
     found = found || (&other != &group && theirs != nullptr && mine != nullptr &&
-                      theirs->order < mine->order && live >= context.max_total &&
-                      context.now.real - theirs->since > context.prefer_same_key_for);
+                      theirs->came.order < mine->came.order && live >= context.max_total &&
+                      context.now.real - theirs->came.at > context.prefer_same_key_for);
   });
   return found;
 }
 
 /// Invariant I3 of one group, in pools that serve waiters in FIFO order.
-inline const char* waits_of(pool_state& pool, slot_group& group, std::uint32_t live,
+inline const char* waits_of(pool_kernel& pool, slot_group& group, std::uint32_t live,
                             const invariant_context& context) {
-  if (context.is_barging || first_waiting(group) == nullptr || pool.counts_of(group).suspended ||
+  if (context.is_barging || first_waiting(group) == nullptr || pool.numbers().counts_of(group).suspended ||
       may_be_preempted(pool, group, live, context)) {
     return nullptr;
   }
   const pool_slot* const idle = pool.table.find([&](const pool_slot& slot) {
-    return slot.record.cache == &group && slot.state() == resource_state::idle &&
-           !slot.is_over(context.now.age, group.epoch()) &&
-           (slot.is_fresh(context.now.age, group.epoch()) || !slot.maker->can_validate());
+    return slot.record.cache == &group.cache && slot.state() == resource_state::idle &&
+           !slot.is_over(context.now.age, group.cache.epoch()) &&
+           (slot.is_fresh(context.now.age, group.cache.epoch()) || !slot.maker->can_validate());
   });
   return idle == nullptr ? nullptr : "I3: a waiter waits beside an idle resource";
 }
@@ -117,11 +117,11 @@ inline const char* links_of(const slot_group& group) {
 }  // namespace invariants
 
 /// Null, or the first invariant that does not hold. Call it after the effects of an event have run.
-inline const char* broken_invariant(detail::pool_state& pool, const invariant_context& context) {
+inline const char* broken_invariant(detail::pool_kernel& pool, const invariant_context& context) {
   std::uint32_t live = 0;
-  pool.for_each_group([&](const detail::slot_group& group) { live += group.live; });
+  pool.groups().for_each([&](const detail::slot_group& group) { live += group.counts.live(); });
   const char* wrong = nullptr;
-  pool.for_each_group([&](detail::slot_group& group) {
+  pool.groups().for_each([&](detail::slot_group& group) {
     for (const char* const one :
          {invariants::counts_of(pool, group), invariants::bits_of(pool, group),
           invariants::waits_of(pool, group, live, context), invariants::links_of(group)}) {

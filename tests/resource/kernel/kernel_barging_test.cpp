@@ -57,9 +57,9 @@ TEST_F(KernelBarging, NewcomersLeaveResourcesToAWaiterThatWasOvertakenForLong) {
   k.acquire_fast('D');
   k.tick(10);
   EXPECT_EQ(k.look('B'), "");  // and finds no resource
-  EXPECT_TRUE(k.group(0).is_held());
+  EXPECT_TRUE(k.group(0).cache.is_held());
   EXPECT_EQ(k.release('D'), "B has 0");
-  EXPECT_FALSE(k.group(0).is_held());
+  EXPECT_FALSE(k.group(0).cache.is_held());
 }
 
 TEST_F(KernelBarging, AWaiterIsNotWokenNeedlessly) {

@@ -166,7 +166,7 @@ happenings kernel_driver::go_to_sleep(client& one, happenings all) {
 
 bool kernel_driver::acquire_fast(char name, std::uint32_t group) {
   client& one = of(name);
-  one.grant = groups_[group]->take_lowest();
+  one.grant = groups_[group]->cache.take_lowest();
   if (one.grant.slot == nullptr) {
     return false;
   }
@@ -228,7 +228,7 @@ happenings kernel_driver::release(char name) {
   detail::slot_group& group = detail::group_of(slot);
   one.does = client::state::free;
   const std::uint64_t uses = slot.uses();
-  group.release(one.grant);
+  group.cache.release(one.grant);
   switch (take_release_path()) {
     case release_path::fast:
       return settle({});
@@ -377,7 +377,7 @@ happenings kernel_driver::replace_factory(std::uint32_t group) {
       std::make_shared<fake_hooks>(setup_.validates, setup_.resets);
   hooks_.push_back(hooks);
   return event([&] {
-    groups_[group]->hooks.swap(hooks);
+    groups_[group]->factory.hooks.swap(hooks);
     pool_.on_flush(*groups_[group]);
   });
 }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "resource/kernel/invariants.hpp"
-#include "resource/pool_state.hpp"
+#include "resource/pool_kernel.hpp"
 
 namespace lido::test {
 
@@ -147,12 +147,12 @@ class kernel_driver {
 
   // ---- numbers ----------------------------------------------------------------------------------
 
-  [[nodiscard]] detail::pool_state& pool() { return pool_; }
+  [[nodiscard]] detail::pool_kernel& pool() { return pool_; }
   [[nodiscard]] detail::slot_group& group(std::uint32_t number) { return *groups_[number]; }
   [[nodiscard]] std::uint32_t groups() const { return static_cast<std::uint32_t>(groups_.size()); }
   [[nodiscard]] resource_pool_stats stats(std::uint32_t number = 0) {
-    pool_.count_slots();
-    return pool_.stats(*groups_[number]);
+    pool_.numbers().count_slots();
+    return pool_.numbers().stats(*groups_[number]);
   }
   [[nodiscard]] const detail::moment& now() const { return now_; }
   [[nodiscard]] const pool_setup& setup() const { return setup_; }
@@ -203,7 +203,7 @@ class kernel_driver {
   std::uint32_t max_total_;
   std::vector<std::shared_ptr<detail::factory_hooks>> hooks_;
   detail::moment now_{.real = 1000 * one_ms, .age = 1000 * one_ms};
-  detail::pool_state pool_;
+  detail::pool_kernel pool_;
   std::vector<detail::slot_group*> groups_;
   std::vector<std::unique_ptr<client>> clients_;
   std::vector<std::uint32_t> tasks_;

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "lido/resource/deadline_heap.hpp"
-#include "resource/capacity.hpp"
+#include "resource/create_quota.hpp"
+#include "resource/retry_backoff.hpp"
 
 namespace lido::detail {
 namespace {

@@ -1,9 +1,7 @@
 /// @file
-/// Internal. The parts of a core that its sources share: how it talks to its kernel, which is the
-/// one way, how callbacks are called, and what runs tasks.
+/// Internal. The threads of a pool, and the tasks that they run.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,7 +14,6 @@
 #include "lido/concurrency/parking.hpp"
 #include "lido/resource/options.hpp"
 #include "lido/resource/pool_core.hpp"
-#include "pool_state.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -86,37 +83,5 @@ class task_runner {
   atomic<std::uint32_t> work_{0};      // changes when there is work
   atomic<std::uint32_t> finished_{0};  // changes when a task ends, and when the pool is drained
 };
-
-/// Nothing in a process made by fork: the parent's resources are not this process's to end.
-template <class Event>
-void pool_core::tell_kernel(const Event& event, effects& out) {
-  if (is_foreign()) {
-    return;
-  }
-  moment now = read_clocks();
-  const nanos next = locked([&] {
-    now.age = (std::max)(now.age, state_->gate.now());
-    state_->begin(now, out);
-    event(*state_);
-    state_->finish();
-    return state_->next_look();
-  });
-  runner_->plan(next);
-}
-
-template <class Event>
-void pool_core::apply(const Event& event) {
-  effects out;
-  tell_kernel(event, out);
-  run(out, /*by_pool=*/false);
-}
-
-/// Callbacks that the thread has yet to call; null: it is not in one.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
-extern constinit thread_local wait_queue* calling;
-
-/// Calls those that wait for the callback that this thread is in. For a thread that is about to
-/// sleep: it might sleep for what they have been given.
-void call_before_sleep() noexcept;
 
 }  // namespace lido::inline v0::detail

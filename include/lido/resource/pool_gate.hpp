@@ -1,0 +1,91 @@
+/// @file
+/// Internal. What all groups of a resource pool share.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/zeroed_array.hpp"
+#include "lido/resource/duration_histogram.hpp"
+#include "lido/resource/slot.hpp"
+#include "lido/resource/slow_path_flags.hpp"
+#include "lido/resource/thread_state.hpp"
+
+namespace lido::inline v0::detail {
+
+/// What all groups of a pool share: flags, time, limits, and the states of threads.
+class pool_gate {
+ public:
+  /// `max_total`: of a pool with keys; 0 without. Throws std::bad_alloc.
+  pool_gate(const life_limits& limits, std::uint32_t max_total)
+      : life(limits),
+        threads_(std::make_unique<thread_state[]>(thread_states)),
+        last_of_keys_(max_total == 0
+                          ? nullptr
+                          : std::make_unique<relaxed<pool_slot*>[]>(hints_of(max_total))),
+        hint_shift_(64 - static_cast<int>(std::bit_width(hints_of(max_total) - 1))),
+        use_times_(limits.time_uses ? thread_states : 0, room::fixed) {}
+
+  [[nodiscard]] thread_state& mine() const noexcept { return threads_[own_thread_state()]; }
+  /// What any thread had last of a key with that hash. Requires: a pool with keys.
+  [[nodiscard]] relaxed<pool_slot*>& last_of_key(std::uint64_t hash) const noexcept {
+    constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15U;  // spreads hashes that are numbers
+    return last_of_keys_.get()[(hash * golden_ratio) >> hint_shift_];
+  }
+  [[nodiscard]] bool has_keys() const noexcept { return last_of_keys_ != nullptr; }
+  /// No thread is about to leave a release that began before this call.
+  [[nodiscard]] bool is_quiet() const noexcept {
+    for (std::size_t i = 0; i < thread_states; ++i) {
+      // (1) - this acquire-load synchronizes-with the release-store thread_state.hpp (1) and the
+      // release-fetch-sub thread_state.hpp (2): the thread does not touch the pool any more
+      if (threads_[i].leaving.load(std::memory_order_acquire) != 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+  /// As of the last tick.
+  [[nodiscard]] nanos now() const noexcept { return now_.get(); }
+  /// Under the pool's mutex. Never goes back.
+  void advance(nanos now) noexcept { now_.set((std::max)(now, now_.get())); }
+
+  /// The calling thread's use of the slot begins, and ends.
+  void begin_use(pool_slot& slot, bool queued = false) const noexcept {
+    slot.count_use(queued);
+    if (life.time_uses) [[unlikely]] {
+      slot.use_began.set(steady_now());
+    }
+  }
+  void end_use(const pool_slot& slot) noexcept {
+    if (life.time_uses) [[unlikely]] {
+      const std::size_t own = own_thread_state();
+      use_times_[own].add(steady_now() - slot.use_began.get(), /*shared=*/own == 0);
+    }
+  }
+  void add_use_times(duration_histogram& to) const noexcept {
+    for (std::size_t i = 0; i < use_times_.size(); ++i) {
+      to.add(use_times_[i]);
+    }
+  }
+
+  slow_path_flags flags;   // NOLINT(*-non-private-member-variables-in-classes)
+  const life_limits life;  // NOLINT(*-non-private-member-variables-in-classes)
+
+ private:
+  /// Four for each resource, so that few keys share one.
+  [[nodiscard]] static constexpr std::size_t hints_of(std::uint32_t max_total) noexcept {
+    return std::bit_ceil(std::max<std::size_t>(4 * std::size_t{max_total}, 64));
+  }
+
+  relaxed<nanos> now_;
+  std::unique_ptr<thread_state[]> threads_;
+  std::unique_ptr<relaxed<pool_slot*>[]> last_of_keys_;
+  int hint_shift_;
+  zeroed_array<duration_counts> use_times_;  ///< of each thread state
+};
+
+}  // namespace lido::inline v0::detail

@@ -1,0 +1,36 @@
+/// @file
+/// Internal. Whether acquires and releases may take the fast path.
+#pragma once
+
+#include <cstdint>
+
+#include "lido/concurrency/atomic.hpp"
+
+namespace lido::inline v0::detail {
+
+/// Whether an acquire or a release may take the fast path. Zero, nearly always.
+class slow_path_flags {
+ public:
+  enum flag : std::uint32_t {
+    hold = 1,    ///< acquires: idle resources are not for newcomers
+    report = 2,  ///< releases: a waiter may need the resource
+  };
+  [[nodiscard]] std::uint32_t get() const noexcept {
+    // (1) - this seq_cst-load synchronizes-with the seq_cst-store (2), and is in one total order
+    // with it and with slot.hpp (1, 2). A releasing thread sees that its resource is one too many
+    return word_.load(std::memory_order_seq_cst);
+  }
+  /// Under the pool's mutex.
+  void set(std::uint32_t flags) noexcept {
+    if (get() != flags) {
+      // (2) - this seq_cst-store synchronizes-with the seq_cst-load (1), and is in one total order
+      // with it and with slot.hpp (1, 2). The kernel that then looks sees what was released before
+      word_.store(flags, std::memory_order_seq_cst);
+    }
+  }
+
+ private:
+  atomic<std::uint32_t> word_{0};
+};
+
+}  // namespace lido::inline v0::detail

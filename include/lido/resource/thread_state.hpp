@@ -1,0 +1,67 @@
+/// @file
+/// Internal. What a resource pool keeps for each thread.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/thread_number.hpp"
+#include "lido/resource/slot.hpp"
+
+namespace lido::inline v0::detail {
+
+/// What a pool keeps for each thread: the resources that it had last, and whether it is about to
+/// leave a release. In a pool with keys there is one resource for each of a few hashes.
+struct alignas(no_false_sharing) thread_state {
+  static constexpr std::size_t hints = 8;
+  std::array<relaxed<pool_slot*>, hints> last{};
+  atomic<std::uint32_t> leaving{0};
+};
+
+/// How many of them a pool has. Threads with higher numbers, and those without one, share the
+/// first.
+inline constexpr std::size_t thread_states = (std::min)(max_thread_number, 128U) + 1;
+
+/// Which of them is the calling thread's own; 0: none.
+[[nodiscard]] inline std::size_t own_thread_state() noexcept {
+  const std::size_t number = own_thread_offset() / thread_stride;
+  return number < thread_states ? number : 0;
+}
+
+/// Marks a thread that has let go of its slot, and still looks at the pool: until it leaves, the
+/// slot's group and the pool stay.
+class leaving_mark {
+ public:
+  // relaxed (whole function): slot.hpp (2) publishes it before any thread can need it
+  explicit leaving_mark(thread_state& mine) noexcept : mine_(&mine) {
+    if (own_thread_state() != 0) {
+      mine.leaving.store(1, std::memory_order_relaxed);
+    } else {
+      mine.leaving.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  leaving_mark(const leaving_mark&) = delete;
+  leaving_mark& operator=(const leaving_mark&) = delete;
+  ~leaving_mark() { end(); }
+  void end() noexcept {
+    if (mine_ == nullptr) {
+      return;
+    }
+    if (own_thread_state() != 0) {
+      // (1) - this release-store synchronizes-with the acquire-load pool_gate.hpp (1)
+      mine_->leaving.store(0, std::memory_order_release);
+    } else {
+      // (2) - this release-fetch-sub synchronizes-with the acquire-load pool_gate.hpp (1)
+      mine_->leaving.fetch_sub(1, std::memory_order_release);
+    }
+    mine_ = nullptr;
+  }
+
+ private:
+  thread_state* mine_;
+};
+
+}  // namespace lido::inline v0::detail

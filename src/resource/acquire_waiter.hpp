@@ -1,0 +1,102 @@
+/// @file
+/// Internal. One wait for a resource: of a thread, a callback or a coroutine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "lease_monitor.hpp"
+#include "lido/concurrency/wait_word.hpp"
+#include "lido/resource/deadline_heap.hpp"
+#include "lido/resource/hooks.hpp"
+#include "lido/resource/slot.hpp"
+#include "lido/resource/stats.hpp"
+
+namespace lido::inline v0::detail {
+
+class acquire_waiter;
+class slot_group;
+
+/// What a failed acquire reports: the numbers of its group at that moment.
+struct refusal {
+  resource_pool_stats counts;
+  std::size_t total_live = 0;               ///< of all keys
+  std::size_t max_total = 0;                ///< 0: a pool without keys
+  std::shared_ptr<const std::string> pool;  ///< with the key; null without keys
+  std::shared_ptr<const create_failure_text> error;
+  holder_list holders;
+};
+
+/// What a waiter was given.
+enum class grant_kind : std::uint8_t {
+  resource,  ///< fit for use
+  validate,  ///< to be validated by the waiter, which uses it if it is valid
+  create     ///< a reserved slot: the waiter creates the resource
+};
+
+/// When a waiter came.
+struct arrival {
+  nanos at = 0;            ///< real time
+  std::int64_t order = 0;  ///< over all groups
+};
+
+/// How far running threads have overtaken a waiter, in pools that let them.
+struct overtaking {
+  nanos woken_at = 0;     ///< when the waiter was first woken to look for itself; 0: not yet
+  bool is_woken = false;  ///< the waiter has not looked yet
+  bool may_look = true;   ///< false: its thread is in a callback, and may be for long
+};
+
+/// Its neighbours in a wait_queue.
+struct queue_links {
+  bool is_linked = false;
+  acquire_waiter* next = nullptr;
+  acquire_waiter* previous = nullptr;
+};
+
+/// One wait of a thread, on its stack, or of a callback, on the heap.
+///
+/// The pool's mutex guards everything except `word`, which the waiting thread and the kernel both
+/// change without it. Once the wait has ended, `grant` and `kind` belong to the waiter.
+class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter> {
+ public:
+  /// Runs a callback whose wait has ended, without locks; null: a thread sleeps.
+  using delivery = void (*)(acquire_waiter&) noexcept;
+
+  acquire_waiter(deadline latest, std::uint32_t of_thread, delivery to = nullptr) noexcept
+      : until(latest), thread(of_thread), deliver(to) {}
+  acquire_waiter(const acquire_waiter&) = delete;
+  acquire_waiter& operator=(const acquire_waiter&) = delete;
+  ~acquire_waiter() = default;
+
+  [[nodiscard]] acquire_failure cause() const noexcept {
+    return static_cast<acquire_failure>(word.cause());
+  }
+  [[nodiscard]] bool is_callback() const noexcept { return deliver != nullptr; }
+  /// Returns true if the deadline has passed, in a wait that is not for what can be had at once.
+  [[nodiscard]] bool is_late(nanos real) const noexcept {
+    return until.nanoseconds() <= real && !until.is_at_once();
+  }
+
+  // NOLINTBEGIN(*-non-private-member-variables-in-classes): a node of the kernel
+  wait_word word;
+  deadline until;              ///< in real time
+  const std::uint32_t thread;  ///< 0: a callback
+  const delivery deliver;
+  slot_group* group = nullptr;
+  slot_grant grant;
+  grant_kind kind = grant_kind::resource;
+  arrival came;
+  nanos wakes_at = never;  ///< real time: when a thread that looks for itself looks next
+  overtaking overtaken;
+  bool has_time = true;    ///< for a validation of its own
+  bool holds = false;      ///< its thread holds a resource of the pool
+  bool is_urgent = false;  ///< served before others, and worth a resource of the reserve
+  refusal why;             ///< of a wait that ends without a resource
+  queue_links links;
+  // NOLINTEND(*-non-private-member-variables-in-classes)
+};
+
+}  // namespace lido::inline v0::detail

@@ -1,0 +1,151 @@
+// When resources are created, and which make room for them.
+#include "create_planner.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "creates_wanted.hpp"
+
+namespace lido::inline v0::detail {
+
+/// Returns how many waiters need no create: a check that is under way will serve them, or an idle
+/// resource was left for them to take.
+std::uint32_t create_planner::count_served(slot_group& group) const noexcept {
+  const std::uint32_t all = group.queue.size();
+  if (context_.is_suspended) {
+    return all;
+  }
+  const std::uint32_t served = (std::min)(group.counts.awaited(), all);
+  return context_.settings.is_barging && served != all
+             ? (std::min)(all, served + resource_slots::count_idle(group))
+             : served;
+}
+
+void create_planner::plan(slot_group& group) noexcept {
+  const slot_counts& counts = group.counts;
+  const std::uint32_t served = count_served(group);
+  const std::uint32_t min_idle = makes_ahead() ? group.limits.min_idle : 0;
+  const auto reserve = static_cast<std::uint32_t>(context_.settings.reserve);
+  const create_demand demand{.waiters = group.queue.size() - served,
+                             .urgent = group.queue.count_urgent(reserve),
+                             .min_idle = min_idle};
+  const create_supply supply{
+      .live = counts.live(),
+      .under_way = counts.shared_creates(),
+      .creating = counts.creating() - counts.outdated(),
+      .idle = min_idle == 0 ? 0 : resource_slots::count_idle(group) + counts.checking()};
+  const bool waits = group.retry.waits(context_.now.real);
+  const std::uint32_t wanted =
+      context_.is_closed || waits
+          ? 0
+          : creates_wanted(demand, supply,
+                           {.max_size = group.limits.max_size,
+                            .reserve = reserve,
+                            .max_creating = group.limits.max_creating});
+  quota_.set_hunger(group, wanted, group.queue.after_first(served + supply.under_way));
+  const bool has_demand = demand.waiters != 0 || min_idle != 0;
+  const nanos due = !context_.is_closed && waits && has_demand ? group.retry.at() : never;
+  timers_.remove(group);
+  if (due != never) {
+    timers_.push(group, due);
+  }
+  wake_for_timer(group, due);
+  waiters_.set_flags(group);
+}
+
+/// Wakes the first thread that waits in a pool without threads, which does what is due.
+void create_planner::wake_for_timer(slot_group& group, nanos due) noexcept {
+  if (context_.settings.has_threads()) {
+    return;
+  }
+  due = (std::min)(due, group.counts.awaited() != 0 ? slots_.next_answer() : never);
+  acquire_waiter* waiter = due != never ? group.queue.first() : nullptr;
+  while (waiter != nullptr && waiter->is_callback()) {
+    waiter = wait_queue::after(*waiter);
+  }
+  if (waiter != nullptr && due < waiter->wakes_at && !context_.out->is_full() &&
+      waiter->word.poke()) {
+    context_.out->wake_later(waiter->word.address());
+  }
+}
+
+bool create_planner::is_owed(const slot_group& group) const noexcept {
+  const slot_group* const other = quota_.next();
+  const acquire_waiter* const mine = group.queue.first();
+  return other != nullptr && other != &group && mine != nullptr && quota_.is_full() &&
+         slots_.counts().evicted() < quota_.wanted() &&
+         create_quota::order_of(*other) < mine->came.order &&
+         context_.now.real - other->hunger.since > context_.settings.prefer_same_key_for;
+}
+
+void create_planner::look_again(slot_group& group) noexcept {
+  timers_.remove(group);
+  timers_.push(group, context_.now.real);
+}
+
+void create_planner::match_due() noexcept {
+  while (timers_.next() <= context_.now.real) {
+    context_.match_later(*timers_.first());
+    timers_.remove(*timers_.first());
+  }
+}
+
+void create_planner::start_creates() noexcept {
+  while (slot_group* const group = quota_.next()) {
+    if (!context_.settings.has_threads() && context_.out->is_full()) {
+      context_.match_later(*group);  // the thread that is to create could not be woken
+      return;
+    }
+    if (quota_.is_full()) {
+      const bool may_evict =
+          group->hunger.wanted != 0 && slots_.counts().evicted() < quota_.wanted();
+      if (!may_evict || !slots_.evict()) {
+        return;
+      }
+      continue;  // until what was evicted is destroyed, or more is
+    }
+    if (!begin_create(*group)) {
+      return;  // no memory for a bit; the next event tries again
+    }
+    plan(*group);
+  }
+}
+
+/// The pool's threads create; in a pool without threads the first waiter does, if it is a thread. If
+/// no waiter is left there, the create is undone, since no tick may come.
+bool create_planner::begin_create(slot_group& group) noexcept {
+  pool_slot* const slot = slots_.begin_create(group);
+  if (slot == nullptr) {
+    return false;
+  }
+  if (give_to_waiter(group, *slot)) {
+    return true;
+  }
+  if (!makes_ahead() && group.queue.empty()) {
+    slots_.empty(*slot);
+  } else {
+    context_.out->start.push(*slot);
+  }
+  return true;
+}
+
+bool create_planner::give_to_waiter(slot_group& group, pool_slot& slot) noexcept {
+  bool is_given = false;
+  while (!is_given && !context_.settings.has_threads() && !context_.is_suspended &&
+         !context_.out->is_full()) {
+    acquire_waiter* const waiter = waiters_.first_open(group);
+    if (waiter == nullptr || waiter->is_callback()) {
+      return false;
+    }
+    const bool is_urgent = waiter->is_urgent;  // it may be gone afterwards
+    is_given = waiters_.hand_over(*waiter, slot, grant_kind::create);
+    slot.record.is_for_urgent = is_given && is_urgent;
+  }
+  slots_.change(slot, [is_given](pool_slot& one) { one.record.is_kept = is_given; });
+  if (is_given && context_.settings.is_barging) {
+    context_.match_later(group);  // an idle resource was left for this waiter
+  }
+  return is_given;
+}
+
+}  // namespace lido::inline v0::detail

@@ -1,0 +1,62 @@
+/// @file
+/// Internal. When resources are created, and which make room for them.
+#pragma once
+
+#include <cstdint>
+
+#include "create_quota.hpp"
+#include "kernel_context.hpp"
+#include "lido/resource/deadline_heap.hpp"
+#include "lido/resource/slot.hpp"
+#include "pool_waiters.hpp"
+#include "resource_slots.hpp"
+#include "slot_group.hpp"
+
+namespace lido::inline v0::detail {
+
+/// Plans the creates of all groups, begins them, and evicts resources of other groups for them.
+/// Under the pool's mutex.
+class create_planner {
+ public:
+  create_planner(kernel_context& context, resource_slots& slots, pool_waiters& waiters,
+                 create_quota& quota) noexcept
+      : context_(context), slots_(slots), waiters_(waiters), quota_(quota) {}
+
+  /// Notes how many creates a group could begin, and when it is to be looked at again.
+  void plan(slot_group& group) noexcept;
+  /// Begins creates of hungry groups, the one whose waiter came first before others. Where the total
+  /// is reached, evicts what was not used for longest.
+  void start_creates() noexcept;
+  /// Returns true if what a group releases is owed to another one, whose first waiter came long
+  /// before.
+  [[nodiscard]] bool is_owed(const slot_group& group) const noexcept;
+  /// Looks at a group again with the first tick from now on.
+  void look_again(slot_group& group) noexcept;
+  /// Matches the groups later that are to be looked at by now.
+  void match_due() noexcept;
+  /// Returns when the next group is to be looked at, in real time.
+  [[nodiscard]] nanos next_look() const noexcept { return timers_.next(); }
+  /// Forgets a group that is to be removed.
+  void forget(slot_group& group) noexcept {
+    quota_.forget(group);
+    timers_.remove(group);
+  }
+
+ private:
+  /// Without threads only a tick creates for `min_idle`.
+  [[nodiscard]] bool makes_ahead() const noexcept {
+    return context_.settings.has_threads() || context_.is_ticking;
+  }
+  [[nodiscard]] std::uint32_t count_served(slot_group& group) const noexcept;
+  void wake_for_timer(slot_group& group, nanos due) noexcept;
+  [[nodiscard]] bool begin_create(slot_group& group) noexcept;
+  [[nodiscard]] bool give_to_waiter(slot_group& group, pool_slot& slot) noexcept;
+
+  kernel_context& context_;
+  resource_slots& slots_;
+  pool_waiters& waiters_;
+  create_quota& quota_;
+  deadline_heap<slot_group, by_timer> timers_;  // groups that are to be looked at then
+};
+
+}  // namespace lido::inline v0::detail

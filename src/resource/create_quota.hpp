@@ -1,0 +1,88 @@
+/// @file
+/// Internal. Which group may begin a create next, under the total of all groups.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "lido/resource/deadline_heap.hpp"
+#include "slot_counts.hpp"
+#include "slot_group.hpp"
+
+namespace lido::inline v0::detail {
+
+/// The total of all groups, and the groups that could begin a create now: the hungry ones.
+///
+/// The hungry group whose first waiter came first is next. A group without a working resource may
+/// try one create at any time; further ones begin only while such groups create less than half of
+/// the total. So hosts to which connects hang leave room for others. Under the pool's mutex.
+class create_quota {
+  using hungry_groups = deadline_heap<slot_group, by_hunger>;
+
+ public:
+  /// The order of a group that creates for no waiter: after all others.
+  static constexpr std::int64_t no_waiter = never - 1;
+
+  /// `all` counts the slots of all groups. `is_shared`: there are several groups.
+  create_quota(const slot_counts& all, std::uint32_t max_total, bool is_shared) noexcept
+      : all_(all), max_total_(max_total), is_shared_(is_shared) {}
+
+  [[nodiscard]] std::uint32_t max_total() const noexcept { return max_total_; }
+  [[nodiscard]] bool is_full() const noexcept { return all_.live() >= max_total_; }
+  void set_max_total(std::uint32_t max_total) noexcept { max_total_ = max_total; }
+
+  /// Notes that a group could begin `wanted` creates; `first` is the first waiter that one of them
+  /// is for, or null.
+  void set_hunger(slot_group& group, std::uint32_t wanted, const acquire_waiter* first) noexcept {
+    forget(group);
+    if (wanted == 0) {
+      return;
+    }
+    group.hunger = {
+        .wanted = first != nullptr ? wanted : 0,
+        .since = first != nullptr ? first->came.at : 0,
+        .is_bounded = is_shared_ && !group.is_proven() &&
+                      group.counts.creating() != group.counts.outdated()};
+    heap_of(group).push(group, first != nullptr ? first->came.order : no_waiter);
+    wanted_of(group) += group.hunger.wanted;
+  }
+  void forget(slot_group& group) noexcept {
+    wanted_of(group) -= std::exchange(group.hunger.wanted, 0U);
+    heap_of(group).remove(group);
+  }
+
+  /// Returns how many creates waiters of all groups need that may begin.
+  [[nodiscard]] std::uint32_t wanted() const noexcept {
+    const std::uint32_t half = max_total_ / 2;
+    return wanted_ + (std::min)(bounded_wanted_, half - (std::min)(half, all_.unproven()));
+  }
+  /// Returns the hungry group that is next, or null.
+  [[nodiscard]] slot_group* next() const noexcept {
+    const bool is_bounded = all_.unproven() < max_total_ / 2 && bounded_.next() < free_.next();
+    return is_bounded ? bounded_.first() : free_.first();
+  }
+  /// Returns the order of the waiter for which a hungry group creates.
+  [[nodiscard]] static std::int64_t order_of(const slot_group& group) noexcept {
+    return hungry_groups::key_of(group);
+  }
+
+ private:
+  [[nodiscard]] hungry_groups& heap_of(const slot_group& group) noexcept {
+    return group.hunger.is_bounded ? bounded_ : free_;
+  }
+  [[nodiscard]] std::uint32_t& wanted_of(const slot_group& group) noexcept {
+    return group.hunger.is_bounded ? bounded_wanted_ : wanted_;
+  }
+
+  const slot_counts& all_;
+  std::uint32_t max_total_;
+  bool is_shared_;
+  std::uint32_t wanted_ = 0;  // by free groups
+  std::uint32_t bounded_wanted_ = 0;
+  // A group is in one of them at most.
+  hungry_groups free_;
+  hungry_groups bounded_;
+};
+
+}  // namespace lido::inline v0::detail

@@ -1,0 +1,53 @@
+/// @file
+/// Internal. The groups of a pool.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "slot_group.hpp"
+
+namespace lido::inline v0::detail {
+
+/// All groups of a pool. Under the pool's mutex.
+class group_list {
+ public:
+  /// Throws std::bad_alloc.
+  slot_group& add(std::unique_ptr<slot_group> group) {
+    group->listing.index = groups_.size();
+    groups_.push_back(std::move(group));
+    return *groups_.back();
+  }
+  /// Destroys a group.
+  void remove(slot_group& group) noexcept {
+    const std::size_t index = group.listing.index;
+    groups_.back()->listing.index = index;
+    groups_[index].swap(groups_.back());
+    groups_.pop_back();
+  }
+  /// Returns a group that was not visited in that round, and is from now on; null: there is none.
+  [[nodiscard]] slot_group* next_in(std::uint64_t round) noexcept {
+    for (const auto& group : groups_) {
+      if (group->listing.visited_in < round) {
+        group->listing.visited_in = round;
+        return group.get();
+      }
+    }
+    return nullptr;
+  }
+  /// Calls `f(group)` for each; `f` may remove that group.
+  template <class F>
+  void for_each(const F& f) const {
+    for (std::size_t i = groups_.size(); i-- > 0;) {
+      f(*groups_[i]);
+    }
+  }
+
+ private:
+  std::vector<std::unique_ptr<slot_group>> groups_;
+};
+
+}  // namespace lido::inline v0::detail

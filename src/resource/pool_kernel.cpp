@@ -1,0 +1,412 @@
+// The kernel of resource pools: its events.
+#include "pool_kernel.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace lido::inline v0::detail {
+
+namespace {
+
+std::uint32_t most_of(const pool_settings& settings) noexcept {
+  return settings.max_total != 0 ? settings.max_total
+                                 : static_cast<std::uint32_t>(settings.max_size + settings.reserve);
+}
+
+}  // namespace
+
+pool_kernel::pool_kernel(const pool_settings& settings, pool_core* core, slot_maker make,
+                         std::uint32_t seed)
+    : table(make, most_of(settings)),
+      gate(settings.life, settings.max_total),
+      monitor(settings.slow_after, settings.leak_after),
+      core_(core),
+      context_(settings, settings.max_total != 0),
+      numbers_(context_, table, groups_),
+      slots_(context_, table),
+      quota_(slots_.counts(), most_of(settings), context_.has_groups),
+      waiters_(context_, slots_, table, quota_, monitor, numbers_),
+      planner_(context_, slots_, waiters_, quota_),
+      sweep_(context_, slots_, table, monitor, numbers_),
+      random_(seed) {}
+
+/// A check that has taken longer than most answers holds up no waiter from now on: others are begun
+/// beside it, and then creates.
+void pool_kernel::begin(const moment& now, effects& out) noexcept {
+  context_.now = now;
+  context_.out = &out;
+  while (const pool_slot* const late = slots_.next_late_check()) {
+    planner_.look_again(group_of(*late));
+  }
+}
+
+void pool_kernel::finish() noexcept {
+  effects& out = *context_.out;
+  // One group at a time, as long as there is room for those to be woken.
+  while (context_.next_to_match() != nullptr && !out.is_full()) {
+    slot_group& group = *context_.next_to_match();
+    context_.forget_match(group);
+    match(group);
+  }
+  out.drained |= is_drained() && !std::exchange(has_reported_drain_, true);
+  out.more |= context_.next_to_match() != nullptr;
+  context_.is_ticking = false;
+  acquire_waiter* const waiter = std::exchange(looking_, nullptr);
+  if (waiter != nullptr && waiter->word.open()) {
+    waiter->wakes_at = next_timer();
+    waiter->word.begin_sleep();  // under the mutex, so that the next wake-up finds it asleep
+  }
+  // Creates and validations may hang, and hold up neither each other nor the rest.
+  constexpr std::uint32_t rest = 4;
+  out.most_threads = slots_.counts().creating() + slots_.counts().validations() + rest;
+}
+
+/// Gives waiters of a group what they can have, and begins what they need, after anything that may
+/// let a waiter go on, or a create begin. `force`: also where running threads may overtake.
+void pool_kernel::match(slot_group& group, bool force) noexcept {
+  if (context_.out->is_full()) {
+    context_.match_later(group);
+    return;
+  }
+  if (context_.is_closed || group.is_hopeless(context_.now.real)) {
+    waiters_.refuse_all(group, context_.is_closed ? acquire_failure::closed
+                                                  : acquire_failure::create_failed);
+  } else if (!context_.is_suspended) {
+    if (planner_.is_owed(group)) {
+      planner_.start_creates();
+    }
+    if (!planner_.is_owed(group)) {
+      waiters_.hand_over_idle(group, force);
+      waiters_.validate_idle(group);
+    }
+  }
+  planner_.plan(group);
+  if (context_.next_to_match() == nullptr) {
+    planner_.start_creates();  // otherwise groups could lose what their own waiters need
+  }
+}
+
+// ---- groups -------------------------------------------------------------------------------------
+
+slot_group& pool_kernel::add_group(std::shared_ptr<factory_hooks> hooks, const group_limits& limits,
+                                   std::uint64_t hash, std::string key) {
+  const pool_settings& settings = context_.settings;
+  group_name name{.hash = hash, .key = nullptr, .pool = nullptr};
+  if (context_.has_groups) {
+    name.pool = std::make_shared<const std::string>(
+        key.empty() ? settings.pool_name : settings.pool_name + '[' + key + ']');
+    name.key = std::make_shared<const std::string>(std::move(key));
+  }
+  return groups_.add(std::make_unique<slot_group>(
+      core_, gate, std::move(hooks), limits,
+      retry_backoff(settings.retry_first.count(), settings.retry_longest.count()),
+      std::move(name)));
+}
+
+bool pool_kernel::can_remove(const slot_group& group) const noexcept {
+  return group.counts.live() == 0 && group.queue.empty() && group.leaving == 0 &&
+         !group.retry.waits(context_.now.real) && !kernel_context::is_to_match(group);
+}
+
+void pool_kernel::remove_group(slot_group& group) noexcept {
+  numbers_.add_removed(group);
+  planner_.forget(group);
+  groups_.remove(group);
+}
+
+std::size_t pool_kernel::count_unsettled() const noexcept {
+  std::size_t found = 0;
+  table.for_each([&found](const pool_slot& slot) {
+    const resource_state now = slot.state();
+    found += now == resource_state::empty || now == resource_state::in_use ? 0 : 1;
+  });
+  return found;
+}
+
+nanos pool_kernel::next_timer() const noexcept {
+  const nanos answer = waiters_.has_any() ? slots_.next_answer() : never;
+  return (std::min)({waiters_.next_deadline(), planner_.next_look(), answer});
+}
+
+// ---- waiters ------------------------------------------------------------------------------------
+
+void pool_kernel::on_acquire(acquire_waiter& waiter, bool again) noexcept {
+  slot_group& group = *waiter.group;
+  if (context_.is_closed || group.is_hopeless(context_.now.real)) {
+    waiters_.refuse(waiter, context_.is_closed ? acquire_failure::closed
+                                               : acquire_failure::create_failed);
+    return;
+  }
+  if (again && waiter.until.is_at_once() && waiter.kind == grant_kind::create) {
+    waiters_.refuse(waiter, acquire_failure::timed_out);  // one try is enough
+    return;
+  }
+  waiters_.join(waiter, again);
+  if (group.queue.first() == &waiter) {
+    match(group, /*force=*/true);
+  } else {
+    waiters_.validate_idle(group);
+    planner_.plan(group);
+    planner_.start_creates();
+  }
+  if (!waiter.word.open()) {
+    return;
+  }
+  const bool is_at_once = waiter.until.is_at_once();
+  if (is_at_once && group.counts.awaited() != 0) {
+    waiters_.wait_for_answer(waiter);
+    return;
+  }
+  if (is_at_once) {
+    waiters_.refuse(waiter, acquire_failure::timed_out);
+  } else if (!again && !waiter.is_urgent && waiters_.are_too_many(group)) {
+    waiters_.refuse(waiter, acquire_failure::too_many_waiters);
+  } else {
+    return;
+  }
+  planner_.plan(group);  // nothing is to be created for it any more
+  planner_.start_creates();
+}
+
+void pool_kernel::on_look(acquire_waiter& waiter) noexcept {
+  waiter.overtaken.is_woken = false;
+  if (!context_.settings.has_threads()) {
+    end_due();  // no other thread may do it
+  }
+  if (wait_queue::contains(waiter)) {
+    match(*waiter.group, /*force=*/true);
+  }
+  looking_ = &waiter;
+}
+
+void pool_kernel::on_left(acquire_waiter& waiter) noexcept {
+  waiters_.note_left(waiter);
+  match(*waiter.group);  // others can have what it was woken for
+}
+
+void pool_kernel::on_refused(acquire_waiter& waiter, acquire_failure cause) noexcept {
+  context_.match_later(*waiter.group);  // as above
+  waiters_.refuse(waiter, cause);
+}
+
+void pool_kernel::on_hold_and_wait(acquire_waiter& waiter) noexcept {
+  waiter.holds = true;
+  if (wait_queue::contains(waiter) && waiters_.is_deadlock(*waiter.group)) {
+    waiters_.refuse(waiter, acquire_failure::self_deadlock);
+  }
+}
+
+// ---- releases -----------------------------------------------------------------------------------
+
+void pool_kernel::on_returning(pool_slot& slot, bool& ended) noexcept {
+  sweep_.note_return(slot);
+  ended = slots_.close_if_over(group_of(slot), slot);
+  if (ended) {
+    context_.match_later(slot);
+  }
+}
+
+void pool_kernel::on_released(pool_slot& slot, bool resets) noexcept {
+  slot_group& group = context_.match_later(slot);
+  sweep_.note_return(slot);
+  if (slots_.close_if_over(group, slot)) {
+    return;
+  }
+  if (resets) {
+    slots_.begin_check(slot, slot_task::reset);
+  } else {
+    hand_over_after_use(group, slot);
+  }
+}
+
+void pool_kernel::on_discarded(pool_slot& slot, destroy_reason why) noexcept {
+  context_.match_later(slot);
+  sweep_.note_return(slot);
+  slots_.close(slot, why);
+}
+
+void pool_kernel::on_detached(pool_slot& slot) noexcept {
+  slot_group& group = context_.match_later(slot);
+  sweep_.note_return(slot);
+  ++group.totals.detached;
+  pool_numbers::count_uses(group, slot);
+  slots_.empty(slot);
+}
+
+void pool_kernel::on_idle(slot_group& group) noexcept {
+  slots_.close_surplus(group);
+  match(group);
+}
+
+/// Where each use begins with a validation, a waiter's does, too.
+void pool_kernel::hand_over_after_use(slot_group& group, pool_slot& slot) noexcept {
+  if (context_.settings.life.validate_after == 0 && slot.maker->can_validate()) {
+    slots_.make_idle(slot);
+  } else {
+    waiters_.hand_over_or_idle(group, slot, planner_.is_owed(group));
+  }
+}
+
+// ---- tasks --------------------------------------------------------------------------------------
+
+void pool_kernel::on_created(pool_slot& slot, create_outcome& outcome, nanos began,
+                             slot_grant& kept) noexcept {
+  slot_group& group = context_.match_later(slot);
+  const bool is_kept = slot.record.is_kept;
+  if (!slot.record.is_outdated) {  // otherwise it says nothing about the present factory
+    group.factory.error.swap(outcome.error);
+    group.factory.has_created |= outcome.made;
+    if (outcome.made) {
+      group.retry.reset();
+    } else {
+      group.retry.failed(context_.now.real, draw(), outcome.permanent);
+    }
+  }
+  if (!outcome.made) {
+    ++group.totals.create_failures;
+    slots_.empty(slot);
+    waiters_.end_deadlock(group);
+    return;
+  }
+  numbers_.count_create(group, std::chrono::nanoseconds(context_.now.real - began));
+  const slot_word ticket = slots_.activate(slot, draw());
+  if (slots_.close_if_over(group, slot)) {
+    return;
+  }
+  slot.record.is_for_urgent = false;  // once it comes back it is one too many
+  if (is_kept) {
+    slots_.list(slot);
+    kept = {&slot, ticket};
+    ++group.totals.handed_over;
+    numbers_.note_high_water(group);
+  } else {
+    waiters_.hand_over_or_idle(group, slot, planner_.is_owed(group));
+  }
+}
+
+void pool_kernel::on_checked(pool_slot& slot, bool passed) noexcept {
+  slot_group& group = context_.match_later(slot);
+  const bool is_reset = slot.record.task == slot_task::reset;
+  slots_.end_check(slot);
+  if (!passed) {
+    slots_.close(slot, is_reset ? destroy_reason::reset_refused : destroy_reason::invalid);
+    return;
+  }
+  if (slots_.close_if_over(group, slot)) {
+    return;
+  }
+  if (is_reset) {
+    slot.used_until(context_.now.age, context_.settings.life);
+    hand_over_after_use(group, slot);
+  } else {
+    slot.validated(context_.now.age, context_.settings.life);
+    waiters_.hand_over_or_idle(group, slot, planner_.is_owed(group));
+  }
+}
+
+void pool_kernel::on_destroyed(pool_slot& slot) noexcept {
+  slot_group& group = context_.match_later(slot);
+  ++group.totals.destroyed[static_cast<std::size_t>(slot.record.reason)];
+  pool_numbers::count_uses(group, slot);
+  slots_.empty(slot);
+  waiters_.end_deadlock(group);
+}
+
+// ---- time ---------------------------------------------------------------------------------------
+
+void pool_kernel::on_tick(nanos age) noexcept {
+  context_.now.age = (std::max)(context_.now.age, age);
+  gate.advance(context_.now.age);
+  context_.is_ticking = true;
+  if (!context_.settings.has_threads()) {
+    groups_.for_each([this](slot_group& group) { context_.match_later(group); });
+  }
+  if (sweep_.is_due()) {
+    sweep_.look_at_more();
+  }
+  end_due();
+}
+
+void pool_kernel::on_more() noexcept {
+  if (sweep_.is_under_way()) {
+    sweep_.look_at_more();
+  }
+  end_due();
+}
+
+/// Ends what is due, of all groups, and notes whether there is more.
+void pool_kernel::end_due() noexcept {
+  waiters_.refuse_late();
+  planner_.match_due();
+  context_.out->more =
+      sweep_.is_under_way() || waiters_.next_deadline() <= context_.now.real;
+}
+
+// ---- control ------------------------------------------------------------------------------------
+
+void pool_kernel::on_limits(slot_group& group, const group_limits& limits,
+                            std::uint32_t total) noexcept {
+  group.limits = limits;
+  quota_.set_max_total(total);
+  waiters_.set_flags(group);  // before any look at idle resources: see slow_path_flags.hpp (2)
+  slots_.close_surplus(group);
+  waiters_.end_deadlock(group);
+  match(group);
+}
+
+void pool_kernel::on_suspended(bool suspended) noexcept {
+  context_.is_suspended = suspended;
+  set_gate();
+  groups_.for_each([this](slot_group& group) { context_.match_later(group); });
+}
+
+void pool_kernel::on_flush(slot_group& group) noexcept {
+  group.cache.next_epoch();
+  group.retry.reset();
+  table.for_each([&](pool_slot& slot) {
+    if (slot.record.cache != &group.cache) {
+      return;
+    }
+    if (slot.record.task != slot_task::none) {
+      slots_.change(slot, [](pool_slot& one) { one.record.is_outdated = true; });
+    }
+    slots_.close_if_idle(slot, destroy_reason::flushed);
+  });
+  context_.match_later(group);
+}
+
+void pool_kernel::on_kill(pool_slot& slot, std::uint64_t birth, bool& found) noexcept {
+  const slot_word seen = slot.word();
+  found = seen.birth() == birth && seen.state() != resource_state::empty &&
+          seen.state() != resource_state::creating && seen.state() != resource_state::closing;
+  if (!found) {
+    return;
+  }
+  context_.match_later(slot);
+  slot.record.is_killed = true;
+  // Until it is marked, or the kernel's; the end of a task sees that the resource is killed.
+  while (slot.state() != resource_state::checking &&
+         !slots_.close_if_idle(slot, destroy_reason::killed)) {
+    if (slots_.mark(slot)) {
+      return;
+    }
+  }
+}
+
+void pool_kernel::on_close() noexcept {
+  context_.is_closed = true;
+  set_gate();
+  groups_.for_each([this](slot_group& group) {
+    slots_.close_surplus(group);
+    context_.match_later(group);
+  });
+}
+
+void pool_kernel::set_gate() noexcept {
+  const bool holds = context_.is_closed || context_.is_suspended;
+  gate.flags.set((holds ? slow_path_flags::hold : 0U) |
+                 (context_.is_closed ? slow_path_flags::report : 0U));
+}
+
+}  // namespace lido::inline v0::detail

@@ -1,0 +1,167 @@
+/// @file
+/// Internal. The kernel of resource pools: what happens to slots and waiters, as a state machine.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "create_planner.hpp"
+#include "create_quota.hpp"
+#include "effects.hpp"
+#include "group_list.hpp"
+#include "kernel_context.hpp"
+#include "lease_monitor.hpp"
+#include "lido/resource/options.hpp"
+#include "lido/resource/pool_gate.hpp"
+#include "lido/resource/slot.hpp"
+#include "pool_numbers.hpp"
+#include "pool_waiters.hpp"
+#include "resource_slots.hpp"
+#include "slot_group.hpp"
+#include "slot_sweep.hpp"
+
+namespace lido::inline v0::detail {
+
+/// A caller locks the pool's mutex, calls `begin` with the time and a place for effects, passes
+/// events, calls `finish`, unlocks, and runs the effects. No event blocks, throws, reads a clock or
+/// calls users.
+///
+/// Threads acquire and release idle resources beside an event, and end their own waits. So the
+/// kernel changes slots and waiters' words by compare-and-swap, and sets flags before it looks at
+/// what threads may have released: see idle_cache.hpp.
+///
+/// Its parts: `resource_slots` moves slots from state to state, `pool_waiters` ends waits,
+/// `create_planner` begins creates, `slot_sweep` looks at ages. An event calls them, and then
+/// `match` for each group that it changed.
+///
+/// Invariants
+///  I1 A slot that is not empty is counted in its group and in the total, once; no create begins
+///     that would bring either over its limit.
+///  I2 The bit of a slot is set if and only if the slot is idle, or in use without a mark.
+///  I3 While a group has waiters that may be served, none of its resources is idle and fit.
+///  I4 An open waiter is in the queue of its group and in the heap of deadlines. A waiter is in
+///     neither once the kernel has ended its wait.
+class pool_kernel {
+ public:
+  /// `seed` decides the jitter. Throws std::bad_alloc.
+  pool_kernel(const pool_settings& settings, pool_core* core, slot_maker make, std::uint32_t seed);
+  ~pool_kernel() = default;
+  pool_kernel(const pool_kernel&) = delete;
+  pool_kernel& operator=(const pool_kernel&) = delete;
+
+  // ---- groups -----------------------------------------------------------------------------------
+
+  /// Throws std::bad_alloc.
+  slot_group& add_group(std::shared_ptr<factory_hooks> hooks, const group_limits& limits,
+                        std::uint64_t hash, std::string key);
+  /// Returns true if the group has nothing. Before it is removed, `gate.is_quiet()` must be true.
+  [[nodiscard]] bool can_remove(const slot_group& group) const noexcept;
+  /// Requires: `can_remove`.
+  void remove_group(slot_group& group) noexcept;
+  [[nodiscard]] group_list& groups() noexcept { return groups_; }
+
+  // ---- events -----------------------------------------------------------------------------------
+
+  void begin(const moment& now, effects& out) noexcept;
+  void finish() noexcept;
+
+  /// A waiter comes, or comes back after what it was given was of no use (`again`): then it is
+  /// first. Afterwards its wait has ended, or it is in the queue. One that gives no time at all is
+  /// not in the queue afterwards.
+  void on_acquire(acquire_waiter& waiter, bool again) noexcept;
+  /// A waiter that was woken without an end looks for itself, and is asleep afterwards if it is
+  /// still open: until its `wakes_at` at the latest.
+  void on_look(acquire_waiter& waiter) noexcept;
+  /// A thread that has ended its own wait leaves the queue.
+  void on_left(acquire_waiter& waiter) noexcept;
+  /// Ends a wait that has not ended, in a queue or not.
+  void on_refused(acquire_waiter& waiter, acquire_failure cause) noexcept;
+  /// The thread of a waiter holds a resource of the pool: the wait ends if it could only end with a
+  /// release by threads that wait, too.
+  void on_hold_and_wait(acquire_waiter& waiter) noexcept;
+
+  /// The owner of a slot in use is about to reset it: not if it `ended`.
+  void on_returning(pool_slot& slot, bool& ended) noexcept;
+  /// The owner of a slot in use gives it back; `reset` by a task first if `resets`.
+  void on_released(pool_slot& slot, bool resets) noexcept;
+  /// The owner wants it destroyed.
+  void on_discarded(pool_slot& slot, destroy_reason why) noexcept;
+  /// The resource was moved out of its slot.
+  void on_detached(pool_slot& slot) noexcept;
+  /// A slot was made idle, and its releasing thread saw a flag.
+  void on_idle(slot_group& group) noexcept;
+
+  /// The task of a slot, or a waiter that was told to create, has ended. `kept`: the resource, if
+  /// it is the creator's. `outcome`: what is to be destroyed without the mutex. `began`: by the
+  /// steady clock.
+  void on_created(pool_slot& slot, create_outcome& outcome, nanos began, slot_grant& kept) noexcept;
+  /// `passed`: it is valid, or was reset.
+  void on_checked(pool_slot& slot, bool passed) noexcept;
+  void on_destroyed(pool_slot& slot) noexcept;
+
+  /// `age`: by the pool's clock, where it stands still between ticks; otherwise 0.
+  void on_tick(nanos age) noexcept;
+  /// There is room again for what an event left.
+  void on_more() noexcept;
+
+  void on_limits(slot_group& group, const group_limits& limits, std::uint32_t total) noexcept;
+  void on_suspended(bool suspended) noexcept;
+  /// All resources of the group made so far end. Creates and validations under way are outdated:
+  /// they hold up no others, except that they count against max_size until they end.
+  void on_flush(slot_group& group) noexcept;
+  /// `found`: there is such a resource.
+  void on_kill(pool_slot& slot, std::uint64_t birth, bool& found) noexcept;
+  void on_close() noexcept;
+
+  // ---- numbers ----------------------------------------------------------------------------------
+
+  /// Returns when the next tick is due, in real time.
+  [[nodiscard]] nanos next_look() const noexcept { return (std::min)(sweep_.next(), next_timer()); }
+  /// Returns the same, without looks at all slots.
+  [[nodiscard]] nanos next_timer() const noexcept;
+  [[nodiscard]] bool is_closed() const noexcept { return context_.is_closed; }
+  [[nodiscard]] bool is_suspended() const noexcept { return context_.is_suspended; }
+  [[nodiscard]] bool is_drained() const noexcept {
+    return context_.is_closed && slots_.counts().live() == 0;
+  }
+  /// Returns how many resources are neither gone nor in use: a thread makes, checks or destroys
+  /// each, or is about to, once the pool is closed.
+  [[nodiscard]] std::size_t count_unsettled() const noexcept;
+  [[nodiscard]] pool_numbers& numbers() noexcept { return numbers_; }
+
+  // NOLINTBEGIN(*-non-private-member-variables-in-classes): what the core reads without an event
+  pool_slot_table table;
+  pool_gate gate;
+  lease_monitor monitor;
+  // NOLINTEND(*-non-private-member-variables-in-classes)
+
+ private:
+  void match(slot_group& group, bool force = false) noexcept;
+  void end_due() noexcept;
+  void hand_over_after_use(slot_group& group, pool_slot& slot) noexcept;
+  void set_gate() noexcept;
+  /// Returns a number from [0, 1).
+  [[nodiscard]] double draw() noexcept {
+    return static_cast<double>(random_() - (std::minstd_rand::min)()) /
+           static_cast<double>((std::minstd_rand::max)() - (std::minstd_rand::min)() + 1);
+  }
+
+  pool_core* core_;
+  kernel_context context_;
+  group_list groups_;
+  pool_numbers numbers_;
+  resource_slots slots_;
+  create_quota quota_;
+  pool_waiters waiters_;
+  create_planner planner_;
+  slot_sweep sweep_;
+  std::minstd_rand random_;
+  bool has_reported_drain_ = false;
+  acquire_waiter* looking_ = nullptr;  // of the event that is under way
+};
+
+}  // namespace lido::inline v0::detail

@@ -1,0 +1,80 @@
+/// @file
+/// Internal. What a pool says about itself.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include "group_list.hpp"
+#include "kernel_context.hpp"
+#include "lido/resource/duration_histogram.hpp"
+#include "lido/resource/slot.hpp"
+#include "lido/resource/stats.hpp"
+#include "slot_group.hpp"
+
+namespace lido::inline v0::detail {
+
+/// Statistics of groups, high-water marks and histograms. Under the pool's mutex.
+class pool_numbers {
+ public:
+  pool_numbers(const kernel_context& context, const pool_slot_table& table,
+               const group_list& groups) noexcept
+      : context_(context), table_(table), groups_(groups) {}
+
+  /// Sets what was `seen` of all groups, and raises high-water marks, with one look at each slot.
+  void count_slots() noexcept;
+  /// Returns the statistics of a group. Requires: `count_slots`.
+  [[nodiscard]] resource_pool_stats stats(const slot_group& group) const noexcept;
+  /// Returns the same without a look at each slot: idle resources count as in use. There are none
+  /// when an acquire fails, unless the pool is suspended.
+  [[nodiscard]] resource_pool_stats counts_of(const slot_group& group) const noexcept;
+  /// Adds the last numbers of a group to those of groups that are gone.
+  void add_removed(slot_group& group) noexcept;
+  /// Raises the high-water mark after a hand-over, when all resources are in use, but in a pool that
+  /// was suspended. With keys it would take a look at each.
+  void note_high_water(const slot_group& group) noexcept {
+    if (!context_.has_groups && group.counts.taken() > group.totals.high_water) {
+      count_slots();
+    }
+  }
+  static void count_failure(slot_group& group, acquire_failure cause) noexcept {
+    resource_pool_stats& all = group.totals;
+    ++(cause == acquire_failure::timed_out   ? all.timed_out
+       : cause == acquire_failure::cancelled ? all.cancelled
+                                             : all.refused);
+  }
+  /// Counts the uses of a resource that ends.
+  static void count_uses(slot_group& group, const pool_slot& slot) noexcept {
+    group.totals.hits += slot.hits.get();
+    group.totals.acquires += slot.uses();
+  }
+  void count_wait(slot_group& group, std::chrono::nanoseconds waited) noexcept {
+    group.totals.waited_for += waited;
+    group.totals.longest_wait = (std::max)(group.totals.longest_wait, waited);
+    wait_times_.add(waited);
+  }
+  void count_create(slot_group& group, std::chrono::nanoseconds took) noexcept {
+    ++group.totals.created;
+    group.totals.creating_for += took;
+    group.totals.longest_create = (std::max)(group.totals.longest_create, took);
+    create_times_.add(took);
+  }
+
+  [[nodiscard]] const resource_pool_stats& gone() const noexcept { return gone_; }
+  [[nodiscard]] std::size_t high_water() const noexcept { return high_water_; }
+  [[nodiscard]] const duration_histogram& wait_times() const noexcept { return wait_times_; }
+  [[nodiscard]] const duration_histogram& create_times() const noexcept { return create_times_; }
+
+ private:
+  const kernel_context& context_;
+  const pool_slot_table& table_;
+  const group_list& groups_;
+  resource_pool_stats gone_;    // counts of groups that were removed
+  std::size_t high_water_ = 0;  // most in use of all groups
+  duration_histogram wait_times_;
+  duration_histogram create_times_;
+};
+
+}  // namespace lido::inline v0::detail

@@ -1,0 +1,339 @@
+// Which waiter gets what, and how waits end.
+#include "pool_waiters.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "../platform/platform.hpp"
+#include "lido/base/tuning.hpp"
+
+namespace lido::inline v0::detail {
+
+// ---- queues -------------------------------------------------------------------------------------
+
+/// An urgent waiter stands behind the urgent ones and before all others.
+void pool_waiters::join(acquire_waiter& waiter, bool first) noexcept {
+  slot_group& group = *waiter.group;
+  const nanos real = context_.now.real;
+  const bool is_early = first || waiter.is_urgent;
+  waiter.came = {real, is_early && !group.queue.empty() ? group.queue.first()->came.order
+                                                        : ++arrivals_};
+  waiter.has_time =
+      waiter.until.nanoseconds() > later(real, context_.settings.validate_timeout.count());
+  group.totals.exhausted += first && waiter.kind != grant_kind::validate ? 0 : 1;
+  acquire_waiter* next = is_early ? group.queue.first() : nullptr;
+  while (!first && next != nullptr && next->is_urgent) {
+    next = wait_queue::after(*next);
+  }
+  group.queue.insert(waiter, next);
+  deadlines_.push(waiter, waiter.until.nanoseconds());
+  set_flags(group);  // before any look at idle resources: see slow_path_flags.hpp (2)
+}
+
+void pool_waiters::leave(acquire_waiter& waiter) noexcept {
+  slot_group& group = *waiter.group;
+  if (group.queue.first() == &waiter) {
+    group.is_overdue = false;  // of the next one nothing is known
+  }
+  group.queue.remove(waiter);
+  deadlines_.remove(waiter);
+  set_flags(group);
+}
+
+void pool_waiters::note_left(acquire_waiter& waiter) noexcept {
+  slot_group& group = *waiter.group;
+  if (wait_queue::contains(waiter)) {
+    leave(waiter);
+  } else {
+    --group.leaving;
+  }
+  pool_numbers::count_failure(group, waiter.cause());
+  explain(waiter);
+}
+
+void pool_waiters::refuse(acquire_waiter& waiter, acquire_failure cause) noexcept {
+  slot_group& group = *waiter.group;
+  if (wait_queue::contains(waiter)) {
+    leave(waiter);
+  }
+  explain(waiter);
+  if (end_wait(waiter, cause)) {
+    pool_numbers::count_failure(group, cause);
+  }
+}
+
+void pool_waiters::refuse_all(slot_group& group, acquire_failure cause) noexcept {
+  while (!group.queue.empty() && !context_.out->is_full()) {
+    refuse(*group.queue.first(), cause);
+  }
+  if (!group.queue.empty()) {
+    context_.match_later(group);
+  }
+}
+
+void pool_waiters::refuse_late() noexcept {
+  while (deadlines_.next() <= context_.now.real && !context_.out->is_full()) {
+    acquire_waiter& waiter = *deadlines_.first();
+    context_.match_later(*waiter.group);
+    refuse(waiter, acquire_failure::timed_out);
+  }
+}
+
+acquire_waiter* pool_waiters::first_open(slot_group& group) noexcept {
+  while (acquire_waiter* const waiter = group.queue.first()) {
+    if (waiter->word.open() && !waiter->is_late(context_.now.real)) {
+      return waiter;
+    }
+    if (context_.out->is_full()) {
+      context_.match_later(group);
+      return nullptr;
+    }
+    refuse(*waiter, acquire_failure::timed_out);
+  }
+  return nullptr;
+}
+
+/// An answer comes soon, or that of the next resource that is asked.
+void pool_waiters::wait_for_answer(acquire_waiter& waiter) noexcept {
+  waiter.until =
+      deadline::at_nanoseconds(later(context_.now.real, 2 * tuning::nanoseconds_for_answer));
+  deadlines_.remove(waiter);
+  deadlines_.push(waiter, waiter.until.nanoseconds());
+}
+
+bool pool_waiters::are_too_many(const slot_group& group) const noexcept {
+  const std::size_t waiters = group.queue.size();
+  const std::size_t most = context_.settings.max_waiters;
+  return waiters > most &&
+         waiters - most > group.counts.awaited() + group.counts.shared_creates();
+}
+
+void pool_waiters::set_flags(slot_group& group) const noexcept {
+  const bool has_waiters = !group.queue.empty();
+  const bool is_held = has_waiters && (!context_.settings.is_barging || group.is_overdue);
+  group.cache.set_flags((is_held ? slow_path_flags::hold : 0U) |
+                        (has_waiters || group.has_surplus() ? slow_path_flags::report : 0U));
+}
+
+// ---- ends ---------------------------------------------------------------------------------------
+
+/// Ends the wait of a waiter that is in no queue: it was given something, or there is a cause.
+/// Wakes its thread, or leaves its callback to the core. Returns false if its thread has ended the
+/// wait, and will say so. Of a thread only the address of its word is used: it may be gone.
+bool pool_waiters::end_wait(acquire_waiter& waiter, std::optional<acquire_failure> cause) noexcept {
+  slot_group& group = *waiter.group;
+  const auto* const word = waiter.word.address();
+  const bool is_callback = waiter.is_callback();
+  platform::tell_release(word);
+  const wait_word::ending found =
+      cause ? waiter.word.cancel(static_cast<std::uint32_t>(*cause)) : waiter.word.give();
+  if (found == wait_word::ending::too_late) {
+    ++group.leaving;
+    return false;
+  }
+  if (is_callback) {
+    context_.out->call.push_back(waiter);
+  } else if (found == wait_word::ending::asleep) {
+    context_.out->wake_later(word);
+  }
+  return true;
+}
+
+/// Notes what the failed acquire reports. Before its wait ends: a thread may be gone afterwards.
+void pool_waiters::explain(acquire_waiter& waiter) noexcept {
+  constexpr std::uint32_t few = 64;
+  slot_group& group = *waiter.group;
+  refusal& why = waiter.why;
+  why.counts = numbers_.counts_of(group);
+  if (context_.is_suspended) {
+    why.counts.idle = resource_slots::count_idle(group);
+    why.counts.in_use -= why.counts.idle;
+  }
+  why.total_live = slots_.counts().live();
+  why.max_total = context_.has_groups ? quota_.max_total() : 0;
+  why.pool = group.name.pool;
+  why.error = group.factory.error;
+  why.holders = table_.size() > few ? monitor_.longest() : holder_list();
+  const auto look = [&](const pool_slot& slot) {
+    if (slot.state() == resource_state::in_use) {
+      why.holders.note(slot, slot.held_for(context_.now.age));
+    }
+    return slot.number + 1 == few;
+  };
+  if (why.holders.empty()) {
+    (void)table_.find(look);
+  }
+}
+
+// ---- hand-over ----------------------------------------------------------------------------------
+
+bool pool_waiters::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind kind) noexcept {
+  slot_group& group = *waiter.group;
+  leave(waiter);
+  // Not less than zero: threads read the clock before they have the mutex.
+  const auto waited =
+      std::chrono::nanoseconds(std::max<nanos>(context_.now.real - waiter.came.at, 0));
+  slot.note_receiver(waiter.thread);
+  waiter.grant = {&slot, slot.word().in(slot.state())};  // a ticket has no mark
+  waiter.kind = kind;
+  if (!end_wait(waiter, {})) {
+    return false;
+  }
+  if (kind != grant_kind::create) {
+    ++group.totals.handed_over;
+    numbers_.note_high_water(group);
+    numbers_.count_wait(group, waited);
+  }
+  return true;
+}
+
+void pool_waiters::hand_over_idle(slot_group& group, bool force) noexcept {
+  while (acquire_waiter* waiter = first_open(group)) {
+    if (context_.out->is_full()) {
+      context_.match_later(group);
+      break;
+    }
+    const bool may_overtake = context_.settings.is_barging && !force && !group.is_overdue;
+    if (may_overtake && wake_to_look(*waiter, resource_slots::count_idle(group) != 0)) {
+      break;
+    }
+    group.has_stale = false;
+    pool_slot* const slot = group.cache.find_maybe_idle(
+        [&](pool_slot& one) { return slots_.take_if_fit(group, one); });
+    if (slot == nullptr) {
+      group.is_overdue = context_.settings.is_barging &&
+                         was_overtaken_for_long(*waiter, context_.now.real);
+      set_flags(group);
+      break;
+    }
+    while (waiter != nullptr && !hand_over(*waiter, *slot, grant_kind::resource)) {
+      waiter = first_open(group);
+    }
+    if (waiter == nullptr) {
+      slots_.make_idle(*slot);
+    }
+  }
+}
+
+void pool_waiters::hand_over_or_idle(slot_group& group, pool_slot& slot, bool is_owed) noexcept {
+  acquire_waiter* waiter =
+      context_.is_suspended || context_.out->is_full() || is_owed ? nullptr : first_open(group);
+  // One that was validated for a waiter would have to be validated again if it were left idle.
+  if (waiter != nullptr && context_.settings.is_barging && !group.is_overdue &&
+      !slots_.needs_validation(group, slot) && wake_to_look(*waiter, /*is_idle=*/true)) {
+    waiter = nullptr;
+  }
+  for (; waiter != nullptr; waiter = first_open(group)) {
+    // While others wait, its release is reported by the mark.
+    slots_.put_in_use(slot, /*marks=*/group.queue.size() > 1);
+    if (hand_over(*waiter, slot, grant_kind::resource)) {
+      return;
+    }
+  }
+  slots_.make_idle(slot);
+}
+
+bool pool_waiters::was_overtaken_for_long(const acquire_waiter& waiter, nanos real) noexcept {
+  const nanos woken_at = waiter.overtaken.woken_at;
+  return woken_at != 0 && real - woken_at >= tuning::nanoseconds_overtaking;
+}
+
+/// Wakes the first waiter where running threads may overtake: it looks for itself. Returns false if
+/// it was overtaken for long enough, or is a callback or in one, and is to be handed the resource.
+bool pool_waiters::wake_to_look(acquire_waiter& waiter, bool is_idle) noexcept {
+  if (is_idle && waiter.overtaken.woken_at == 0) {
+    waiter.overtaken.woken_at = context_.now.real;
+  }
+  if (waiter.is_callback() || !waiter.overtaken.may_look ||
+      was_overtaken_for_long(waiter, context_.now.real)) {
+    return false;
+  }
+  if (is_idle && !waiter.overtaken.is_woken && waiter.word.poke()) {
+    waiter.overtaken.is_woken = true;
+    context_.out->wake_later(waiter.word.address());
+  }
+  return true;
+}
+
+void pool_waiters::validate_idle(slot_group& group) noexcept {
+  while (group.has_stale && !context_.is_suspended && !context_.out->is_full()) {
+    acquire_waiter* const first = first_open(group);
+    if (first == nullptr) {
+      return;
+    }
+    if (hand_over_unchecked(group, *first)) {
+      continue;
+    }
+    if (group.counts.awaited() >= group.queue.size() ||
+        group.counts.validating() > group.limits.max_creating) {
+      return;
+    }
+    pool_slot* const slot = slots_.take_stale(group, resource_state::checking, /*only=*/false);
+    group.has_stale = slot != nullptr;
+    if (slot != nullptr) {
+      slots_.begin_check(*slot, slot_task::validate);
+    }
+  }
+}
+
+/// Hands a waiter an idle resource that it validates itself.
+bool pool_waiters::hand_over_unchecked(slot_group& group, acquire_waiter& waiter) noexcept {
+  const bool needs_no_answer = !context_.settings.has_threads();
+  const bool is_alone =
+      group.queue.size() == 1 && waiter.has_time && group.counts.checking() == 0;
+  if (waiter.is_callback() || (!needs_no_answer && !is_alone)) {
+    return false;
+  }
+  pool_slot* const slot = slots_.take_stale(group, resource_state::in_use, !needs_no_answer);
+  if (slot == nullptr) {
+    return false;
+  }
+  slots_.list(*slot);
+  if (!hand_over(waiter, *slot, grant_kind::validate)) {
+    slots_.make_idle(*slot);
+  }
+  return true;
+}
+
+// ---- hold and wait ------------------------------------------------------------------------------
+
+/// Only the last thread to join such a ring can close it, and it holds something, so other acquires
+/// do not pay for this look.
+bool pool_waiters::is_deadlock(const slot_group& group) const noexcept {
+  if (context_.has_groups || group.counts.live() < group.limits.max_size) {
+    return false;
+  }
+  return table_.find([&](const pool_slot& slot) {
+    const resource_state state = slot.state();
+    return state == resource_state::in_use ? !is_waiting(group, slot.thread.get())
+                                           : state != resource_state::empty;
+  }) == nullptr;
+}
+
+bool pool_waiters::is_waiting(const slot_group& group, std::uint32_t thread) const noexcept {
+  const acquire_waiter* waiter = thread == 0 ? nullptr : group.queue.first();
+  // One that gives up is about to leave, and to release what it holds.
+  while (waiter != nullptr && (waiter->thread != thread || !waiter->word.open() ||
+                               waiter->until.nanoseconds() <= context_.now.real)) {
+    waiter = wait_queue::after(*waiter);
+  }
+  return waiter != nullptr;
+}
+
+void pool_waiters::end_deadlock(slot_group& group) noexcept {
+  if (!context_.settings.detect_hold_and_wait || group.queue.empty() || context_.out->is_full() ||
+      !is_deadlock(group)) {
+    return;
+  }
+  acquire_waiter* last = nullptr;
+  for (acquire_waiter* waiter = group.queue.first(); waiter != nullptr;
+       waiter = wait_queue::after(*waiter)) {
+    const bool waits = waiter->word.open() && waiter->until.nanoseconds() > context_.now.real;
+    last = waits && waiter->holds ? waiter : last;
+  }
+  if (last != nullptr) {
+    refuse(*last, acquire_failure::self_deadlock);
+  }
+}
+
+}  // namespace lido::inline v0::detail

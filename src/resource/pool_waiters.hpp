@@ -1,0 +1,109 @@
+/// @file
+/// Internal. Which waiter gets what, and how waits end.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "kernel_context.hpp"
+#include "lido/resource/slot.hpp"
+#include "pool_numbers.hpp"
+#include "resource_slots.hpp"
+#include "slot_group.hpp"
+#include "wait_queue.hpp"
+
+namespace lido::inline v0::detail {
+
+/// The waiters of all groups: joins them to queues, hands them resources, and ends their waits.
+/// Under the pool's mutex, but for a waiter's word, in which the waiter may end its own wait at any
+/// time.
+///
+/// A wait ends by time in one of three ways. A thread that sleeps sees that its time is up, ends its
+/// own wait and tells the kernel (`on_left`): no other thread has to be there for it. A tick ends
+/// those whose time is up (`refuse_late`), for callbacks, which no thread waits for. A release that
+/// finds a late waiter first in the queue skips it (`first_open`), so that it gets no resource that
+/// it would not use.
+///
+/// Invariant I4: an open waiter is in the queue of its group and in the heap of deadlines. A waiter
+/// is in neither once the kernel has ended its wait.
+class pool_waiters {
+ public:
+  pool_waiters(kernel_context& context, resource_slots& slots, const pool_slot_table& table,
+               const create_quota& quota, lease_monitor& monitor, pool_numbers& numbers) noexcept
+      : context_(context),
+        slots_(slots),
+        table_(table),
+        quota_(quota),
+        monitor_(monitor),
+        numbers_(numbers) {}
+
+  // ---- queues -----------------------------------------------------------------------------------
+
+  /// Puts a waiter into the queue of its group: last, or with `first` in front of all others.
+  void join(acquire_waiter& waiter, bool first) noexcept;
+  /// Notes that a thread has ended its own wait.
+  void note_left(acquire_waiter& waiter) noexcept;
+  /// Ends a wait without a resource, in a queue or not, unless its thread has ended it.
+  void refuse(acquire_waiter& waiter, acquire_failure cause) noexcept;
+  /// Ends all waits of a group, once waiting is of no use.
+  void refuse_all(slot_group& group, acquire_failure cause) noexcept;
+  /// Ends waits whose time is up, of all groups, as many as there is room for.
+  void refuse_late() noexcept;
+  /// Returns the first waiter that still waits, or null. Those that have ended, or whose time is
+  /// up, leave the queue.
+  [[nodiscard]] acquire_waiter* first_open(slot_group& group) noexcept;
+  /// Lets a waiter that does not wait for a release wait for the answer of a check.
+  void wait_for_answer(acquire_waiter& waiter) noexcept;
+  /// Returns true if the queue is too long. A waiter for which a resource is being made or
+  /// validated is not one too many.
+  [[nodiscard]] bool are_too_many(const slot_group& group) const noexcept;
+  [[nodiscard]] bool has_any() const noexcept { return deadlines_.first() != nullptr; }
+  /// Returns when the next deadline passes, in real time.
+  [[nodiscard]] nanos next_deadline() const noexcept { return deadlines_.next(); }
+  /// Sets what acquires and releases of a group see without the mutex.
+  void set_flags(slot_group& group) const noexcept;
+
+  // ---- hand-over --------------------------------------------------------------------------------
+
+  /// Gives idle resources to waiters. `force`: also where running threads may overtake.
+  void hand_over_idle(slot_group& group, bool force) noexcept;
+  /// Gives a resource that the caller owns, and that is fit, to the first waiter, or makes it idle.
+  /// `is_owed`: another group is to have it.
+  void hand_over_or_idle(slot_group& group, pool_slot& slot, bool is_owed) noexcept;
+  /// Ends a wait with a slot. Returns false if the waiter was cancelled at this moment: then the slot
+  /// is still the caller's.
+  [[nodiscard]] bool hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind kind) noexcept;
+  /// Begins to validate idle resources for waiters, as many as wait. A thread that is alone with the
+  /// only idle resource validates it itself if it has the time; so does each thread in a pool
+  /// without threads.
+  void validate_idle(slot_group& group) noexcept;
+
+  // ---- hold and wait ----------------------------------------------------------------------------
+
+  /// Returns true if each resource of a full pool is held by a thread that waits.
+  [[nodiscard]] bool is_deadlock(const slot_group& group) const noexcept;
+  /// Refuses the last waiter of a ring that no thread joins any more, as when a pool has become
+  /// smaller.
+  void end_deadlock(slot_group& group) noexcept;
+
+ private:
+  void leave(acquire_waiter& waiter) noexcept;
+  bool end_wait(acquire_waiter& waiter, std::optional<acquire_failure> cause) noexcept;
+  void explain(acquire_waiter& waiter) noexcept;
+  [[nodiscard]] static bool was_overtaken_for_long(const acquire_waiter& waiter,
+                                                   nanos real) noexcept;
+  [[nodiscard]] bool wake_to_look(acquire_waiter& waiter, bool is_idle) noexcept;
+  [[nodiscard]] bool hand_over_unchecked(slot_group& group, acquire_waiter& waiter) noexcept;
+  [[nodiscard]] bool is_waiting(const slot_group& group, std::uint32_t thread) const noexcept;
+
+  kernel_context& context_;
+  resource_slots& slots_;
+  const pool_slot_table& table_;
+  const create_quota& quota_;
+  lease_monitor& monitor_;
+  pool_numbers& numbers_;
+  waiter_deadlines deadlines_;
+  std::int64_t arrivals_ = 0;
+};
+
+}  // namespace lido::inline v0::detail

@@ -1,0 +1,237 @@
+// The states, ages and checks of a pool's slots.
+#include "resource_slots.hpp"
+
+#include <cstdint>
+#include <utility>
+
+#include "lido/base/tuning.hpp"
+
+namespace lido::inline v0::detail {
+
+// ---- creates ------------------------------------------------------------------------------------
+
+pool_slot* resource_slots::begin_create(slot_group& group) noexcept {
+  pool_slot* const slot = table_.take_empty();
+  if (slot == nullptr) {
+    return nullptr;
+  }
+  if (!group.cache.add(*slot)) {
+    table_.put_empty(*slot);
+    return nullptr;
+  }
+  slot->maker = group.factory.hooks.get();
+  slot->can_reset.set(slot->maker->can_reset());
+  slot->key_hash.set(group.name.hash);
+  slot->epoch.set(group.cache.epoch());
+  change(*slot, [&](pool_slot& one) {
+    one.record.task = slot_task::create;
+    one.record.is_unproven = !group.is_proven();
+    (void)one.move(resource_state::creating);
+  });
+  return slot;
+}
+
+slot_word resource_slots::activate(pool_slot& slot, double draw) noexcept {
+  slot_word ticket;
+  change(slot, [&](pool_slot& one) {
+    one.record.task = slot_task::none;
+    one.record.is_kept = false;
+    one.record.is_unproven = false;
+    ticket = one.activate(context_.now.age, context_.settings.life, draw);
+  });
+  return ticket;
+}
+
+// ---- idle resources -----------------------------------------------------------------------------
+
+bool resource_slots::take_idle(pool_slot& slot, resource_state to) noexcept {
+  slot_word ticket;
+  const bool is_taken = slot.take(ticket, to);
+  if (is_taken) {
+    count(slot, resource_state::idle, out);
+    count(slot, to, in);
+  }
+  return is_taken;
+}
+
+bool resource_slots::take_if_fit(slot_group& group, pool_slot& slot) noexcept {
+  for (;;) {  // other threads may take it, or give it back, at any time
+    if (slot.state() != resource_state::idle && mark(slot)) {
+      return false;
+    }
+    const bool is_over = slot.is_over(context_.now.age, group.cache.epoch());
+    if (is_over && close_expired(slot)) {
+      return false;
+    }
+    if (!is_over && needs_validation(group, slot)) {
+      group.has_stale = true;
+      return false;
+    }
+    if (!is_over && take_idle(slot, resource_state::in_use)) {
+      return true;
+    }
+  }
+}
+
+pool_slot* resource_slots::take_stale(slot_group& group, resource_state to, bool only) noexcept {
+  pool_slot* found = nullptr;
+  bool has_two = false;
+  (void)group.cache.find_maybe_idle([&](pool_slot& slot) {
+    if (slot.state() != resource_state::idle || !needs_validation(group, slot)) {
+      return false;
+    }
+    has_two = found != nullptr;
+    found = has_two ? found : &slot;
+    return has_two || !only;
+  });
+  return found != nullptr && !has_two && take_idle(*found, to) ? found : nullptr;
+}
+
+void resource_slots::put_in_use(pool_slot& slot, bool marks) noexcept {
+  set_state(slot, resource_state::in_use);
+  if (!marks || !mark(slot)) {
+    list(slot);
+  }
+}
+
+void resource_slots::make_idle(pool_slot& slot) noexcept {
+  slot.note_receiver(0);
+  set_state(slot, resource_state::idle);
+  list(slot);
+}
+
+std::uint32_t resource_slots::count_idle(slot_group& group) noexcept {
+  std::uint32_t idle = 0;
+  (void)group.cache.find_maybe_idle([&](const pool_slot& slot) {
+    idle += slot.state() == resource_state::idle ? 1 : 0;
+    return false;
+  });
+  return idle;
+}
+
+bool resource_slots::mark(pool_slot& slot) noexcept {
+  const bool is_marked = slot.mark();
+  if (is_marked) {
+    unlist(slot);
+  }
+  return is_marked;
+}
+
+void resource_slots::list(pool_slot& slot) noexcept {
+  idle_cache::set_maybe_idle(slot, /*on=*/true);
+  if (context_.has_groups && !slots_by_time::contains(slot)) {
+    used_.push(slot, slot.last_used.get());
+  }
+}
+
+// ---- ends ---------------------------------------------------------------------------------------
+
+bool resource_slots::close_if_over(slot_group& group, pool_slot& slot) noexcept {
+  destroy_reason why{};
+  if (context_.is_closed) {
+    why = destroy_reason::closed;
+  } else if (slot.record.is_killed) {
+    why = destroy_reason::killed;
+  } else if (slot.is_over(context_.now.age, group.cache.epoch())) {
+    why = why_expired(slot);
+  } else if (group.has_surplus() && !slot.record.is_for_urgent &&
+             (group.queue.empty() || !group.queue.first()->is_urgent)) {
+    why = destroy_reason::surplus;
+  } else {
+    return false;
+  }
+  close(slot, why);
+  return true;
+}
+
+bool resource_slots::close_if_idle(pool_slot& slot, destroy_reason why) noexcept {
+  const bool is_taken = take_idle(slot, resource_state::checking);
+  if (is_taken) {
+    close(slot, why);
+  }
+  return is_taken;
+}
+
+void resource_slots::close(pool_slot& slot, destroy_reason why) noexcept {
+  unlist(slot);
+  slot.record.reason = why;
+  set_state(slot, resource_state::closing);
+  context_.out->destroy.push(slot);
+}
+
+void resource_slots::empty(pool_slot& slot) noexcept {
+  unlist(slot);
+  set_state(slot, resource_state::empty);
+  idle_cache::remove(slot);
+  slot.record = {};
+  table_.put_empty(slot);
+}
+
+void resource_slots::close_surplus(slot_group& group) noexcept {
+  const bool is_closed = context_.is_closed;
+  (void)group.cache.find_maybe_idle([&](pool_slot& slot) {
+    const bool is_enough = !is_closed && !group.has_surplus();
+    if (!is_enough) {
+      close_if_idle(slot, is_closed ? destroy_reason::closed : destroy_reason::surplus);
+    }
+    return is_enough;
+  });
+}
+
+/// A slot that was used since it was listed is listed anew.
+bool resource_slots::evict() noexcept {
+  while (pool_slot* const slot = used_.first()) {
+    if (slot->state() == resource_state::idle &&
+        slot->last_used.get() != slots_by_time::key_of(*slot)) {
+      used_.remove(*slot);
+      list(*slot);
+    } else if (close_if_idle(*slot, destroy_reason::surplus)) {
+      change(*slot, [](pool_slot& one) { one.record.is_evicted = true; });
+      return true;
+    } else {
+      mark(*slot);
+    }
+  }
+  return false;
+}
+
+// ---- checks -------------------------------------------------------------------------------------
+
+bool resource_slots::check_if_idle(pool_slot& slot, slot_task what) noexcept {
+  const bool is_taken = take_idle(slot, resource_state::checking);
+  if (is_taken) {
+    begin_check(slot, what);
+  }
+  return is_taken;
+}
+
+void resource_slots::begin_check(pool_slot& slot, slot_task what) noexcept {
+  unlist(slot);
+  change(slot, [what](pool_slot& one) {
+    one.record.task = what;
+    one.record.is_awaited = true;
+    (void)one.move(resource_state::checking);
+  });
+  awaited_.push(slot, later(context_.now.real, tuning::nanoseconds_for_answer));
+  context_.out->start.push(slot);
+}
+
+void resource_slots::end_check(pool_slot& slot) noexcept {
+  awaited_.remove(slot);
+  change(slot, [](pool_slot& one) {
+    one.record.task = slot_task::none;
+    one.record.is_awaited = false;
+  });
+}
+
+pool_slot* resource_slots::next_late_check() noexcept {
+  if (awaited_.next() > context_.now.real) {
+    return nullptr;
+  }
+  pool_slot* const slot = awaited_.first();
+  awaited_.remove(*slot);
+  change(*slot, [](pool_slot& one) { one.record.is_awaited = false; });
+  return slot;
+}
+
+}  // namespace lido::inline v0::detail

@@ -1,0 +1,134 @@
+/// @file
+/// Internal. The states, ages and checks of a pool's slots.
+#pragma once
+
+#include <cstdint>
+
+#include "kernel_context.hpp"
+#include "lido/resource/deadline_heap.hpp"
+#include "lido/resource/idle_cache.hpp"
+#include "lido/resource/slot.hpp"
+#include "slot_counts.hpp"
+#include "slot_group.hpp"
+
+namespace lido::inline v0::detail {
+
+/// Moves slots from state to state, and is all that does, except that threads acquire and release
+/// idle resources without the mutex. So any slot may change from idle to in use, and back, during
+/// each of these calls.
+///
+/// Invariants
+///  I1 Each slot is counted once, in its group and in the total: `change` counts it anew.
+///  I2 The bit of a slot is set if and only if the slot is idle, or in use without a mark.
+class resource_slots {
+  using slots_by_time = deadline_heap<pool_slot>;
+
+ public:
+  resource_slots(kernel_context& context, pool_slot_table& table) noexcept
+      : context_(context), table_(table) {}
+
+  /// Counts the slots of all groups.
+  [[nodiscard]] const slot_counts& counts() const noexcept { return all_; }
+  /// Changes a slot that the caller owns, and counts it as it is afterwards.
+  template <class F>
+  void change(pool_slot& slot, const F& f) noexcept {
+    count(slot, slot.state(), out);
+    f(slot);
+    count(slot, slot.state(), in);
+  }
+
+  // ---- creates ----------------------------------------------------------------------------------
+
+  /// Reserves an empty slot for a create in that group. Returns null if there is no memory.
+  [[nodiscard]] pool_slot* begin_create(slot_group& group) noexcept;
+  /// Puts a created resource in use, by the caller. `draw` decides how much of its lifetime the
+  /// jitter takes. Returns the ticket.
+  slot_word activate(pool_slot& slot, double draw) noexcept;
+
+  // ---- idle resources ---------------------------------------------------------------------------
+
+  /// Takes a slot if it is idle and needs no check. It is in use from now on. An expired one is
+  /// closed; the release of one in use will take the slow path.
+  [[nodiscard]] bool take_if_fit(slot_group& group, pool_slot& slot) noexcept;
+  /// Takes an idle resource that must be validated, and moves it to `to`. Returns null if there is
+  /// none; with `only` also if there are two.
+  [[nodiscard]] pool_slot* take_stale(slot_group& group, resource_state to, bool only) noexcept;
+  /// Puts a slot that the caller owns in use, for a waiter. `marks`: its release takes the slow
+  /// path.
+  void put_in_use(pool_slot& slot, bool marks) noexcept;
+  void make_idle(pool_slot& slot) noexcept;
+  [[nodiscard]] bool needs_validation(const slot_group& group,
+                                      const pool_slot& slot) const noexcept {
+    return !slot.is_fresh(context_.now.age, group.cache.epoch()) && slot.maker->can_validate();
+  }
+  [[nodiscard]] static std::uint32_t count_idle(slot_group& group) noexcept;
+  /// Makes the release of a resource in use take the slow path. Returns false if it is not in use.
+  bool mark(pool_slot& slot) noexcept;
+  /// Sets the bit of a slot that is idle, or in use without a mark, and orders it by its last use.
+  void list(pool_slot& slot) noexcept;
+
+  // ---- ends -------------------------------------------------------------------------------------
+
+  /// Closes a resource that the caller owns if it is not to be used again. Returns true if it is
+  /// closing.
+  [[nodiscard]] bool close_if_over(slot_group& group, pool_slot& slot) noexcept;
+  /// Closes a resource if it is idle.
+  bool close_if_idle(pool_slot& slot, destroy_reason why) noexcept;
+  /// Closes an idle resource that is too old, or was made before a flush.
+  bool close_expired(pool_slot& slot) noexcept { return close_if_idle(slot, why_expired(slot)); }
+  /// Closes a slot that the caller owns, in use or checking.
+  void close(pool_slot& slot, destroy_reason why) noexcept;
+  /// Empties a slot whose resource is gone, or was never made.
+  void empty(pool_slot& slot) noexcept;
+  /// Closes idle resources that are too many, or all once the pool is closed.
+  void close_surplus(slot_group& group) noexcept;
+  /// Closes the idle resource of all groups that was not used for longest, to give room to another
+  /// group. If all are in use, their releases take the slow path, and it returns false.
+  [[nodiscard]] bool evict() noexcept;
+
+  // ---- checks -----------------------------------------------------------------------------------
+
+  /// Begins to validate or reset an idle resource. Returns false if it is not idle.
+  [[nodiscard]] bool check_if_idle(pool_slot& slot, slot_task what) noexcept;
+  /// Begins to validate or reset a resource that the caller owns.
+  void begin_check(pool_slot& slot, slot_task what) noexcept;
+  void end_check(pool_slot& slot) noexcept;
+  /// Returns the next slot whose answer is overdue, which is waited for no longer; or null.
+  [[nodiscard]] pool_slot* next_late_check() noexcept;
+  /// Returns when the next answer will be overdue, in real time.
+  [[nodiscard]] nanos next_answer() const noexcept { return awaited_.next(); }
+
+ private:
+  static constexpr std::uint32_t in = 1;
+  static constexpr auto out = static_cast<std::uint32_t>(-1);
+
+  void count(const pool_slot& slot, resource_state state, std::uint32_t by) noexcept {
+    if (state != resource_state::empty) {
+      group_of(slot).counts.count(slot, state, by);
+      all_.count(slot, state, by);
+    }
+  }
+  /// Moves a slot that the caller owns.
+  void set_state(pool_slot& slot, resource_state to) noexcept {
+    change(slot, [to](pool_slot& one) { (void)one.move(to); });
+  }
+  /// Takes an idle slot, and moves it. Returns false if it is not idle.
+  [[nodiscard]] bool take_idle(pool_slot& slot, resource_state to) noexcept;
+  void unlist(pool_slot& slot) noexcept {
+    idle_cache::set_maybe_idle(slot, /*on=*/false);
+    used_.remove(slot);
+  }
+  [[nodiscard]] destroy_reason why_expired(const pool_slot& slot) const noexcept {
+    return context_.now.age >= slot.expires.get() ? destroy_reason::too_old
+                                                  : destroy_reason::flushed;
+  }
+
+  kernel_context& context_;
+  pool_slot_table& table_;
+  slot_counts all_;
+  // A slot is in one of these at most.
+  slots_by_time used_;     // of several groups: those with a bit, by the last use that is known of
+  slots_by_time awaited_;  // those that are checked, by the time at which most checks have ended
+};
+
+}  // namespace lido::inline v0::detail

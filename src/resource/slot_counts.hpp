@@ -1,0 +1,91 @@
+/// @file
+/// Internal. How many slots are in each state.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "lido/resource/slot.hpp"
+
+namespace lido::inline v0::detail {
+
+/// Counts slots, of one group or of all, by state and by what the kernel notes about them. Changed
+/// by `resource_slots::change` alone, so each number is that of the slots which are so.
+///
+/// Idle slots and slots in use are one number, since threads change one into the other without the
+/// mutex. Under the pool's mutex.
+class slot_counts {
+ public:
+  /// Slots that are not empty.
+  [[nodiscard]] std::uint32_t live() const noexcept {
+    return taken() + creating() + checking() + closing();
+  }
+  /// Resources in use, and idle ones.
+  [[nodiscard]] std::uint32_t taken() const noexcept { return in(resource_state::in_use); }
+  [[nodiscard]] std::uint32_t creating() const noexcept { return in(resource_state::creating); }
+  /// Slots that are being validated or reset.
+  [[nodiscard]] std::uint32_t checking() const noexcept { return in(resource_state::checking); }
+  [[nodiscard]] std::uint32_t closing() const noexcept { return in(resource_state::closing); }
+
+  /// Creates that were begun before the last flush.
+  [[nodiscard]] std::uint32_t outdated() const noexcept { return outdated_; }
+  /// Creates whose resources their creators will use; none is outdated.
+  [[nodiscard]] std::uint32_t kept() const noexcept { return kept_; }
+  /// Creates that pool threads run for waiters.
+  [[nodiscard]] std::uint32_t shared_creates() const noexcept {
+    return creating() - outdated_ - kept_;
+  }
+  /// Creates of groups without a working resource.
+  [[nodiscard]] std::uint32_t unproven() const noexcept { return unproven_; }
+  [[nodiscard]] std::uint32_t validations() const noexcept { return validations_; }
+  /// Validations that were begun since the last flush.
+  [[nodiscard]] std::uint32_t validating() const noexcept { return validating_; }
+  /// Slots that are being checked, and may soon be answered.
+  [[nodiscard]] std::uint32_t awaited() const noexcept { return awaited_; }
+  /// Slots that are closing to give room to another group.
+  [[nodiscard]] std::uint32_t evicted() const noexcept { return evicted_; }
+
+  /// Counts a slot in that state in, or out: `by` is 1 or -1.
+  void count(const pool_slot& slot, resource_state state, std::uint32_t by) noexcept {
+    const pool_slot_record& record = slot.record;
+    const bool is_current = !record.is_outdated;
+    by_state_[place_of(state)] += by;
+    switch (state) {
+      case resource_state::creating:
+        outdated_ += record.is_outdated ? by : 0;
+        kept_ += record.is_kept && is_current ? by : 0;
+        unproven_ += record.is_unproven ? by : 0;
+        break;
+      case resource_state::checking:
+        awaited_ += record.is_awaited ? by : 0;
+        validations_ += record.task == slot_task::validate ? by : 0;
+        validating_ += record.task == slot_task::validate && is_current ? by : 0;
+        break;
+      case resource_state::closing:
+        evicted_ += record.is_evicted ? by : 0;
+        break;
+      default:
+        break;
+    }
+  }
+
+ private:
+  [[nodiscard]] static constexpr std::size_t place_of(resource_state state) noexcept {
+    return static_cast<std::size_t>(state == resource_state::idle ? resource_state::in_use : state);
+  }
+  [[nodiscard]] std::uint32_t in(resource_state state) const noexcept {
+    return by_state_[place_of(state)];
+  }
+
+  std::array<std::uint32_t, 6> by_state_{};
+  std::uint32_t outdated_ = 0;
+  std::uint32_t kept_ = 0;
+  std::uint32_t unproven_ = 0;
+  std::uint32_t validations_ = 0;
+  std::uint32_t validating_ = 0;
+  std::uint32_t awaited_ = 0;
+  std::uint32_t evicted_ = 0;
+};
+
+}  // namespace lido::inline v0::detail

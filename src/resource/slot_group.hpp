@@ -1,0 +1,121 @@
+/// @file
+/// Internal. The resources and waiters of one key.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include "lido/resource/deadline_heap.hpp"
+#include "lido/resource/hooks.hpp"
+#include "lido/resource/idle_cache.hpp"
+#include "lido/resource/stats.hpp"
+#include "retry_backoff.hpp"
+#include "slot_counts.hpp"
+#include "wait_queue.hpp"
+
+namespace lido::inline v0::detail {
+
+struct group_limits {
+  std::uint32_t max_size = 0;
+  std::uint32_t min_idle = 0;
+  std::uint32_t max_creating = 1;  ///< also of validations at once, plus one
+};
+
+/// The factory of a group, and how its last create ended.
+struct group_factory {
+  std::shared_ptr<factory_hooks> hooks;
+  std::stop_source stop;  ///< of creates and validations; asked to stop without the mutex
+  std::shared_ptr<const create_failure_text> error;  ///< null if the last create went well
+  bool has_created = false;                          ///< a create has succeeded
+};
+
+/// The name of a group, in pools with keys.
+struct group_name {
+  std::uint64_t hash = 0;                   ///< of the key
+  std::shared_ptr<const std::string> key;   ///< as text, for reports; null without keys
+  std::shared_ptr<const std::string> pool;  ///< the pool's name with the key; null without keys
+};
+
+/// Creates that a group may begin now; see `create_quota`.
+struct group_hunger {
+  std::uint32_t wanted = 0;  ///< creates for waiters
+  nanos since = 0;           ///< when the first waiter came that a create is for
+  bool is_bounded = false;   ///< in which heap of hungry groups it is
+};
+
+/// What the last look at all slots saw of a group; the sweep that is under way takes from it.
+struct group_seen {
+  std::uint32_t idle = 0;
+  std::uint64_t hits = 0;  ///< of resources that live, as the next
+  std::uint64_t acquires = 0;
+};
+
+/// Where a group stands in the list of all groups.
+struct group_listing {
+  std::size_t index = 0;
+  std::uint64_t visited_in = 0;  ///< the last round of visits to all groups
+};
+
+/// Names three heaps that a group may be in.
+struct by_hunger {};
+struct by_timer {};
+struct by_turn {};
+
+/// The resources and waiters of one key; a pool without keys has one group. Under the pool's mutex,
+/// except `cache`.
+class slot_group final : public heap_hook<slot_group, by_hunger>,
+                         public heap_hook<slot_group, by_timer>,
+                         public heap_hook<slot_group, by_turn> {
+ public:
+  slot_group(pool_core* core, pool_gate& gate, std::shared_ptr<factory_hooks> maker,
+             const group_limits& most, const retry_backoff& backoff, group_name named)
+      : cache(core, gate, this),
+        factory{.hooks = std::move(maker), .stop = {}, .error = {}},
+        limits(most),
+        retry(backoff),
+        name(std::move(named)) {}
+  slot_group(const slot_group&) = delete;
+  slot_group& operator=(const slot_group&) = delete;
+  ~slot_group() = default;
+
+  /// Returns true if the group has more resources than `limits.max_size`, without those that are
+  /// about to end.
+  [[nodiscard]] bool has_surplus() const noexcept {
+    return counts.live() - counts.closing() > limits.max_size;
+  }
+  /// Returns true if a create has succeeded, and none has failed since.
+  [[nodiscard]] bool is_proven() const noexcept {
+    return factory.has_created && !retry.is_failing();
+  }
+  /// Returns true if nothing can be made for a while, and no resource can come back.
+  [[nodiscard]] bool is_hopeless(nanos real) const noexcept {
+    return retry.is_hopeless(real) && counts.live() == counts.outdated();
+  }
+
+  // NOLINTBEGIN(*-non-private-member-variables-in-classes): numbers and lists of the kernel
+  idle_cache cache;
+  group_factory factory;
+  group_limits limits;
+  retry_backoff retry;
+  const group_name name;
+  slot_counts counts;
+  wait_queue queue;
+  std::uint32_t leaving = 0;  ///< threads that ended their waits; the kernel has unlinked them
+  bool is_overdue = false;    ///< the first waiter was overtaken for long enough
+  bool has_stale = false;     ///< idle resources that must be validated first were seen
+  group_hunger hunger;
+  group_seen seen;
+  resource_pool_stats totals;
+  group_listing listing;
+  // NOLINTEND(*-non-private-member-variables-in-classes)
+};
+
+[[nodiscard]] inline slot_group& group_of(const pool_slot& slot) noexcept {
+  return *slot.record.cache->group();
+}
+
+}  // namespace lido::inline v0::detail

@@ -1,0 +1,79 @@
+// Looks at all slots now and then: at the ages of idle resources, and at long leases.
+#include "slot_sweep.hpp"
+
+#include <utility>
+
+#include "lido/base/fail.hpp"
+
+namespace lido::inline v0::detail {
+
+void slot_sweep::look_at_more() noexcept {
+  constexpr std::uint32_t most = 4096;
+  if (from_ == 0) {
+    numbers_.count_slots();
+  }
+  const std::uint32_t end = from_ + most;
+  table_.for_each([&](pool_slot& slot) {
+    if (slot.number >= from_ && slot.number < end) {
+      look_at(slot);
+    }
+  });
+  from_ = end < table_.size() ? end : 0;
+  if (from_ == 0) {
+    monitor_.end_round();
+    next_ = later(context_.now.real, context_.settings.period);
+    next_age_ = later(context_.now.age, context_.settings.period);
+  }
+}
+
+void slot_sweep::look_at(pool_slot& slot) noexcept {
+  const resource_state state = slot.state();
+  if (state == resource_state::in_use) {
+    look_at_lease(slot);
+  } else if (state == resource_state::idle) {
+    look_at_idle(slot);
+  }
+}
+
+void slot_sweep::look_at_idle(pool_slot& slot) noexcept {
+  slot_group& group = group_of(slot);
+  const life_limits& life = context_.settings.life;
+  const nanos age = context_.now.age;
+  if (slot.is_over(age, group.cache.epoch())) {
+    slots_.close_expired(slot);
+  } else if (age - slot.last_used.get() >= life.idle_timeout &&
+             group.seen.idle > group.limits.min_idle) {
+    group.seen.idle -= slots_.close_if_idle(slot, destroy_reason::idle_too_long) ? 1 : 0;
+  } else if (age - slot.looked_after.get() < life.keepalive || !slot.maker->can_validate() ||
+             !group.queue.empty() || context_.is_closed || context_.is_suspended ||
+             group.counts.validating() >= group.limits.max_creating ||
+             !slots_.check_if_idle(slot, slot_task::validate)) {
+    return;
+  }
+  context_.match_later(group);
+}
+
+/// The release of a reported lease takes the slow path, and reports that it has come back.
+void slot_sweep::look_at_lease(pool_slot& slot) noexcept {
+  const std::uint8_t due = monitor_.look_at(slot, context_.now.age);
+  if (due == 0 || !slots_.mark(slot)) {
+    return;
+  }
+  slot.record.reported = due;
+  group_of(slot).totals.suspected_leaks += due == 2 ? 1 : 0;
+  report(due == 2 ? pool_event::kind::suspected_leak : pool_event::kind::slow_lease, slot);
+}
+
+void slot_sweep::report(pool_event::kind what, const pool_slot& slot) noexcept {
+  const group_name& name = group_of(slot).name;
+  const auto add = [&] {
+    lease_info lease = info_of(slot, context_.now.age);
+    if (name.key != nullptr) {
+      lease.key = *name.key;
+    }
+    context_.out->tell.push_back({{.what = what, .leases = {std::move(lease)}}, name.pool});
+  };
+  attempt(add, [] {});  // a release must not fail because there is no memory for it
+}
+
+}  // namespace lido::inline v0::detail

@@ -1,0 +1,59 @@
+/// @file
+/// Internal. Looks at all slots now and then: at the ages of idle resources, and at long leases.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "kernel_context.hpp"
+#include "lease_monitor.hpp"
+#include "lido/resource/slot.hpp"
+#include "pool_numbers.hpp"
+#include "resource_slots.hpp"
+#include "slot_group.hpp"
+
+namespace lido::inline v0::detail {
+
+/// Closes idle resources that are too old or too many, begins the validations of `keepalive`, and
+/// reports leases that are out for long. Under the pool's mutex.
+class slot_sweep {
+ public:
+  slot_sweep(kernel_context& context, resource_slots& slots, const pool_slot_table& table,
+             lease_monitor& monitor, pool_numbers& numbers) noexcept
+      : context_(context), slots_(slots), table_(table), monitor_(monitor), numbers_(numbers) {}
+
+  /// Returns when the next sweep is due, in real time.
+  [[nodiscard]] nanos next() const noexcept { return next_; }
+  /// Returns true if a sweep is due by either clock.
+  [[nodiscard]] bool is_due() const noexcept {
+    return context_.now.real >= next_ || context_.now.age >= next_age_;
+  }
+  /// Returns true if a sweep has not seen all slots yet.
+  [[nodiscard]] bool is_under_way() const noexcept { return from_ != 0; }
+  /// Looks at a part of all slots, the next part the next time: under one lock it takes a
+  /// millisecond at most.
+  void look_at_more() noexcept;
+  /// Reports the end of a lease that was reported as long.
+  void note_return(pool_slot& slot) noexcept {
+    if (std::exchange(slot.record.reported, std::uint8_t{0}) != 0) {
+      report(pool_event::kind::returned_after_all, slot);
+    }
+  }
+
+ private:
+  void look_at(pool_slot& slot) noexcept;
+  void look_at_idle(pool_slot& slot) noexcept;
+  void look_at_lease(pool_slot& slot) noexcept;
+  void report(pool_event::kind what, const pool_slot& slot) noexcept;
+
+  kernel_context& context_;
+  resource_slots& slots_;
+  const pool_slot_table& table_;
+  lease_monitor& monitor_;
+  pool_numbers& numbers_;
+  nanos next_ = 0;         // in real time, and
+  nanos next_age_ = 0;     // by the pool's clock, whichever comes first
+  std::uint32_t from_ = 0;  // the first slot that was not seen yet
+};
+
+}  // namespace lido::inline v0::detail

@@ -1,0 +1,84 @@
+/// @file
+/// Internal. Waiters in the order in which they are served.
+#pragma once
+
+#include <cstdint>
+
+#include "acquire_waiter.hpp"
+#include "lido/resource/deadline_heap.hpp"
+
+namespace lido::inline v0::detail {
+
+/// A list of waiters, first in, first out. To remove one from the middle is as cheap as from an
+/// end.
+class wait_queue {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+  /// Returns how many urgent waiters stand in front of all others, `most` at most.
+  [[nodiscard]] std::uint32_t count_urgent(std::uint32_t most) const noexcept {
+    std::uint32_t found = 0;
+    for (const acquire_waiter* one = first_; one != nullptr && one->is_urgent && found != most;
+         one = after(*one)) {
+      ++found;
+    }
+    return found;
+  }
+  [[nodiscard]] acquire_waiter* first() const noexcept { return first_; }
+  /// Returns the waiter that `count` others precede, or null.
+  [[nodiscard]] acquire_waiter* after_first(std::uint32_t count) const noexcept {
+    acquire_waiter* waiter = first_;
+    for (; count != 0 && waiter != nullptr; --count) {
+      waiter = after(*waiter);
+    }
+    return waiter;
+  }
+  [[nodiscard]] static acquire_waiter* after(const acquire_waiter& waiter) noexcept {
+    return waiter.links.next;
+  }
+  [[nodiscard]] static bool contains(const acquire_waiter& waiter) noexcept {
+    return waiter.links.is_linked;
+  }
+  /// Puts a waiter before `next`; null: last.
+  void insert(acquire_waiter& waiter, acquire_waiter* next) noexcept {
+    queue_links& links = waiter.links;
+    links.previous = next != nullptr ? next->links.previous : last_;
+    links.next = next;
+    (links.previous != nullptr ? links.previous->links.next : first_) = &waiter;
+    (next != nullptr ? next->links.previous : last_) = &waiter;
+    links.is_linked = true;
+    ++size_;
+  }
+  void push_back(acquire_waiter& waiter) noexcept { insert(waiter, nullptr); }
+  /// Requires: `waiter` is in this list.
+  void remove(acquire_waiter& waiter) noexcept {
+    queue_links& links = waiter.links;
+    (links.previous != nullptr ? links.previous->links.next : first_) = links.next;
+    (links.next != nullptr ? links.next->links.previous : last_) = links.previous;
+    links.is_linked = false;
+    --size_;
+  }
+  void append(wait_queue& other) noexcept {
+    while (acquire_waiter* const waiter = other.pop_front()) {
+      push_back(*waiter);
+    }
+  }
+  /// Returns null if the list is empty.
+  acquire_waiter* pop_front() noexcept {
+    acquire_waiter* const waiter = first_;
+    if (waiter != nullptr) {
+      remove(*waiter);
+    }
+    return waiter;
+  }
+
+ private:
+  acquire_waiter* first_ = nullptr;
+  acquire_waiter* last_ = nullptr;
+  std::uint32_t size_ = 0;
+};
+
+/// Waiters of all groups, the earliest deadline first.
+using waiter_deadlines = deadline_heap<acquire_waiter>;
+
+}  // namespace lido::inline v0::detail
