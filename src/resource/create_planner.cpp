@@ -35,13 +35,12 @@ void create_planner::plan(slot_group& group) noexcept {
       .creating = counts.creating() - counts.outdated(),
       .idle = min_idle == 0 ? 0 : resource_slots::count_idle(group) + counts.checking()};
   const bool waits = group.retry.waits(context_.now.real);
-  const std::uint32_t wanted =
-      context_.is_closed || waits
-          ? 0
-          : creates_wanted(demand, supply,
-                           {.max_size = group.limits.max_size,
-                            .reserve = reserve,
-                            .max_creating = group.limits.max_creating});
+  const std::uint32_t wanted = context_.is_closed || waits
+                                   ? 0
+                                   : creates_wanted(demand, supply,
+                                                    {.max_size = group.limits.max_size,
+                                                     .reserve = reserve,
+                                                     .max_creating = group.limits.max_creating});
   quota_.set_hunger(group, wanted, group.queue.after_first(served + supply.under_way));
   const bool has_demand = demand.waiters != 0 || min_idle != 0;
   const nanos due = !context_.is_closed && waits && has_demand ? group.retry.at() : never;
@@ -111,8 +110,8 @@ void create_planner::start_creates() noexcept {
   }
 }
 
-/// The pool's threads create; in a pool without threads the first waiter does, if it is a thread. If
-/// no waiter is left there, the create is undone, since no tick may come.
+/// The pool's threads create; in a pool without threads the first waiter does, if it is a thread.
+/// If no waiter is left there, the create is undone, since no tick may come.
 bool create_planner::begin_create(slot_group& group) noexcept {
   pool_slot* const slot = slots_.begin_create(group);
   if (slot == nullptr) {

@@ -24,8 +24,8 @@ class create_planner {
 
   /// Notes how many creates a group could begin, and when it is to be looked at again.
   void plan(slot_group& group) noexcept;
-  /// Begins creates of hungry groups, the one whose waiter came first before others. Where the total
-  /// is reached, evicts what was not used for longest.
+  /// Begins creates of hungry groups, the one whose waiter came first before others. Where the
+  /// total is reached, evicts what was not used for longest.
   void start_creates() noexcept;
   /// Returns true if what a group releases is owed to another one, whose first waiter came long
   /// before.

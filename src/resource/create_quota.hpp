@@ -39,11 +39,10 @@ class create_quota {
     if (wanted == 0) {
       return;
     }
-    group.hunger = {
-        .wanted = first != nullptr ? wanted : 0,
-        .since = first != nullptr ? first->came.at : 0,
-        .is_bounded = is_shared_ && !group.is_proven() &&
-                      group.counts.creating() != group.counts.outdated()};
+    group.hunger = {.wanted = first != nullptr ? wanted : 0,
+                    .since = first != nullptr ? first->came.at : 0,
+                    .is_bounded = is_shared_ && !group.is_proven() &&
+                                  group.counts.creating() != group.counts.outdated()};
     heap_of(group).push(group, first != nullptr ? first->came.order : no_waiter);
     wanted_of(group) += group.hunger.wanted;
   }

@@ -33,7 +33,7 @@ struct create_limits {
   return from > what ? from - what : 0;
 }
 
-/// Returns how many creates to begin: what waiters and `min_idle` need and nobody makes yet, as far
+/// Returns how many creates to begin: what waiters and `min_idle` need and is not under way, as far
 /// as the limits allow.
 [[nodiscard]] constexpr std::uint32_t creates_wanted(const create_demand& demand,
                                                      const create_supply& supply,

@@ -27,8 +27,8 @@ class kernel_context {
   /// first before others.
   void match_later(slot_group& group) noexcept {
     if (!to_match::contains(group)) {
-      changed_.push(group, group.queue.empty() ? create_quota::no_waiter
-                                               : group.queue.first()->came.order);
+      changed_.push(
+          group, group.queue.empty() ? create_quota::no_waiter : group.queue.first()->came.order);
     }
   }
   /// The same for the group of a slot, which it returns.
@@ -52,7 +52,7 @@ class kernel_context {
   bool is_closed = false;
   bool is_suspended = false;
   bool is_ticking = false;  ///< the event is a tick
-  // NOLINTEND(*-non-private-member-variables-in-classes)
+                            // NOLINTEND(*-non-private-member-variables-in-classes)
 
  private:
   using to_match = deadline_heap<slot_group, by_turn>;

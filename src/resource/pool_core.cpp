@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "../platform/platform.hpp"
+#include "core_events.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/event_sink.hpp"
 #include "lido/debug/place.hpp"
 #include "lido/platform/compiler.hpp"
-#include "core_events.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -141,7 +141,9 @@ bool pool_core::has_next(effects& out) noexcept {
     platform::tell_release(slot);
   }
   tell_kernel(
-      [slot](pool_kernel& kernel) { slot != nullptr ? kernel.on_destroyed(*slot) : kernel.on_more(); },
+      [slot](pool_kernel& kernel) {
+        slot != nullptr ? kernel.on_destroyed(*slot) : kernel.on_more();
+      },
       out);
   return true;
 }
@@ -329,7 +331,7 @@ bool pool_core::begin_wait(acquire_waiter& waiter, const acquire_call& request, 
     }
     if (is_stopped || is_late) {
       kernel.on_refused(waiter,
-                       is_stopped ? acquire_failure::cancelled : acquire_failure::timed_out);
+                        is_stopped ? acquire_failure::cancelled : acquire_failure::timed_out);
     } else {
       kernel.on_acquire(waiter, again);
     }
@@ -528,7 +530,8 @@ void callback_waiter::ended(acquire_waiter& waiter) noexcept {
   acquire_outcome outcome;
   if (self->word.given()) {
     outcome.grant = self->grant;
-    self->grant.slot->note_holder(core.kernel_->gate.now(), 0, std::uncaught_exceptions(), self->at);
+    self->grant.slot->note_holder(core.kernel_->gate.now(), 0, std::uncaught_exceptions(),
+                                  self->at);
     core.gate_->begin_use(*self->grant.slot, /*queued=*/true);
     self->grant.slot->resets_by_pool.set(/*value=*/true);
     platform::tell_acquire(self->grant.slot);

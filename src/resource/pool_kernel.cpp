@@ -70,8 +70,8 @@ void pool_kernel::match(slot_group& group, bool force) noexcept {
     return;
   }
   if (context_.is_closed || group.is_hopeless(context_.now.real)) {
-    waiters_.refuse_all(group, context_.is_closed ? acquire_failure::closed
-                                                  : acquire_failure::create_failed);
+    waiters_.refuse_all(
+        group, context_.is_closed ? acquire_failure::closed : acquire_failure::create_failed);
   } else if (!context_.is_suspended) {
     if (planner_.is_owed(group)) {
       planner_.start_creates();
@@ -134,8 +134,8 @@ nanos pool_kernel::next_timer() const noexcept {
 void pool_kernel::on_acquire(acquire_waiter& waiter, bool again) noexcept {
   slot_group& group = *waiter.group;
   if (context_.is_closed || group.is_hopeless(context_.now.real)) {
-    waiters_.refuse(waiter, context_.is_closed ? acquire_failure::closed
-                                               : acquire_failure::create_failed);
+    waiters_.refuse(waiter,
+                    context_.is_closed ? acquire_failure::closed : acquire_failure::create_failed);
     return;
   }
   if (again && waiter.until.is_at_once() && waiter.kind == grant_kind::create) {
@@ -339,8 +339,7 @@ void pool_kernel::on_more() noexcept {
 void pool_kernel::end_due() noexcept {
   waiters_.refuse_late();
   planner_.match_due();
-  context_.out->more =
-      sweep_.is_under_way() || waiters_.next_deadline() <= context_.now.real;
+  context_.out->more = sweep_.is_under_way() || waiters_.next_deadline() <= context_.now.real;
 }
 
 // ---- control ------------------------------------------------------------------------------------

@@ -32,8 +32,8 @@ class pool_numbers {
   [[nodiscard]] resource_pool_stats counts_of(const slot_group& group) const noexcept;
   /// Adds the last numbers of a group to those of groups that are gone.
   void add_removed(slot_group& group) noexcept;
-  /// Raises the high-water mark after a hand-over, when all resources are in use, but in a pool that
-  /// was suspended. With keys it would take a look at each.
+  /// Raises the high-water mark after a hand-over, when all resources are in use, but in a pool
+  /// that was suspended. With keys it would take a look at each.
   void note_high_water(const slot_group& group) noexcept {
     if (!context_.has_groups && group.counts.taken() > group.totals.high_water) {
       count_slots();

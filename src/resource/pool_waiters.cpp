@@ -16,8 +16,8 @@ void pool_waiters::join(acquire_waiter& waiter, bool first) noexcept {
   slot_group& group = *waiter.group;
   const nanos real = context_.now.real;
   const bool is_early = first || waiter.is_urgent;
-  waiter.came = {real, is_early && !group.queue.empty() ? group.queue.first()->came.order
-                                                        : ++arrivals_};
+  waiter.came = {real,
+                 is_early && !group.queue.empty() ? group.queue.first()->came.order : ++arrivals_};
   waiter.has_time =
       waiter.until.nanoseconds() > later(real, context_.settings.validate_timeout.count());
   group.totals.exhausted += first && waiter.kind != grant_kind::validate ? 0 : 1;
@@ -104,8 +104,7 @@ void pool_waiters::wait_for_answer(acquire_waiter& waiter) noexcept {
 bool pool_waiters::are_too_many(const slot_group& group) const noexcept {
   const std::size_t waiters = group.queue.size();
   const std::size_t most = context_.settings.max_waiters;
-  return waiters > most &&
-         waiters - most > group.counts.awaited() + group.counts.shared_creates();
+  return waiters > most && waiters - most > group.counts.awaited() + group.counts.shared_creates();
 }
 
 void pool_waiters::set_flags(slot_group& group) const noexcept {
@@ -198,11 +197,11 @@ void pool_waiters::hand_over_idle(slot_group& group, bool force) noexcept {
       break;
     }
     group.has_stale = false;
-    pool_slot* const slot = group.cache.find_maybe_idle(
-        [&](pool_slot& one) { return slots_.take_if_fit(group, one); });
+    pool_slot* const slot =
+        group.cache.find_maybe_idle([&](pool_slot& one) { return slots_.take_if_fit(group, one); });
     if (slot == nullptr) {
-      group.is_overdue = context_.settings.is_barging &&
-                         was_overtaken_for_long(*waiter, context_.now.real);
+      group.is_overdue =
+          context_.settings.is_barging && was_overtaken_for_long(*waiter, context_.now.real);
       set_flags(group);
       break;
     }
@@ -279,8 +278,7 @@ void pool_waiters::validate_idle(slot_group& group) noexcept {
 /// Hands a waiter an idle resource that it validates itself.
 bool pool_waiters::hand_over_unchecked(slot_group& group, acquire_waiter& waiter) noexcept {
   const bool needs_no_answer = !context_.settings.has_threads();
-  const bool is_alone =
-      group.queue.size() == 1 && waiter.has_time && group.counts.checking() == 0;
+  const bool is_alone = group.queue.size() == 1 && waiter.has_time && group.counts.checking() == 0;
   if (waiter.is_callback() || (!needs_no_answer && !is_alone)) {
     return false;
   }

@@ -15,14 +15,14 @@
 namespace lido::inline v0::detail {
 
 /// The waiters of all groups: joins them to queues, hands them resources, and ends their waits.
-/// Under the pool's mutex, but for a waiter's word, in which the waiter may end its own wait at any
+/// Under the pool's mutex, except for a waiter's word, in which the waiter may end its own wait at any
 /// time.
 ///
-/// A wait ends by time in one of three ways. A thread that sleeps sees that its time is up, ends its
-/// own wait and tells the kernel (`on_left`): no other thread has to be there for it. A tick ends
-/// those whose time is up (`refuse_late`), for callbacks, which no thread waits for. A release that
-/// finds a late waiter first in the queue skips it (`first_open`), so that it gets no resource that
-/// it would not use.
+/// A wait ends by time in one of three ways. A thread that sleeps sees that its time is up, ends
+/// its own wait and tells the kernel (`on_left`): no other thread has to be there for it. A tick
+/// ends those whose time is up (`refuse_late`), for callbacks, which no thread waits for. A release
+/// that finds a late waiter first in the queue skips it (`first_open`), so that it gets no resource
+/// that it would not use.
 ///
 /// Invariant I4: an open waiter is in the queue of its group and in the heap of deadlines. A waiter
 /// is in neither once the kernel has ended its wait.
@@ -70,11 +70,11 @@ class pool_waiters {
   /// Gives a resource that the caller owns, and that is fit, to the first waiter, or makes it idle.
   /// `is_owed`: another group is to have it.
   void hand_over_or_idle(slot_group& group, pool_slot& slot, bool is_owed) noexcept;
-  /// Ends a wait with a slot. Returns false if the waiter was cancelled at this moment: then the slot
-  /// is still the caller's.
+  /// Ends a wait with a slot. Returns false if the waiter was cancelled at this moment: then the
+  /// slot is still the caller's.
   [[nodiscard]] bool hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind kind) noexcept;
-  /// Begins to validate idle resources for waiters, as many as wait. A thread that is alone with the
-  /// only idle resource validates it itself if it has the time; so does each thread in a pool
+  /// Begins to validate idle resources for waiters, as many as wait. A thread that is alone with
+  /// the only idle resource validates it itself if it has the time; so does each thread in a pool
   /// without threads.
   void validate_idle(slot_group& group) noexcept;
 

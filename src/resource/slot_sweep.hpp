@@ -51,8 +51,8 @@ class slot_sweep {
   const pool_slot_table& table_;
   lease_monitor& monitor_;
   pool_numbers& numbers_;
-  nanos next_ = 0;         // in real time, and
-  nanos next_age_ = 0;     // by the pool's clock, whichever comes first
+  nanos next_ = 0;          // in real time, and
+  nanos next_age_ = 0;      // by the pool's clock, whichever comes first
   std::uint32_t from_ = 0;  // the first slot that was not seen yet
 };
 

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "../platform/platform.hpp"
+#include "core_events.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/tuning.hpp"
-#include "core_events.hpp"
 
 namespace lido::inline v0::detail {
 

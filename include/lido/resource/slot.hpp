@@ -271,9 +271,9 @@ class alignas(no_false_sharing) pool_slot {
   bool swap(slot_word from, slot_word to) noexcept {
     std::uint64_t bits = from.bits();
     // (2) - this seq_cst-CAS synchronizes-with the seq_cst-load (1), so the next owner sees all
-    // that was done to the resource. It is in one total order with slow_path_flags.hpp (1, 2). Either
-    // the releasing thread sees the flag or the kernel sees the resource.
-    // relaxed on failure: what is there instead is not looked at, or read again
+    // that was done to the resource. It is in one total order with slow_path_flags.hpp (1, 2).
+    // Either the releasing thread sees the flag or the kernel sees the resource. relaxed on
+    // failure: what is there instead is not looked at, or read again
     return word_.compare_exchange_strong(bits, to.bits(), std::memory_order_seq_cst,
                                          std::memory_order_relaxed);
   }

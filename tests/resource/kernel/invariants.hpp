@@ -16,8 +16,8 @@ struct invariant_context {
 
 namespace invariants {
 
-using detail::pool_slot;
 using detail::pool_kernel;
+using detail::pool_slot;
 using detail::resource_state;
 using detail::slot_group;
 
@@ -56,7 +56,8 @@ inline const char* bits_of(pool_kernel& pool, slot_group& group) {
     if (slot.record.cache != &group.cache) {
       return;
     }
-    const bool bit = group.cache.find_maybe_idle([&](const pool_slot& one) { return &one == &slot; });
+    const bool bit =
+        group.cache.find_maybe_idle([&](const pool_slot& one) { return &one == &slot; });
     const detail::slot_word word = slot.word();
     const bool should = word.state() == resource_state::idle ||
                         (word.state() == resource_state::in_use && !word.marked());
@@ -90,8 +91,8 @@ inline bool may_be_preempted(pool_kernel& pool, const slot_group& group, std::ui
 /// Invariant I3 of one group, in pools that serve waiters in FIFO order.
 inline const char* waits_of(pool_kernel& pool, slot_group& group, std::uint32_t live,
                             const invariant_context& context) {
-  if (context.is_barging || first_waiting(group) == nullptr || pool.numbers().counts_of(group).suspended ||
-      may_be_preempted(pool, group, live, context)) {
+  if (context.is_barging || first_waiting(group) == nullptr ||
+      pool.numbers().counts_of(group).suspended || may_be_preempted(pool, group, live, context)) {
     return nullptr;
   }
   const pool_slot* const idle = pool.table.find([&](const pool_slot& slot) {

@@ -479,7 +479,7 @@ void kernel_driver::read_ends(happenings& all) {
     }
   }
   std::stable_sort(ended.begin(), ended.end(), [](const client* left, const client* right) {
-    return left->waiter->order < right->waiter->order;
+    return left->waiter->came.order < right->waiter->came.order;
   });
   for (client* const one : ended) {
     if (one->waiter->word.open()) {

@@ -424,8 +424,8 @@ class kernel_model {
     return total() >= max_total &&
            std::any_of(groups.begin(), groups.end(), [&](const model_group& other) {
              return &other != &groups[number] && !other.queue.empty() &&
-                    driver_.of(other.queue.front()).waiter->order <
-                        driver_.of(groups[number].queue.front()).waiter->order;
+                    driver_.of(other.queue.front()).waiter->came.order <
+                        driver_.of(groups[number].queue.front()).waiter->came.order;
            });
   }
 
