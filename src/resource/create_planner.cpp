@@ -95,19 +95,20 @@ void create_planner::start_creates() noexcept {
       context_.match_later(*group);  // the thread that is to create could not be woken
       return;
     }
-    if (quota_.is_full()) {
-      const bool may_evict =
-          group->hunger.wanted != 0 && slots_.counts().evicted() < quota_.wanted();
-      if (!may_evict || !slots_.evict()) {
-        return;
-      }
-      continue;  // until what was evicted is destroyed, or more is
+    const bool is_full = quota_.is_full();
+    const bool goes_on = is_full ? evict_for(*group) : begin_create(*group);
+    if (!goes_on) {
+      return;  // without memory for a bit the next event tries again
     }
-    if (!begin_create(*group)) {
-      return;  // no memory for a bit; the next event tries again
+    if (!is_full) {
+      plan(*group);
     }
-    plan(*group);
   }
+}
+
+/// Evicts a resource, unless as many are closing as waiters need.
+bool create_planner::evict_for(const slot_group& group) noexcept {
+  return group.hunger.wanted != 0 && slots_.counts().evicted() < quota_.wanted() && slots_.evict();
 }
 
 /// The pool's threads create; in a pool without threads the first waiter does, if it is a thread.

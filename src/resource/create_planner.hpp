@@ -49,6 +49,7 @@ class create_planner {
   }
   [[nodiscard]] std::uint32_t count_served(slot_group& group) const noexcept;
   void wake_for_timer(slot_group& group, nanos due) noexcept;
+  [[nodiscard]] bool evict_for(const slot_group& group) noexcept;
   [[nodiscard]] bool begin_create(slot_group& group) noexcept;
   [[nodiscard]] bool give_to_waiter(slot_group& group, pool_slot& slot) noexcept;
 

@@ -364,13 +364,10 @@ void pool_kernel::on_flush(slot_group& group) noexcept {
   group.cache.next_epoch();
   group.retry.reset();
   table.for_each([&](pool_slot& slot) {
-    if (slot.record.cache != &group.cache) {
-      return;
+    if (slot.record.cache == &group.cache) {
+      slots_.outdate_task(slot);
+      slots_.close_if_idle(slot, destroy_reason::flushed);
     }
-    if (slot.record.task != slot_task::none) {
-      slots_.change(slot, [](pool_slot& one) { one.record.is_outdated = true; });
-    }
-    slots_.close_if_idle(slot, destroy_reason::flushed);
   });
   context_.match_later(group);
 }

@@ -119,7 +119,8 @@ void pool_waiters::set_flags(slot_group& group) const noexcept {
 /// Ends the wait of a waiter that is in no queue: it was given something, or there is a cause.
 /// Wakes its thread, or leaves its callback to the core. Returns false if its thread has ended the
 /// wait, and will say so. Of a thread only the address of its word is used: it may be gone.
-bool pool_waiters::end_wait(acquire_waiter& waiter, std::optional<acquire_failure> cause) noexcept {
+bool pool_waiters::end_wait(acquire_waiter& waiter,
+                            std::optional<acquire_failure> cause) const noexcept {
   slot_group& group = *waiter.group;
   const auto* const word = waiter.word.address();
   const bool is_callback = waiter.is_callback();
@@ -239,7 +240,7 @@ bool pool_waiters::was_overtaken_for_long(const acquire_waiter& waiter, nanos re
 
 /// Wakes the first waiter where running threads may overtake: it looks for itself. Returns false if
 /// it was overtaken for long enough, or is a callback or in one, and is to be handed the resource.
-bool pool_waiters::wake_to_look(acquire_waiter& waiter, bool is_idle) noexcept {
+bool pool_waiters::wake_to_look(acquire_waiter& waiter, bool is_idle) const noexcept {
   if (is_idle && waiter.overtaken.woken_at == 0) {
     waiter.overtaken.woken_at = context_.now.real;
   }

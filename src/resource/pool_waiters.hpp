@@ -15,8 +15,8 @@
 namespace lido::inline v0::detail {
 
 /// The waiters of all groups: joins them to queues, hands them resources, and ends their waits.
-/// Under the pool's mutex, except for a waiter's word, in which the waiter may end its own wait at any
-/// time.
+/// Under the pool's mutex, except for a waiter's word, in which the waiter may end its own wait at
+/// any time.
 ///
 /// A wait ends by time in one of three ways. A thread that sleeps sees that its time is up, ends
 /// its own wait and tells the kernel (`on_left`): no other thread has to be there for it. A tick
@@ -88,11 +88,11 @@ class pool_waiters {
 
  private:
   void leave(acquire_waiter& waiter) noexcept;
-  bool end_wait(acquire_waiter& waiter, std::optional<acquire_failure> cause) noexcept;
+  bool end_wait(acquire_waiter& waiter, std::optional<acquire_failure> cause) const noexcept;
   void explain(acquire_waiter& waiter) noexcept;
   [[nodiscard]] static bool was_overtaken_for_long(const acquire_waiter& waiter,
                                                    nanos real) noexcept;
-  [[nodiscard]] bool wake_to_look(acquire_waiter& waiter, bool is_idle) noexcept;
+  [[nodiscard]] bool wake_to_look(acquire_waiter& waiter, bool is_idle) const noexcept;
   [[nodiscard]] bool hand_over_unchecked(slot_group& group, acquire_waiter& waiter) noexcept;
   [[nodiscard]] bool is_waiting(const slot_group& group, std::uint32_t thread) const noexcept;
 

@@ -186,13 +186,17 @@ bool resource_slots::evict() noexcept {
       used_.remove(*slot);
       list(*slot);
     } else if (close_if_idle(*slot, destroy_reason::surplus)) {
-      change(*slot, [](pool_slot& one) { one.record.is_evicted = true; });
+      note_evicted(*slot);
       return true;
     } else {
       mark(*slot);
     }
   }
   return false;
+}
+
+void resource_slots::note_evicted(pool_slot& slot) noexcept {
+  change(slot, [](pool_slot& one) { one.record.is_evicted = true; });
 }
 
 // ---- checks -------------------------------------------------------------------------------------
@@ -222,6 +226,11 @@ void resource_slots::end_check(pool_slot& slot) noexcept {
     one.record.task = slot_task::none;
     one.record.is_awaited = false;
   });
+}
+
+void resource_slots::outdate_task(pool_slot& slot) noexcept {
+  change(slot,
+         [](pool_slot& one) { one.record.is_outdated |= one.record.task != slot_task::none; });
 }
 
 pool_slot* resource_slots::next_late_check() noexcept {

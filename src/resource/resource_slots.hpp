@@ -93,6 +93,8 @@ class resource_slots {
   /// Begins to validate or reset a resource that the caller owns.
   void begin_check(pool_slot& slot, slot_task what) noexcept;
   void end_check(pool_slot& slot) noexcept;
+  /// Notes that the task of a slot, if it has one, was begun before a flush.
+  void outdate_task(pool_slot& slot) noexcept;
   /// Returns the next slot whose answer is overdue, which is waited for no longer; or null.
   [[nodiscard]] pool_slot* next_late_check() noexcept;
   /// Returns when the next answer will be overdue, in real time.
@@ -112,6 +114,7 @@ class resource_slots {
   void set_state(pool_slot& slot, resource_state to) noexcept {
     change(slot, [to](pool_slot& one) { (void)one.move(to); });
   }
+  void note_evicted(pool_slot& slot) noexcept;
   /// Takes an idle slot, and moves it. Returns false if it is not idle.
   [[nodiscard]] bool take_idle(pool_slot& slot, resource_state to) noexcept;
   void unlist(pool_slot& slot) noexcept {

@@ -48,25 +48,13 @@ class slot_counts {
 
   /// Counts a slot in that state in, or out: `by` is 1 or -1.
   void count(const pool_slot& slot, resource_state state, std::uint32_t by) noexcept {
-    const pool_slot_record& record = slot.record;
-    const bool is_current = !record.is_outdated;
     by_state_[place_of(state)] += by;
-    switch (state) {
-      case resource_state::creating:
-        outdated_ += record.is_outdated ? by : 0;
-        kept_ += record.is_kept && is_current ? by : 0;
-        unproven_ += record.is_unproven ? by : 0;
-        break;
-      case resource_state::checking:
-        awaited_ += record.is_awaited ? by : 0;
-        validations_ += record.task == slot_task::validate ? by : 0;
-        validating_ += record.task == slot_task::validate && is_current ? by : 0;
-        break;
-      case resource_state::closing:
-        evicted_ += record.is_evicted ? by : 0;
-        break;
-      default:
-        break;
+    if (state == resource_state::creating) {
+      count_create(slot.record, by);
+    } else if (state == resource_state::checking) {
+      count_check(slot.record, by);
+    } else if (state == resource_state::closing && slot.record.is_evicted) {
+      evicted_ += by;
     }
   }
 
@@ -76,6 +64,17 @@ class slot_counts {
   }
   [[nodiscard]] std::uint32_t in(resource_state state) const noexcept {
     return by_state_[place_of(state)];
+  }
+  void count_create(const pool_slot_record& record, std::uint32_t by) noexcept {
+    outdated_ += record.is_outdated ? by : 0;
+    kept_ += record.is_kept && !record.is_outdated ? by : 0;
+    unproven_ += record.is_unproven ? by : 0;
+  }
+  void count_check(const pool_slot_record& record, std::uint32_t by) noexcept {
+    const bool is_validation = record.task == slot_task::validate;
+    awaited_ += record.is_awaited ? by : 0;
+    validations_ += is_validation ? by : 0;
+    validating_ += is_validation && !record.is_outdated ? by : 0;
   }
 
   std::array<std::uint32_t, 6> by_state_{};

@@ -64,7 +64,7 @@ void slot_sweep::look_at_lease(pool_slot& slot) noexcept {
   report(due == 2 ? pool_event::kind::suspected_leak : pool_event::kind::slow_lease, slot);
 }
 
-void slot_sweep::report(pool_event::kind what, const pool_slot& slot) noexcept {
+void slot_sweep::report(pool_event::kind what, const pool_slot& slot) const noexcept {
   const group_name& name = group_of(slot).name;
   const auto add = [&] {
     lease_info lease = info_of(slot, context_.now.age);

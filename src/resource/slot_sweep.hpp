@@ -44,7 +44,7 @@ class slot_sweep {
   void look_at(pool_slot& slot) noexcept;
   void look_at_idle(pool_slot& slot) noexcept;
   void look_at_lease(pool_slot& slot) noexcept;
-  void report(pool_event::kind what, const pool_slot& slot) noexcept;
+  void report(pool_event::kind what, const pool_slot& slot) const noexcept;
 
   kernel_context& context_;
   resource_slots& slots_;
