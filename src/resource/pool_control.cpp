@@ -22,10 +22,18 @@ group_limits limits_of(const pool_settings& settings, std::size_t max_size,
 
 }  // namespace
 
-idle_cache& pool_core::add_group(std::shared_ptr<factory_hooks> hooks, std::uint64_t hash,
-                                 std::string key) {
+idle_cache& pool_core::make_group(std::shared_ptr<factory_hooks> hooks, std::uint64_t hash,
+                                  std::string text) {
   const group_limits limits = limits_of(settings_, settings_.max_size, settings_.min_idle);
-  return kernel_->add_group(std::move(hooks), limits, hash, std::move(key)).cache;
+  return kernel_->add_group(std::move(hooks), limits, hash, std::move(text)).cache;
+}
+
+idle_cache& pool_core::add_group(std::shared_ptr<factory_hooks> hooks, const known_key& key,
+                                 std::string text) {
+  idle_cache& added = make_group(std::move(hooks), key.hash, std::move(text));
+  added.set_key(key);
+  gate_->count_key(key.hash, /*comes=*/true);
+  return added;
 }
 
 // ---- control ------------------------------------------------------------------------------------
@@ -42,24 +50,26 @@ bool pool_core::kill(const resource_handle& handle) noexcept {
 
 /// One group after the other. Creates under way are asked to stop without the mutex: users may have
 /// callbacks there.
-void pool_core::flush(const group_finder& finder) {
+void pool_core::flush(const sought_key* key) {
   require_own_copy(origin_);
-  const bool all = finder.find == nullptr;
-  bool goes_on = true;
   std::uint64_t round = 0;
   std::stop_source stopped(std::nostopstate);
-  const auto flush_one = [&](pool_kernel& kernel) {
-    round = round == 0 ? ++rounds_ : round;
-    slot_group* const group = all ? kernel.groups().next_in(round) : group_of(finder);
-    goes_on = all && group != nullptr;
-    if (group != nullptr) {
-      kernel.on_flush(*group);
-      group->factory.stop.swap(stopped);
+  const auto find_one = [&]() -> slot_group* {
+    if (key != nullptr) {
+      idle_cache* const known = key->find();
+      return known != nullptr ? known->group() : nullptr;
     }
+    round = round == 0 ? ++rounds_ : round;
+    return kernel_->groups().next_in(round);
   };
-  while (std::exchange(goes_on, false)) {  // in a forked child the event does not run
+  const auto flush_one = [&](pool_kernel& kernel, slot_group& group) {
+    kernel.on_flush(group);
+    group.factory.stop.swap(stopped);
+  };
+  bool goes_on = true;
+  while (goes_on) {
     stopped = std::stop_source();
-    apply(flush_one);
+    goes_on = apply_to(find_one, flush_one) && key == nullptr;
     (void)stopped.request_stop();
   }
 }
@@ -212,7 +222,6 @@ void pool_core::let_go() noexcept {
   call_before_sleep();
   runner_->stop();
   runner_->run_posted();  // since the last look, in a pool without threads: no tick will come
-  locked([this] { forget_group_ = nullptr; });  // the table ends with the pool
   const auto report = [this] {
     std::vector<lease_info> orphans = leases();
     if (!orphans.empty()) {
@@ -229,11 +238,12 @@ void pool_core::remove_unused_groups() noexcept {
     return;
   }
   const std::lock_guard<counted_mutex> guard(mutex_);
-  if (forget_group_ == nullptr || !gate_->is_quiet()) {
+  if (!gate_->is_quiet()) {
     return;  // a thread may still look at a group
   }
   kernel_->groups().for_each([&](slot_group& group) {
-    if (kernel_->can_remove(group) && forget_group_(group.cache, pool_)) {
+    if (kernel_->can_remove(group) && keys_->forget(group.cache)) {
+      gate_->count_key(group.name.hash, /*comes=*/false);
       kernel_->remove_group(group);
     }
   });
@@ -241,14 +251,17 @@ void pool_core::remove_unused_groups() noexcept {
 
 // ---- numbers ------------------------------------------------------------------------------------
 
+resource_pool_stats pool_core::stats_of(const slot_group& group) const noexcept {
+  resource_pool_stats found = kernel_->numbers().stats(group);
+  found.mutex_locks = mutex_.locks() - 1;  // not this one
+  return found;
+}
+
 template <class F>
 void pool_core::for_each_locked(const F& f) {
   kernel_->numbers().count_slots();
-  kernel_->groups().for_each([&](const slot_group& group) {
-    resource_pool_stats found = kernel_->numbers().stats(group);
-    found.mutex_locks = mutex_.locks() - 1;  // not this one
-    f(group.cache.key(), found);
-  });
+  kernel_->groups().for_each(
+      [&](const slot_group& group) { f(group.cache.key(), stats_of(group)); });
 }
 
 void pool_core::fill(void* core, pool_report& out) {
@@ -280,7 +293,7 @@ keyed_resource_pool_stats pool_core::all_stats() {
   }
   const std::lock_guard<counted_mutex> guard(mutex_);
   all.add(kernel_->numbers().gone());
-  for_each_locked([&all](const void* /*key*/, const resource_pool_stats& one) {
+  for_each_locked([&all](const known_key* /*key*/, const resource_pool_stats& one) {
     ++all.keys;
     all.add(one);
   });
@@ -291,13 +304,27 @@ keyed_resource_pool_stats pool_core::all_stats() {
 }
 
 void pool_core::for_each_stats(
-    const std::function<void(const void* key, const resource_pool_stats&)>& f) {
+    const std::function<void(const known_key* key, const resource_pool_stats&)>& f) {
   require_own_copy(origin_);
   if (is_foreign()) {
     return;
   }
   const std::lock_guard<counted_mutex> guard(mutex_);
   for_each_locked(f);
+}
+
+std::optional<resource_pool_stats> pool_core::stats_of(const sought_key& key) {
+  require_own_copy(origin_);
+  if (is_foreign()) {
+    return std::nullopt;
+  }
+  const std::lock_guard<counted_mutex> guard(mutex_);
+  idle_cache* const known = key.find();
+  if (known == nullptr) {
+    return std::nullopt;
+  }
+  kernel_->numbers().count_slots();
+  return stats_of(*known->group());
 }
 
 std::vector<lease_info> pool_core::leases() {

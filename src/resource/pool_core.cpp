@@ -54,14 +54,13 @@ void call_before_sleep() noexcept {
 void LIDO_SAME_CONTAINERS() noexcept {}
 void LIDO_SAME_STRINGS() noexcept {}
 
-pool_core::pool_core(pool_settings settings, slot_maker make, group_forgetter forget, void* pool)
+pool_core::pool_core(pool_settings settings, slot_maker make, std::unique_ptr<key_table> keys)
     : settings_(std::move(settings)),
       origin_{&thread_numbers, settings_.pool_name.data(), settings_.pool_name.size()},
+      keys_(std::move(keys)),
       kernel_(std::make_unique<pool_kernel>(settings_, this, make, std::random_device{}())),
       gate_(&kernel_->gate),
-      runner_(std::make_unique<task_runner>(*this, settings_.has_threads())),
-      forget_group_(forget),
-      pool_(pool) {
+      runner_(std::make_unique<task_runner>(*this, settings_.has_threads())) {
   kernel_->gate.advance(age_now(settings_, steady_now()));
   register_listener();
 }
@@ -86,7 +85,7 @@ void pool_core::on_fork(std::uint32_t /*survivor*/) noexcept {
 
 void pool_core::start(std::shared_ptr<factory_hooks> hooks) {
   if (hooks != nullptr) {
-    main_ = &add_group(std::move(hooks), 0, {});
+    main_ = &make_group(std::move(hooks), 0, {});
   }
   if (settings_.registry != nullptr) {
     const std::string_view kind = main_ != nullptr ? "resource_pool" : "keyed_resource_pool";
@@ -272,15 +271,14 @@ acquire_outcome pool_core::acquire(acquire_call request) {
   if (own_thread_offset() == 0) {
     assign_thread_number();
   }
-  slot_grant got = request.stop.stop_requested() ? slot_grant{} : try_acquire_slow(request);
+  const bool looks = !prepare_new(request) && !request.stop.stop_requested();
+  slot_grant got = looks ? try_acquire_slow(request) : slot_grant{};
   acquire_waiter waiter(request.until, this_thread_id());
   waiter.is_urgent = request.is_urgent;
   waiter.overtaken.may_look = calling == nullptr;
   bool queued = false;
   for (bool again = false; got.slot == nullptr; again = true) {
-    if (!enqueue(waiter, request, again)) {
-      return failed(acquire_failure::closed, {});
-    }
+    enqueue(waiter, request, again);
     wait(waiter, request);
     if (!waiter.word.given()) {
       return failed(waiter.cause(), waiter.why);
@@ -303,40 +301,42 @@ slot_grant pool_core::try_acquire_slow(const acquire_call& request) {
     return main_->take_lowest();
   }
   const std::lock_guard<counted_mutex> guard(mutex_);
-  slot_group* const group = group_of(request.group);
-  return group != nullptr ? group->cache.take_lowest() : slot_grant{};
+  idle_cache* const known = request.key->find();
+  return known != nullptr ? known->take_lowest() : slot_grant{};
 }
 
-/// Adds the key until the waiter is in its queue. False: the pool was closed, and the key
-/// forgotten.
-bool pool_core::enqueue(acquire_waiter& waiter, const acquire_call& request, bool again) {
-  while (!begin_wait(waiter, request, again)) {
-    if (again && locked([this] { return kernel_->is_closed(); })) {
-      return false;
-    }
-    request.group.add(request.group.key, request.group.pool);
+/// Prepares a key that is new for sure, so that it is looked up only once. Returns false if the key
+/// may be known, or if there is none.
+bool pool_core::prepare_new(const acquire_call& request) const {
+  if (request.key == nullptr || gate_->may_know(request.key->hash())) {
+    return false;
   }
+  request.key->prepare();
   return true;
 }
 
-/// `again`: what the waiter was given was of no use. False: the key is not known.
+/// Prepares a key that is not known, or was forgotten since the last time.
+void pool_core::enqueue(acquire_waiter& waiter, const acquire_call& request, bool again) {
+  while (!begin_wait(waiter, request, again)) {
+    request.key->prepare();
+  }
+}
+
+/// `again`: what the waiter was given was of no use. False: the key is neither known nor prepared.
 bool pool_core::begin_wait(acquire_waiter& waiter, const acquire_call& request, bool again) {
   waiter.word.reopen();
   const bool is_stopped = request.stop.stop_requested();
   const bool is_late = again && !request.until.is_at_once() && request.until.passed();
-  apply([&](pool_kernel& kernel) {
-    waiter.group = group_of(request.group);  // since the last time it may have been forgotten
-    if (waiter.group == nullptr) {
-      return;
-    }
-    if (is_stopped || is_late) {
-      kernel.on_refused(waiter,
-                        is_stopped ? acquire_failure::cancelled : acquire_failure::timed_out);
-    } else {
-      kernel.on_acquire(waiter, again);
-    }
-  });
-  return waiter.group != nullptr;
+  return apply_to([&] { return find_or_add(request.key); },
+                  [&](pool_kernel& kernel, slot_group& group) {
+                    waiter.group = &group;
+                    if (is_stopped || is_late) {
+                      kernel.on_refused(waiter, is_stopped ? acquire_failure::cancelled
+                                                           : acquire_failure::timed_out);
+                    } else {
+                      kernel.on_acquire(waiter, again);
+                    }
+                  });
 }
 
 /// Until the wait has ended. A thread that ends its own wait tells the kernel.
@@ -500,16 +500,15 @@ void pool_core::acquire_async(const acquire_call& request, acquire_completion do
   }
   auto waiter = std::make_unique<callback_waiter>(alive, request, std::move(done));
   waiter->on_stop.emplace(request.stop, callback_waiter::stopper{waiter.get()});
-  const auto begin = [&](pool_kernel& kernel) {
-    waiter->group = group_of(request.group);
-    if (waiter->group != nullptr) {
-      callback_waiter& node = *waiter.release();
-      node.is_stopped ? kernel.on_refused(node, acquire_failure::cancelled)
-                      : kernel.on_acquire(node, /*again=*/false);
-    }
+  const auto begin = [&](pool_kernel& kernel, slot_group& group) {
+    callback_waiter& node = *waiter.release();
+    node.group = &group;
+    node.is_stopped ? kernel.on_refused(node, acquire_failure::cancelled)
+                    : kernel.on_acquire(node, /*again=*/false);
   };
-  for (apply(begin); waiter != nullptr; apply(begin)) {
-    request.group.add(request.group.key, request.group.pool);
+  (void)prepare_new(request);
+  while (!apply_to([&] { return find_or_add(request.key); }, begin)) {
+    request.key->prepare();
   }
 }
 
@@ -623,11 +622,11 @@ void pool_core::detach(const slot_grant& grant) noexcept {
   apply([&](pool_kernel& kernel) { kernel.on_detached(*grant.slot); });
 }
 
-/// Under the mutex. Null: the key is not known.
-slot_group* pool_core::group_of(const group_finder& finder) const {
+/// Under the mutex. Null: the key is neither known nor prepared.
+slot_group* pool_core::find_or_add(sought_key* key) {
   idle_cache* cache = main_;
-  if (cache == nullptr && forget_group_ != nullptr) {  // otherwise the pool, and its table, ended
-    cache = finder.find(finder.key, finder.pool);
+  if (key != nullptr) {
+    cache = key->is_prepared() ? &key->add(*this) : key->find();
   }
   return cache != nullptr ? cache->group() : nullptr;
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -137,45 +138,85 @@ TEST(KeyedLookup, ANullFactoryIsRefused) {
   EXPECT_THROW(pool{std::function<int(const std::string&)>()}, std::invalid_argument);
 }
 
-struct moody_hash {
-  static inline bool throws = false;
+/// Counts its calls; a comparison throws when `left_until_throw` of them have gone by.
+struct counting_hash {
+  static inline int hashes = 0;
+  static inline int comparisons = 0;
+  static inline int left_until_throw = -1;
   static std::size_t hash(int key) {
-    return throws ? throw std::runtime_error("moody") : static_cast<std::size_t>(key);
+    ++hashes;
+    return static_cast<std::size_t>(key);
   }
-  static bool equal(int one, int other) { return one == other; }
+  static bool equal(int one, int other) {
+    ++comparisons;
+    return left_until_throw-- == 0 ? throw std::runtime_error("moody") : one == other;
+  }
 };
+using counting_pool = keyed_resource_pool<int, int, counting_hash>;
 
-TEST(KeyedLookup, AKeyWhoseHashThrowsIsForgottenByALaterTick) {
-  keyed_resource_pool<int, int, moody_hash> pool(
-      [](const int& key) { return key; },
-      {.max_total = 2, .each_key = {.max_size = 2, .maintenance = maintenance::by_tick}});
+/// Locks of the mutex, and comparisons, of one acquire that finds no room.
+std::pair<std::uint64_t, int> cost_of_refusal(counting_pool& pool, int key) {
+  const std::uint64_t locks = pool.stats().mutex_locks;
+  const int comparisons = counting_hash::comparisons;
+  EXPECT_FALSE(pool.try_acquire(key));
+  const int compared = counting_hash::comparisons - comparisons;
+  return {pool.stats().mutex_locks - locks - 1, compared};  // not that of the first stats
+}
+
+TEST(KeyedLookup, ANewKeyTakesOneLockAndAKnownOneTwo) {
+  counting_pool pool([](const int& key) { return key; },
+                     {.max_total = 1, .each_key = two_at_most.each_key});
+  const auto held = pool.acquire(1);
+  EXPECT_EQ(cost_of_refusal(pool, 2), std::pair(std::uint64_t{1}, 0));
+  EXPECT_EQ(cost_of_refusal(pool, 2), std::pair(std::uint64_t{2}, 2));
+  pool.tick();
+  EXPECT_EQ(pool.stats().keys, 1U);
+  EXPECT_EQ(cost_of_refusal(pool, 2), std::pair(std::uint64_t{1}, 0)) << "once it was forgotten";
+}
+
+TEST(KeyedLookup, AKeyIsHashedOnceBesideTheLookAtTheLastOne) {
+  counting_pool pool([](const int& key) { return key; }, two_at_most);
+  const auto first = pool.acquire(1);
+  counting_hash::hashes = 0;
+  const auto second = pool.acquire(1);
+  EXPECT_EQ(counting_hash::hashes, 2);
+  pool.tick();
+  (void)pool.stats();
+  EXPECT_EQ(counting_hash::hashes, 2) << "nobody else hashes it";
+}
+
+TEST(KeyedLookup, AKeyWhoseComparisonThrowsIsForgottenByALaterTick) {
+  counting_pool pool([](const int& key) { return key; }, two_at_most);
   pool.acquire(1).discard();
-  moody_hash::throws = true;
+  counting_hash::left_until_throw = 0;
   EXPECT_NO_THROW(pool.tick());
-  moody_hash::throws = false;
   EXPECT_TRUE(pool.stats(1));
   pool.tick();
   EXPECT_FALSE(pool.stats(1));
 }
 
-struct moody_equal : moody_hash {
-  static inline bool throws_of_two = false;
-  static std::size_t hash(int /*key*/) { return 0; }
-  static bool equal(int one, int other) {
-    return throws_of_two ? throw std::runtime_error("moody") : one == other;
-  }
-};
-
 TEST(KeyedLookup, AKeyWhoseComparisonThrowsCostsNoResource) {
-  keyed_resource_pool<int, int, moody_equal> pool(
-      [](const int& key) { return key; },
-      {.max_total = 1, .each_key = {.max_size = 1, .maintenance = maintenance::by_tick}});
-  (void)pool.acquire(1);
-  moody_equal::throws_of_two = true;
-  EXPECT_THROW((void)pool.try_acquire(1), std::runtime_error);
-  moody_equal::throws_of_two = false;
-  EXPECT_EQ(pool.stats().in_use, 0U);
-  EXPECT_TRUE(pool.try_acquire(1));
+  counting_pool pool([](const int& key) { return key; },
+                     {.max_total = 1, .each_key = two_at_most.each_key});
+  int thrown = 0;
+  for (int at = 0; at < 4; ++at) {  // the last one's, then both look-ups
+    auto other = pool.acquire(2);
+    (void)pool.try_acquire(1);
+    counting_hash::left_until_throw = at;
+    try {
+      (void)pool.try_acquire(1);
+      other.reset();
+      (void)pool.try_acquire(2);
+    } catch (const std::runtime_error&) {
+      ++thrown;
+    }
+    counting_hash::left_until_throw = -1;
+    other.reset();
+    EXPECT_EQ(pool.stats().in_use, 0U);
+    EXPECT_EQ(pool.stats().waiting, 0U);
+    EXPECT_NO_THROW(pool.acquire(1).discard());
+  }
+  EXPECT_EQ(thrown, 3);
 }
 
 struct host {

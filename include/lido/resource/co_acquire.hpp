@@ -65,12 +65,10 @@ struct coroutine_line {
 };
 
 /// Of a pool without keys.
-struct no_key {
-  [[nodiscard]] static group_finder finder() noexcept { return {}; }
-};
+struct no_key {};
 
-/// What `co_await` takes of an acquire; `Result` is a lease, or an acquire_result. `Key` finds the
-/// group of a key that it owns.
+/// What `co_await` takes of an acquire; `Result` is a lease, or an acquire_result. `Key` has a key,
+/// and `sought`, which looks for it.
 ///
 /// The coroutine goes on in the thread that ends the wait, or in its own if that ends before it is
 /// suspended. It may be destroyed while it waits, but not beside that thread: what it would have
@@ -78,9 +76,12 @@ struct no_key {
 template <class R, class Result, class Key = no_key>
 class acquire_awaiter {
  public:
-  acquire_awaiter(pool_core& core, acquire_call request, Key key = {})
-      : core_(core), request_(std::move(request)), key_(std::move(key)) {
-    request_.group = key_.finder();
+  template <class... Argument>
+  acquire_awaiter(pool_core& core, acquire_call request, Argument&&... of_key)
+      : core_(core), request_(std::move(request)), key_(std::forward<Argument>(of_key)...) {
+    if constexpr (has_key) {
+      request_.key = &key_.sought;
+    }
   }
   acquire_awaiter(const acquire_awaiter&) = delete;
   acquire_awaiter& operator=(const acquire_awaiter&) = delete;
@@ -92,7 +93,7 @@ class acquire_awaiter {
   }
 
   [[nodiscard]] bool await_ready() noexcept {
-    if (request_.group.find == nullptr && !request_.stop.stop_requested()) {
+    if (!has_key && !request_.stop.stop_requested()) {
       outcome_.grant = core_.try_acquire_fast(request_.at);
     }
     return outcome_.grant.slot != nullptr;
@@ -130,6 +131,8 @@ class acquire_awaiter {
   }
 
  private:
+  static constexpr bool has_key = !std::is_same_v<Key, no_key>;
+
   pool_core& core_;
   acquire_call request_;
   Key key_;

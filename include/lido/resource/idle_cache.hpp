@@ -23,6 +23,7 @@ namespace lido::inline v0::detail {
 
 class pool_core;  // NOLINT(cppcoreguidelines-virtual-class-destructor): final
 class slot_group;
+struct known_key;
 
 /// Sixty-four positions of a group, and which of them may be idle. A bit is set for every slot that
 /// is idle, and for those in use whose release takes the fast path.
@@ -105,10 +106,10 @@ class idle_cache {
   /// Returns the group that this is of.
   [[nodiscard]] slot_group* group() const noexcept { return group_; }
   [[nodiscard]] pool_gate& gate() const noexcept { return gate_; }
-  /// Of a pool with keys: its Key, constant.
-  [[nodiscard]] const void* key() const noexcept { return key_; }
+  /// Returns the key of the group; null in a pool without keys.
+  [[nodiscard]] const known_key* key() const noexcept { return key_; }
   /// Once, under the pool's mutex.
-  void set_key(const void* key) noexcept { key_ = key; }
+  void set_key(const known_key& key) noexcept { key_ = &key; }
 
   /// Makes a slot idle that the caller has used, or declines.
   void offer(const slot_grant& grant) noexcept {
@@ -245,7 +246,7 @@ class idle_cache {
   relaxed<std::uint32_t> epoch_{1};
   pool_core* core_;
   slot_group* group_;
-  const void* key_ = nullptr;
+  const known_key* key_ = nullptr;
   pool_gate& gate_;
   position_chunk first_;
 };

@@ -10,13 +10,13 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "lido/base/fail.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/platform/compiler.hpp"
+#include "lido/resource/known_keys.hpp"
 #include "lido/resource/resource_pool.hpp"
 
 namespace lido::inline v0 {
@@ -38,26 +38,6 @@ struct key_hash<std::string> {
     return left == right;
   }
 };
-
-namespace detail {
-
-/// Empty if a Key has none, or is a pointer. Throws what making the text throws.
-template <class Key>
-[[nodiscard]] std::string text_of_key(const Key& key) {
-  if constexpr (requires { std::string(to_string(key)); }) {
-    return std::string(to_string(key));
-  } else if constexpr (!std::is_pointer_v<Key> &&
-                       std::is_convertible_v<const Key&, std::string_view>) {
-    const std::string_view text = key;
-    return std::string(text);
-  } else if constexpr (std::is_arithmetic_v<Key> && requires { std::to_string(key); }) {
-    return std::to_string(key);
-  } else {
-    return {};
-  }
-}
-
-}  // namespace detail
 
 /// For each key, such as the address of a backend, at most `each_key.max_size` resources; over all
 /// keys at most `max_total`. Where the total is reached, the idle resource of another key that was
@@ -84,11 +64,11 @@ class keyed_resource_pool : public detail::pool_controls {
   /// itself.
   template <class F>
   explicit keyed_resource_pool(F factory, const keyed_resource_pool_options& options = {})
-      : pool_controls(detail::settings_of_keys(options), &detail::make_slots<R>,
-                      &keyed_resource_pool::forget),
-        make_hooks_(
-            [all = detail::share_factory<R, Key>(options.each_key.name, std::move(factory))](
-                const Key& key) { return detail::make_hooks<R>(all, key); }) {
+      : pool_controls(
+            detail::settings_of_keys(options), &detail::make_slots<R>,
+            std::make_unique<table>(
+                [all = detail::share_factory<R, Key>(options.each_key.name, std::move(factory))](
+                    const Key& key) { return detail::make_hooks<R>(all, key); })) {
     core().start(nullptr);
   }
   keyed_resource_pool(const keyed_resource_pool&) = delete;
@@ -143,7 +123,8 @@ class keyed_resource_pool : public detail::pool_controls {
   template <class K, class Done, class Rep, class Period>
   void async_acquire_at(detail::place at, const K& key, Done done,
                         std::chrono::duration<Rep, Period> timeout, std::stop_token stop) {
-    core().acquire_async({detail::deadline::after(timeout), std::move(stop), at, finder(key)},
+    sought<K> one(keys(), key);
+    core().acquire_async({detail::deadline::after(timeout), std::move(stop), at, &one},
                          detail::completion_of<R>(name(), std::move(done)));
   }
   /// `key` is copied. Throws as `acquire`, at once or in `co_await`.
@@ -174,7 +155,8 @@ class keyed_resource_pool : public detail::pool_controls {
   /// Ends all resources made so far, of one key or of all: those in use when they come back.
   template <class K>
   void flush(const K& key) {
-    core().flush(finder(key));
+    sought<K> one(keys(), key);
+    core().flush(&one);
   }
   void flush() { core().flush(); }
 
@@ -186,86 +168,27 @@ class keyed_resource_pool : public detail::pool_controls {
   /// Of one key. Nothing if the pool knows no such key. Throws std::bad_alloc, as those below.
   template <class K>
   [[nodiscard]] std::optional<resource_pool_stats> stats(const K& key) {
-    std::optional<resource_pool_stats> found;
-    core().for_each_stats([&](const void* other, const resource_pool_stats& stats) {
-      if (Hash::equal(*static_cast<const Key*>(other), key)) {
-        found = stats;
-      }
-    });
-    return found;
+    return core().stats_of(sought<K>(keys(), key));
   }
   [[nodiscard]] std::vector<std::pair<Key, resource_pool_stats>> stats_by_key() {
     std::vector<std::pair<Key, resource_pool_stats>> all;
-    core().for_each_stats([&](const void* key, const resource_pool_stats& stats) {
-      all.emplace_back(*static_cast<const Key*>(key), stats);
+    core().for_each_stats([&](const detail::known_key* key, const resource_pool_stats& stats) {
+      all.emplace_back(table::value_of(*key), stats);
     });
     return all;
   }
 
  private:
-  /// Both functions that a table of keys needs.
-  struct by_key {
-    using is_transparent = void;
-    template <class K>
-    std::size_t operator()(const K& key) const {
-      return Hash::hash(key);
-    }
-    template <class L, class K>
-    bool operator()(const L& left, const K& right) const {
-      return Hash::equal(left, right);
-    }
-  };
-  using table = std::unordered_map<Key, detail::idle_cache*, by_key, by_key>;
+  using table = detail::known_keys<Key, Hash>;
   struct own_key {
-    keyed_resource_pool& pool;
-    Key key;
-    [[nodiscard]] detail::group_finder finder() const noexcept { return pool.finder(key); }
+    own_key(table& all, Key&& moved) : value(std::move(moved)), sought(all, value) {}
+    Key value;
+    typename table::template sought<Key> sought;
   };
-
-  [[nodiscard]] static keyed_resource_pool& self(void* pool) noexcept {
-    return *static_cast<keyed_resource_pool*>(static_cast<detail::pool_controls*>(pool));
-  }
-
-  /// Of a key that outlives the call.
   template <class K>
-  [[nodiscard]] detail::group_finder finder(const K& key) noexcept {
-    return {[](const void* sought, void* pool) -> detail::idle_cache* {
-              const table& known = self(pool).keys_;
-              const auto found = known.find(*static_cast<const K*>(sought));
-              return found != known.end() ? found->second : nullptr;
-            },
-            [](const void* sought, void* pool) { self(pool).add(*static_cast<const K*>(sought)); },
-            &key, static_cast<detail::pool_controls*>(this)};
-  }
+  using sought = typename table::template sought<K>;
 
-  /// Nothing if the key is known by then. Users' code for new keys runs before the lock.
-  template <class K>
-  void add(const K& key) {
-    Key copy(key);
-    std::string text = detail::text_of_key(copy);
-    auto hooks = make_hooks_(copy);
-    core().locked([&] {
-      const auto [node, is_new] = keys_.emplace(std::move(copy), nullptr);
-      if (!is_new) {
-        return;
-      }
-      detail::scope_exit undo([&, added = node] { keys_.erase(added); });
-      node->second = &core().add_group(std::move(hooks), Hash::hash(node->first), std::move(text));
-      node->second->set_key(&node->first);
-      undo.dismiss();
-    });
-  }
-
-  /// False: the key stays for now, as hashing or comparing it throws.
-  static bool forget(detail::idle_cache& group, void* pool) noexcept {
-    table& known = self(pool).keys_;
-    return detail::attempt(
-        [&] {
-          known.erase(known.find(*static_cast<const Key*>(group.key())));
-          return true;
-        },
-        [] { return false; });
-  }
+  [[nodiscard]] table& keys() const noexcept { return static_cast<table&>(*core().keys()); }
 
   /// What the thread released last, if it is of `key`.
   template <class K>
@@ -277,7 +200,7 @@ class keyed_resource_pool : public detail::pool_controls {
     }
     detail::idle_cache& group = *last.slot->record.cache;
     detail::scope_exit decline([&] { (void)group.decline(last); });
-    if (!Hash::equal(*static_cast<const Key*>(group.key()), key)) {
+    if (!Hash::equal(table::value_of(*group.key()), key)) {
       return {};
     }
     decline.dismiss();
@@ -288,8 +211,7 @@ class keyed_resource_pool : public detail::pool_controls {
   auto wait_for(detail::place at, Key key, std::chrono::duration<Rep, Period> timeout,
                 std::stop_token stop) {
     return detail::acquire_awaiter<R, Result, own_key>(
-        core(), {detail::deadline::after(timeout), std::move(stop), at, {}},
-        {*this, std::move(key)});
+        core(), {detail::deadline::after(timeout), std::move(stop), at}, keys(), std::move(key));
   }
 
   template <class K, class When>
@@ -302,13 +224,10 @@ class keyed_resource_pool : public detail::pool_controls {
       if (last.slot != nullptr) {
         return result_type({.grant = last, .why = nullptr});
       }
-      return result_type(
-          core().acquire({detail::deadline_of(when), std::move(stop), at, finder(key)}));
+      sought<K> one(keys(), key);
+      return result_type(core().acquire({detail::deadline_of(when), std::move(stop), at, &one}));
     }
   }
-
-  const std::function<std::shared_ptr<detail::factory_hooks>(const Key&)> make_hooks_;
-  table keys_;  // under the core's mutex
 };
 
 }  // namespace lido::inline v0

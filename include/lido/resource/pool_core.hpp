@@ -21,6 +21,7 @@
 #include "lido/debug/registry.hpp"
 #include "lido/resource/hooks.hpp"
 #include "lido/resource/idle_cache.hpp"
+#include "lido/resource/key_table.hpp"
 #include "lido/resource/options.hpp"
 #include "lido/resource/stats.hpp"
 
@@ -61,24 +62,12 @@ template <class Clock, class Duration>
   return deadline::at(moment);
 }
 
-/// The group of a key. Both functions may throw.
-struct group_finder {
-  /// Under the pool's mutex. Null: the key is not known.
-  idle_cache* (*find)(const void* key, void* pool) = nullptr;
-  void (*add)(const void* key, void* pool) = nullptr;
-  const void* key = nullptr;
-  void* pool = nullptr;
-};
-
-/// False: the group stays for now.
-using group_forgetter = bool (*)(idle_cache& group, void* pool) noexcept;
-
 /// What an acquire asks for.
 struct acquire_call {
   deadline until;
   std::stop_token stop;
   place at;
-  group_finder group;  ///< of a pool with keys
+  sought_key* key = nullptr;  ///< null in a pool without keys
   bool is_urgent = false;
 };
 
@@ -117,9 +106,9 @@ using close_completion = completion<close_report>;
 class pool_core final : public std::enable_shared_from_this<pool_core>,
                         public thread_exit_listener {
  public:
-  /// `forget`: of a pool with keys. Ticks remove groups that have nothing, after a call of it under
-  /// the mutex. Throws std::bad_alloc.
-  pool_core(pool_settings settings, slot_maker make, group_forgetter forget, void* pool);
+  /// `keys`: null in a pool without keys. Ticks remove groups that have nothing. Throws
+  /// std::bad_alloc.
+  pool_core(pool_settings settings, slot_maker make, std::unique_ptr<key_table> keys);
   pool_core(const pool_core&) = delete;
   pool_core& operator=(const pool_core&) = delete;
   ~pool_core();
@@ -127,8 +116,9 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   /// Starts the thread of the pool, if it has any. `hooks`: of a pool without keys; null otherwise.
   /// Throws std::system_error, std::bad_alloc.
   void start(std::shared_ptr<factory_hooks> hooks);
-  /// A group of a pool with keys. Under the mutex, by a group_finder. Throws std::bad_alloc.
-  idle_cache& add_group(std::shared_ptr<factory_hooks> hooks, std::uint64_t hash, std::string key);
+  /// Adds the group of a new key. Under the mutex, for a sought_key. Throws std::bad_alloc.
+  idle_cache& add_group(std::shared_ptr<factory_hooks> hooks, const known_key& key,
+                        std::string text);
 
   // ---- acquire ----------------------------------------------------------------------------------
 
@@ -137,10 +127,12 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
     return main_->try_acquire_last(at);
   }
   [[nodiscard]] pool_gate& gate() const noexcept { return *gate_; }
-  /// Waits until the deadline; not at all if that is at once. Throws what a group_finder throws.
+  /// Returns null in a pool without keys.
+  [[nodiscard]] key_table* keys() const noexcept { return keys_.get(); }
+  /// Waits until the deadline; not at all if that is at once. Throws what a sought_key throws.
   [[nodiscard]] acquire_outcome acquire(acquire_call request);
   /// Completes exactly once, perhaps before it returns. Throws std::bad_alloc, and what a
-  /// group_finder throws; then it does not complete.
+  /// sought_key throws; then it does not complete.
   void acquire_async(const acquire_call& request, acquire_completion done);
 
   // ---- by the holder of a resource; none throws -------------------------------------------------
@@ -152,8 +144,8 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   // ---- control ----------------------------------------------------------------------------------
 
   bool kill(const resource_handle& handle) noexcept;
-  /// One group, or all without a `finder`. Throws std::bad_alloc, and what that throws.
-  void flush(const group_finder& finder = {});
+  /// Flushes the group of a key, or all. Throws std::bad_alloc, and what looking for a key throws.
+  void flush(const sought_key* key = nullptr);
   void replace_hooks(std::shared_ptr<factory_hooks> hooks);
   void resize(std::size_t max_size, std::optional<std::size_t> min_idle);
   void suspend(bool on) noexcept;
@@ -175,7 +167,8 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   /// Of a pool without keys.
   [[nodiscard]] resource_pool_stats stats() {
     resource_pool_stats found;
-    for_each_stats([&found](const void* /*key*/, const resource_pool_stats& one) { found = one; });
+    for_each_stats(
+        [&found](const known_key* /*key*/, const resource_pool_stats& one) { found = one; });
     return found;
   }
   /// Of all groups, and those that are gone.
@@ -183,15 +176,12 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   /// Throws std::bad_alloc.
   [[nodiscard]] resource_pool_times times();
   /// Of each group, with its key; under the mutex. One look at each slot.
-  void for_each_stats(const std::function<void(const void* key, const resource_pool_stats&)>& f);
+  void for_each_stats(
+      const std::function<void(const known_key* key, const resource_pool_stats&)>& f);
+  /// Of one key; nothing if the pool does not know it. Throws what looking for it throws.
+  [[nodiscard]] std::optional<resource_pool_stats> stats_of(const sought_key& key);
   /// Throws std::bad_alloc.
   [[nodiscard]] std::vector<lease_info> leases();
-  /// Under the mutex: calls `f` while no group can go. For tables of keys.
-  template <class F>
-  decltype(auto) locked(const F& f) {
-    const std::lock_guard<counted_mutex> guard(mutex_);
-    return f();
-  }
 
  private:
   friend class callback_waiter;
@@ -207,14 +197,27 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
     return foreign_.load(std::memory_order_relaxed);
   }
 
+  template <class F>
+  decltype(auto) locked(const F& f) {
+    const std::lock_guard<counted_mutex> guard(mutex_);
+    return f();
+  }
+  idle_cache& make_group(std::shared_ptr<factory_hooks> hooks, std::uint64_t hash,
+                         std::string text);
+  /// Under the mutex, after a look at each slot.
+  [[nodiscard]] resource_pool_stats stats_of(const slot_group& group) const noexcept;
   /// As `for_each_stats`, under the mutex.
   template <class F>
   void for_each_locked(const F& f);
   void remove_unused_groups() noexcept;
   template <class Event>
   void apply(const Event& event);
+  template <class Find, class Event>
+  bool apply_to(const Find& find, const Event& event);
   template <class Event>
   void tell_kernel(const Event& event, effects& out);
+  template <class First, class Event>
+  void tell_kernel(const First& first, const Event& event, effects& out);
   [[nodiscard]] moment read_clocks() const noexcept;
   void run(effects& out, bool by_pool) noexcept;
   [[nodiscard]] bool has_next(effects& out) noexcept;
@@ -230,13 +233,14 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
 
   [[nodiscard]] slot_grant begin_use_of_idle(place at) noexcept;
   [[nodiscard]] slot_grant try_acquire_slow(const acquire_call& request);
-  [[nodiscard]] bool enqueue(acquire_waiter& waiter, const acquire_call& request, bool again);
+  [[nodiscard]] bool prepare_new(const acquire_call& request) const;
+  void enqueue(acquire_waiter& waiter, const acquire_call& request, bool again);
   [[nodiscard]] bool begin_wait(acquire_waiter& waiter, const acquire_call& request, bool again);
   void wait(acquire_waiter& waiter, const acquire_call& request) noexcept;
   [[nodiscard]] bool sleeps_too_long(acquire_waiter& waiter) noexcept;
   [[nodiscard]] slot_grant use(acquire_waiter& waiter, const acquire_call& request) noexcept;
   [[nodiscard]] bool holds_any(std::uint32_t thread) const noexcept;
-  [[nodiscard]] slot_group* group_of(const group_finder& finder) const;
+  [[nodiscard]] slot_group* find_or_add(sought_key* key);
   [[nodiscard]] acquire_outcome failed(acquire_failure cause, const refusal& found) const noexcept;
   void release_slow(const slot_grant& grant, bool unwound) noexcept;
   [[nodiscard]] bool is_reset_by_pool(pool_slot& slot) const noexcept;
@@ -248,6 +252,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
 
   const pool_settings settings_;
   const pool_origin origin_;  ///< leases may end in code with another copy of the library
+  const std::unique_ptr<key_table> keys_;
   counted_mutex mutex_;
   std::unique_ptr<pool_kernel> kernel_;
   pool_gate* gate_;
@@ -255,8 +260,6 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   std::unique_ptr<task_runner> runner_;
   atomic<bool> foreign_{false};                            // in a process made by fork
   std::vector<std::shared_ptr<factory_hooks>> old_hooks_;  // under resizing_
-  group_forgetter forget_group_;                           // null once the pool has ended
-  void* pool_;
   std::uint64_t rounds_ = 0;             // of visits to all groups; under the mutex
   std::unique_ptr<registration> entry_;  // null: in no registry, or no longer
   std::shared_ptr<pool_core> self_;      // while leases outlive the pool

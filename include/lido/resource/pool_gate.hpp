@@ -27,14 +27,26 @@ class pool_gate {
         last_of_keys_(max_total == 0
                           ? nullptr
                           : std::make_unique<relaxed<pool_slot*>[]>(hints_of(max_total))),
+        keys_like_(max_total == 0
+                       ? nullptr
+                       : std::make_unique<relaxed<std::uint32_t>[]>(hints_of(max_total))),
         hint_shift_(64 - static_cast<int>(std::bit_width(hints_of(max_total) - 1))),
         use_times_(limits.time_uses ? thread_states : 0, room::fixed) {}
 
   [[nodiscard]] thread_state& mine() const noexcept { return threads_[own_thread_state()]; }
   /// What any thread had last of a key with that hash. Requires: a pool with keys.
   [[nodiscard]] relaxed<pool_slot*>& last_of_key(std::uint64_t hash) const noexcept {
-    constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15U;  // spreads hashes that are numbers
-    return last_of_keys_.get()[(hash * golden_ratio) >> hint_shift_];
+    return last_of_keys_.get()[hint_of(hash)];
+  }
+  /// Returns false if the pool has no key of that hash; true if it may have one. Requires: as
+  /// above.
+  [[nodiscard]] bool may_know(std::uint64_t hash) const noexcept {
+    return keys_like_.get()[hint_of(hash)].get() != 0;
+  }
+  /// A key of that hash comes or goes. Under the pool's mutex.
+  void count_key(std::uint64_t hash, bool comes) const noexcept {
+    relaxed<std::uint32_t>& keys = keys_like_.get()[hint_of(hash)];
+    keys.set(comes ? keys.get() + 1 : keys.get() - 1);
   }
   [[nodiscard]] bool has_keys() const noexcept { return last_of_keys_ != nullptr; }
   /// No thread is about to leave a release that began before this call.
@@ -80,10 +92,15 @@ class pool_gate {
   [[nodiscard]] static constexpr std::size_t hints_of(std::uint32_t max_total) noexcept {
     return std::bit_ceil(std::max<std::size_t>(4 * std::size_t{max_total}, 64));
   }
+  [[nodiscard]] std::size_t hint_of(std::uint64_t hash) const noexcept {
+    constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15U;  // spreads hashes that are numbers
+    return static_cast<std::size_t>((hash * golden_ratio) >> hint_shift_);
+  }
 
   relaxed<nanos> now_;
   std::unique_ptr<thread_state[]> threads_;
   std::unique_ptr<relaxed<pool_slot*>[]> last_of_keys_;
+  std::unique_ptr<relaxed<std::uint32_t>[]> keys_like_;  ///< how many keys share a hint
   int hint_shift_;
   zeroed_array<duration_counts> use_times_;  ///< of each thread state
 };

@@ -59,8 +59,8 @@ class pool_controls {
 
  protected:
   /// Throws std::bad_alloc.
-  pool_controls(pool_settings settings, slot_maker make, group_forgetter forget = nullptr)
-      : core_(std::make_shared<pool_core>(std::move(settings), make, forget, this)) {
+  pool_controls(pool_settings settings, slot_maker make, std::unique_ptr<key_table> keys = nullptr)
+      : core_(std::make_shared<pool_core>(std::move(settings), make, std::move(keys))) {
     LIDO_SAME_CONTAINERS();
     LIDO_SAME_STRINGS();
   }
@@ -163,7 +163,6 @@ class resource_pool : public detail::pool_controls {
     return result_type(core().acquire({.until = detail::deadline::after(timeout),
                                        .stop = stop,
                                        .at = detail::place::here(),
-                                       .group = {},
                                        .is_urgent = true}));
   }
 
@@ -185,7 +184,7 @@ class resource_pool : public detail::pool_controls {
   template <class Done, class Rep, class Period>
   void async_acquire_at(detail::place at, Done done, std::chrono::duration<Rep, Period> timeout,
                         std::stop_token stop) {
-    core().acquire_async({detail::deadline::after(timeout), std::move(stop), at, {}},
+    core().acquire_async({detail::deadline::after(timeout), std::move(stop), at},
                          detail::completion_of<R>(name(), std::move(done)));
   }
 
@@ -194,7 +193,7 @@ class resource_pool : public detail::pool_controls {
   [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_acquire(std::chrono::duration<Rep, Period> timeout,
                                                     std::stop_token stop = {}) {
     return detail::acquire_awaiter<R, lease_type>(
-        core(), {detail::deadline::after(timeout), std::move(stop), detail::place::here(), {}});
+        core(), {detail::deadline::after(timeout), std::move(stop), detail::place::here()});
   }
   [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_acquire() {
     return co_acquire(core().settings().acquire_timeout);
@@ -204,7 +203,7 @@ class resource_pool : public detail::pool_controls {
   [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_try_acquire(std::chrono::duration<Rep, Period> timeout,
                                                         std::stop_token stop = {}) {
     return detail::acquire_awaiter<R, result_type>(
-        core(), {detail::deadline::after(timeout), std::move(stop), detail::place::here(), {}});
+        core(), {detail::deadline::after(timeout), std::move(stop), detail::place::here()});
   }
 
   /// Calls `f(R&)` with a resource of its own; returns what it returns. Throws what it throws, and
@@ -280,15 +279,14 @@ class resource_pool : public detail::pool_controls {
         return lease_type(last);
       }
     }
-    return result_type(core().acquire({detail::deadline_of(when), std::move(stop), at, {}}))
-        .value();
+    return result_type(core().acquire({detail::deadline_of(when), std::move(stop), at})).value();
   }
   result_type try_at(detail::place at, const detail::deadline& until, std::stop_token stop) {
     const detail::slot_grant last =
         stop.stop_requested() ? detail::slot_grant{} : core().try_acquire_fast(at);
     return last.slot != nullptr
                ? result_type(detail::acquire_outcome{.grant = last, .why = nullptr})
-               : result_type(core().acquire({until, std::move(stop), at, {}}));
+               : result_type(core().acquire({until, std::move(stop), at}));
   }
 };
 
