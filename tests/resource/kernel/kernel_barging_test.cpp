@@ -16,7 +16,8 @@ class KernelBarging : public ::testing::Test {
     k.created(0);
     k.look('A');
   }
-  kernel k{{.options = {.max_size = 1}, .is_barging = true}};  // NOLINT(*-non-private-member-*)
+  kernel k{{.options = {.max_size = 1,
+                        .queueing = queueing::barging}}};  // NOLINT(*-non-private-member-*)
 };
 
 TEST_F(KernelBarging, TheFirstWaiterIsCalledAndLooksForItself) {
@@ -57,15 +58,15 @@ TEST_F(KernelBarging, NewcomersLeaveResourcesToAWaiterThatWasOvertakenForLong) {
   k.acquire_fast('D');
   k.tick(10);
   EXPECT_EQ(k.look('B'), "");  // and finds no resource
-  EXPECT_TRUE(k.group(0).cache.is_held());
+  EXPECT_TRUE(k.is_held());
   EXPECT_EQ(k.release('D'), "B has 0");
-  EXPECT_FALSE(k.group(0).cache.is_held());
+  EXPECT_FALSE(k.is_held());
 }
 
 TEST_F(KernelBarging, AWaiterIsNotWokenNeedlessly) {
   k.acquire('B');
   k.acquire('C', {.for_ms = 10});
-  EXPECT_EQ(k.tick(10), "C: timed out");
+  EXPECT_EQ(k.tick(10), "C fails: timed out");
   EXPECT_EQ(k.tick(10), "");
   EXPECT_EQ(k.release('A'), "call B");
 }
@@ -89,8 +90,10 @@ TEST_F(KernelBarging, TheNextIsCalledWhenACalledWaiterGivesUp) {
 
 class KernelManual : public ::testing::Test {
  protected:
-  kernel k{{.options = {.max_size = 2, .max_creating = 2, .retry_first = 100ms},
-            .runner = lido::maintenance::by_tick}};  // NOLINT(*-non-private-member-*)
+  kernel k{{.options = {.max_size = 2,
+                        .max_creating = 2,
+                        .retry_first = 100ms,
+                        .maintenance = maintenance::by_tick}}};  // NOLINT(*-non-private-member-*)
 };
 
 TEST_F(KernelManual, AThreadIsToldToCreate) {
@@ -112,7 +115,7 @@ TEST_F(KernelManual, AThreadThatFailsIsFirstAgain) {
 
 TEST_F(KernelManual, APermanentFailureRefusesTheThreadThatCreates) {
   k.acquire('A');
-  EXPECT_EQ(k.has_created('A', false, /*permanent=*/true), "A: create failed");
+  EXPECT_EQ(k.has_created('A', false, /*permanent=*/true), "A fails: create failed");
 }
 
 TEST_F(KernelManual, ASleepingThreadIsWokenForTheNextTry) {
@@ -120,7 +123,7 @@ TEST_F(KernelManual, ASleepingThreadIsWokenForTheNextTry) {
   EXPECT_EQ(k.acquire('A', {.for_ms = 0}), "A creates 0");
   EXPECT_EQ(k.acquire('B'), "");
   EXPECT_EQ(k.acquire('C'), "");
-  EXPECT_EQ(k.has_created('A', false), "call B; A: timed out");
+  EXPECT_EQ(k.has_created('A', false), "call B; A fails: timed out");
   EXPECT_EQ(k.look('B'), "");
   ASSERT_TRUE(k.give_up('B'));
   EXPECT_EQ(k.leave('B'), "call C");
@@ -135,8 +138,8 @@ TEST_F(KernelManual, AThreadThatLooksEndsLateWaits) {
   EXPECT_EQ(k.acquire('B'), "");
   EXPECT_EQ(k.acquire('c', {.for_ms = 5}), "");
   k.pass(10);
-  EXPECT_EQ(k.look('B'), "c: timed out");
-  EXPECT_EQ(k.pool().next_timer(), detail::never);
+  EXPECT_EQ(k.look('B'), "c fails: timed out");
+  EXPECT_EQ(k.next_timer_in_ms(), kernel::never);
 }
 
 TEST_F(KernelManual, CreatesOfCallbacksAreTasks) {
@@ -154,7 +157,7 @@ TEST_F(KernelManual, AResourceMadeBeforeAFlushEndsAndItsThreadIsFirstAgain) {
 // Its thread is in no queue meanwhile, where one that asks for it would be seen.
 TEST_F(KernelManual, TheReserveServesTheUrgentThreadThatCreates) {
   kernel with_reserve(
-      {.options = {.max_size = 1, .reserve = 1}, .runner = lido::maintenance::by_tick});
+      {.options = {.max_size = 1, .reserve = 1, .maintenance = maintenance::by_tick}});
   with_reserve.acquire('A');
   with_reserve.has_created('A', true);
   EXPECT_EQ(with_reserve.acquire('B'), "");

@@ -92,7 +92,7 @@ TEST_F(KernelControl, ASuspendedPoolGivesNothing) {
   EXPECT_FALSE(k.acquire_fast('C'));
   EXPECT_EQ(k.acquire('C'), "");
   EXPECT_EQ(k.acquire('d'), "");
-  EXPECT_EQ(k.acquire('E', {.for_ms = 0}), "E: timed out");
+  EXPECT_EQ(k.acquire('E', {.for_ms = 0}), "E fails: timed out");
   EXPECT_EQ(k.release('A'), "");
   EXPECT_EQ(k.stats().idle, 2);
   EXPECT_EQ(k.suspend(false), "C has 0; d has 2");
@@ -112,13 +112,13 @@ TEST_F(KernelControl, AClosedPoolEndsAndIsDrained) {
   k.acquire('D');
   k.acquire('e');
   EXPECT_EQ(k.release('C'), "D has 2");
-  EXPECT_EQ(k.close(), "e: closed");
-  EXPECT_EQ(k.acquire('F'), "F: closed");
+  EXPECT_EQ(k.close(), "e fails: closed");
+  EXPECT_EQ(k.acquire('F'), "F fails: closed");
   EXPECT_EQ(k.release('A'), "destroy 0 (closed)");
   EXPECT_EQ(k.destroyed(0), "");
   EXPECT_EQ(k.release('D'), "destroy 2 (closed)");
   EXPECT_EQ(k.detach('B'), "");
-  EXPECT_FALSE(k.pool().is_drained());
+  EXPECT_FALSE(k.is_drained());
   EXPECT_EQ(k.destroyed(2), "drained");
   EXPECT_EQ(k.tick(1000), "");  // only once
 }
@@ -127,7 +127,7 @@ TEST_F(KernelControl, AResourceMadeAfterTheCloseEnds) {
   k.acquire('C');
   k.detach('C');
   k.acquire('D');  // create 2
-  EXPECT_EQ(k.close(), "D: closed");
+  EXPECT_EQ(k.close(), "D fails: closed");
   EXPECT_EQ(k.created(2), "destroy 2 (closed)");
 }
 

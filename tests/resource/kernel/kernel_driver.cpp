@@ -23,8 +23,6 @@ void delivered(detail::acquire_waiter& /*waiter*/) noexcept {}
 detail::pool_settings settings_of(const pool_setup& how) {
   detail::pool_settings settings(how.options);
   settings.max_total = how.max_total;
-  settings.is_barging = how.is_barging;
-  settings.maintenance = how.runner;
   settings.prefer_same_key_for = how.prefer_same_key_ms * one_ms;
   return settings;
 }
@@ -48,7 +46,7 @@ std::string text_of_one(const happening& one) {
     case kind::validates:
       return who + " validates" + slot;
     case kind::refused:
-      return who + ": " + text_of_cause(one.cause);
+      return who + " fails: " + text_of_cause(one.cause);
     case kind::called:
       return std::string("call ").append(who);
     case kind::create:
@@ -71,6 +69,12 @@ std::string text_of_one(const happening& one) {
       return "more";
   }
   return "?";
+}
+
+happening::kind kind_of(slot_task task) {
+  return task == slot_task::create     ? happening::kind::create
+         : task == slot_task::validate ? happening::kind::validate
+                                       : happening::kind::reset;
 }
 
 }  // namespace
@@ -113,6 +117,26 @@ bool kernel_driver::remove_group(std::uint32_t group) {
     groups_.erase(groups_.begin() + group);
   }
   return gone;
+}
+
+std::uint32_t kernel_driver::number_of(const detail::slot_group& group) const {
+  const auto found = std::find(groups_.begin(), groups_.end(), &group);
+  return static_cast<std::uint32_t>(found - groups_.begin());
+}
+
+std::uint32_t kernel_driver::group_of(std::uint32_t slot) {
+  return number_of(detail::group_of(this->slot(slot)));
+}
+
+std::uint32_t kernel_driver::group_of(char name) {
+  return number_of(*of(name).waiter->group);
+}
+
+std::size_t kernel_driver::factory_of(std::uint32_t slot) {
+  const auto found = std::find_if(hooks_.begin(), hooks_.end(), [&](const auto& one) {
+    return one.get() == this->slot(slot).maker;
+  });
+  return static_cast<std::size_t>(found - hooks_.begin());
 }
 
 client& kernel_driver::of(char name) {
@@ -391,10 +415,10 @@ happenings kernel_driver::close() {
   return event([&] { pool_.on_close(); });
 }
 
-std::vector<std::uint32_t> kernel_driver::tasks(slot_task what) {
+std::vector<std::uint32_t> kernel_driver::tasks(happening::kind what) {
   std::vector<std::uint32_t> found;
   for (const std::uint32_t number : tasks_) {
-    if (slot(number).record.task == what) {
+    if (kind_of(slot(number).record.task) == what) {
       found.push_back(number);
     }
   }
@@ -422,7 +446,7 @@ happenings kernel_driver::settle(effects out) {
     const char* const wrong =
         broken_invariant(pool_, {.now = now_,
                                  .max_total = max_total_,
-                                 .is_barging = setup_.is_barging,
+                                 .is_barging = settings_.is_barging,
                                  .prefer_same_key_for = settings_.prefer_same_key_for});
     if (wrong != nullptr) {
       problem(wrong);
@@ -534,10 +558,7 @@ void kernel_driver::end_of(client& one, happenings& all) {
 void kernel_driver::read_slots(effects& out, happenings& all) {
   while (pool_slot* const one = out.start.pop()) {
     const slot_task task = one->record.task;
-    all.push_back({.what = task == slot_task::create     ? happening::kind::create
-                           : task == slot_task::validate ? happening::kind::validate
-                                                         : happening::kind::reset,
-                   .slot = one->number});
+    all.push_back({.what = kind_of(task), .slot = one->number});
     if (task == slot_task::none ||
         std::find(tasks_.begin(), tasks_.end(), one->number) != tasks_.end()) {
       problem("a task is started that is none, or twice");

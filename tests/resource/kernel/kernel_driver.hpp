@@ -66,8 +66,6 @@ using happenings = std::vector<happening>;
 struct pool_setup {
   resource_pool_options options{};
   std::uint32_t max_total = 0;  ///< the total of a pool with groups
-  lido::maintenance runner = lido::maintenance::background;
-  bool is_barging = false;
   int prefer_same_key_ms = 0;
   bool validates = false;
   bool resets = false;
@@ -147,8 +145,6 @@ class kernel_driver {
 
   // ---- numbers ----------------------------------------------------------------------------------
 
-  [[nodiscard]] detail::pool_kernel& pool() { return pool_; }
-  [[nodiscard]] detail::slot_group& group(std::uint32_t number) { return *groups_[number]; }
   [[nodiscard]] std::uint32_t groups() const { return static_cast<std::uint32_t>(groups_.size()); }
   [[nodiscard]] resource_pool_stats stats(std::uint32_t number = 0) {
     pool_.numbers().count_slots();
@@ -159,10 +155,70 @@ class kernel_driver {
   [[nodiscard]] std::uint32_t max_total() const { return max_total_; }
   [[nodiscard]] client& of(char name);
   [[nodiscard]] const std::vector<std::unique_ptr<client>>& clients() const { return clients_; }
-  [[nodiscard]] detail::pool_slot& slot(std::uint32_t number) { return *pool_.table.at(number); }
   /// Slots with an unfinished task of that kind, and slots to be destroyed.
-  [[nodiscard]] std::vector<std::uint32_t> tasks(detail::slot_task what);
+  [[nodiscard]] std::vector<std::uint32_t> tasks(happening::kind what);
   [[nodiscard]] const std::vector<std::uint32_t>& doomed() const { return doomed_; }
+
+  // ---- what a pool knows ------------------------------------------------------------------------
+
+  static constexpr int never = -1;
+  /// In how many milliseconds something is due: a tick, or one for another reason than a look at
+  /// all slots; the next try to create. At least 1 if it is not due now.
+  [[nodiscard]] int next_tick_in_ms() const { return in_ms(pool_.next_look()); }
+  [[nodiscard]] int next_timer_in_ms() const { return in_ms(pool_.next_timer()); }
+  [[nodiscard]] int next_try_in_ms(std::uint32_t group = 0) const {
+    return in_ms(groups_[group]->retry.at());
+  }
+  [[nodiscard]] bool is_failing(std::uint32_t group = 0) const {
+    return groups_[group]->retry.is_failing();
+  }
+  [[nodiscard]] bool backs_off(std::uint32_t group) const {
+    return groups_[group]->retry.waits(now_.real);
+  }
+  /// Whether idle resources are left to a waiter.
+  [[nodiscard]] bool is_held() const { return groups_[0]->cache.is_held(); }
+  [[nodiscard]] bool is_drained() const { return pool_.is_drained(); }
+  /// Resources that are neither gone nor in use.
+  [[nodiscard]] std::size_t unsettled() const { return pool_.count_unsettled(); }
+  [[nodiscard]] std::vector<lease_info> longest_leases() {
+    return pool_.monitor.longest().infos(now_.age);
+  }
+  /// The age that releases see, which stands still between ticks.
+  [[nodiscard]] detail::nanos age_of_last_tick() { return pool_.gate.now(); }
+
+  [[nodiscard]] std::uint32_t slots() const { return pool_.table.size(); }
+  [[nodiscard]] detail::resource_state state_of(std::uint32_t slot) {
+    return this->slot(slot).state();
+  }
+  [[nodiscard]] std::uint32_t group_of(std::uint32_t slot);
+  /// Whether a release of the slot tells the pool.
+  [[nodiscard]] bool is_marked(std::uint32_t slot) { return this->slot(slot).word().marked(); }
+  /// Which factory makes, or made, the resource: the first, or the one that replaced it.
+  [[nodiscard]] std::size_t factory_of(std::uint32_t slot);
+  [[nodiscard]] const detail::group_limits& limits_of(std::uint32_t group) const {
+    return groups_[group]->limits;
+  }
+
+  [[nodiscard]] std::uint32_t slot_of(char name) { return of(name).grant.slot->number; }
+  [[nodiscard]] std::uint32_t thread_of(char name) { return of(name).grant.slot->thread.get(); }
+  [[nodiscard]] std::uint32_t group_of(char name);
+  [[nodiscard]] bool gives_no_time(char name) { return of(name).waiter->until.is_at_once(); }
+  [[nodiscard]] bool is_late(char name) {
+    return of(name).waiter->until.nanoseconds() <= now_.real;
+  }
+  [[nodiscard]] bool came_before(char name, char other) {
+    return of(name).waiter->came.order < of(other).waiter->came.order;
+  }
+  /// Expects the lease to last that much longer; `never` ends.
+  void extend(char name, int ms) {
+    of(name).grant.slot->extend(ms == never ? detail::never : ms * one_ms);
+  }
+  /// A thread that has released a resource is about to leave the pool.
+  template <class F>
+  void beside_a_release(const F& f) {
+    const detail::leaving_mark mark(pool_.gate.mine());
+    f();
+  }
   /// By default, `on_more` follows an event at once.
   bool calls_more = true;
 
@@ -175,6 +231,12 @@ class kernel_driver {
   virtual void after(const happenings& /*all*/) {}
 
  private:
+  [[nodiscard]] detail::pool_slot& slot(std::uint32_t number) { return *pool_.table.at(number); }
+  [[nodiscard]] std::uint32_t number_of(const detail::slot_group& group) const;
+  [[nodiscard]] int in_ms(detail::nanos when) const {
+    return when == detail::never ? never
+                                 : static_cast<int>((when - now_.real + one_ms - 1) / one_ms);
+  }
   happenings settle(detail::effects out);
   template <class F>
   happenings event(const F& f) {

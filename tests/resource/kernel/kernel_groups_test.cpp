@@ -24,7 +24,7 @@ class KernelGroups : public ::testing::Test {
   /// `name` acquires a resource of the group.
   void take(char name, std::uint32_t group) {
     k.acquire(name, {.group = group});
-    k.created(k.tasks(detail::slot_task::create).front());
+    k.created(k.tasks(test::happening::kind::create).front());
   }
   kernel k;  // NOLINT(*-non-private-member-*)
 };
@@ -264,10 +264,7 @@ TEST_F(KernelGroups, AFailingGroupStays) {
 }
 
 TEST_F(KernelGroups, AThreadThatMayReleaseKeepsAllGroups) {
-  {
-    const detail::leaving_mark mark(k.pool().gate.mine());
-    EXPECT_FALSE(k.remove_group(2));
-  }
+  k.beside_a_release([&] { EXPECT_FALSE(k.remove_group(2)); });
   EXPECT_TRUE(k.remove_group(2));
 }
 

@@ -66,11 +66,12 @@ class kernel_model {
     for (std::uint32_t i = 0; i < slots_.size(); ++i) {
       model_slot& slot = slots_[i];
       if (slot.is == state::in_hand) {
-        slot.is =
-            is_same(state::in_use, driver_.slot(i)) && slot.is_kept ? state::in_use : state::idle;
+        slot.is = is_same(state::in_use, driver_.state_of(i)) && slot.is_kept ? state::in_use
+                                                                              : state::idle;
       }
       slot.is_kept = slot.is_kept && slot.is == state::creating;
-      check(is_same(slot.is, driver_.slot(i)), "a slot is in another state than its events say");
+      check(is_same(slot.is, driver_.state_of(i)),
+            "a slot is in another state than its events say");
     }
     for (std::uint32_t i = 0; i < groups.size(); ++i) {
       check_limits(i);
@@ -83,7 +84,7 @@ class kernel_model {
 
   void comes(char name, std::uint32_t group) { groups[group].queue.push_back(name); }
   void comes_again(const client& one) {
-    std::vector<char>& queue = groups[group_of(*one.waiter)].queue;
+    std::vector<char>& queue = groups[driver_.group_of(one.name)].queue;
     queue.insert(queue.begin(), one.name);
   }
   void leaves(char name) {
@@ -142,10 +143,13 @@ class kernel_model {
   void grow(std::uint32_t size) { slots_.resize(std::max<std::size_t>(size, slots_.size())); }
 
  private:
+  [[nodiscard]] bool is_barging() const {
+    return driver_.setup().options.queueing == lido::queueing::barging;
+  }
   void check(bool holds, const char* what) { wrong_ = holds || wrong_ != nullptr ? wrong_ : what; }
 
-  static bool is_same(state mine, const detail::pool_slot& slot) {
-    switch (slot.state()) {
+  static bool is_same(state mine, detail::resource_state seen) {
+    switch (seen) {
       case detail::resource_state::empty:
         return mine == state::empty;
       case detail::resource_state::creating:
@@ -224,11 +228,10 @@ class kernel_model {
       return;
     }
     ++refused_;
-    const detail::acquire_waiter& waiter = *driver_.of(one.who).waiter;
-    const std::uint32_t group = group_of(waiter);
+    const std::uint32_t group = driver_.group_of(one.who);
     switch (one.cause) {
       case acquire_failure::timed_out:
-        check(waiter.until.nanoseconds() <= driver_.now().real, "a wait ends before its time");
+        check(driver_.is_late(one.who), "a wait ends before its time");
         break;
       case acquire_failure::closed:
         check(is_closed, "an open pool refuses");
@@ -302,10 +305,10 @@ class kernel_model {
       return;
     }
     check(!is_suspended && !is_closed, "something is given in a pool that gives nothing");
-    const detail::acquire_waiter& waiter = *driver_.of(one.who).waiter;
-    check(waiter.until.is_at_once() || waiter.until.nanoseconds() > driver_.now().real,
+    check(driver_.gives_no_time(one.who) || !driver_.is_late(one.who),
           "a waiter is served whose time is up");
-    std::vector<char>& queue = groups[group_of(waiter)].queue;
+    const std::uint32_t group = driver_.group_of(one.who);
+    std::vector<char>& queue = groups[group].queue;
     const auto place = std::find(queue.begin(), queue.end(), one.who);
     check(place != queue.end() && place - queue.begin() < served_,
           "a waiter is served out of turn");
@@ -317,7 +320,7 @@ class kernel_model {
       return;
     }
     check(is_ready(slot), "a slot is given that is not idle");
-    check(slot.group == group_of(waiter), "a waiter is given a resource of another group");
+    check(slot.group == group, "a waiter is given a resource of another group");
     check(!is_over(slot) && !slot.is_killed, "a resource is given that is over");
     check((one.what == kind::validates) == is_stale(slot) || slot.is == state::in_hand,
           "a resource is given that was not validated, or for no reason");
@@ -344,13 +347,12 @@ class kernel_model {
     slot = {};
     slot.is = state::creating;
     slot.is_kept = is_kept;
-    slot.group = number_of(detail::group_of(driver_.slot(number)));
+    slot.group = driver_.group_of(number);
     const model_group& group = groups[slot.group];
     slot.epoch = group.epoch;
     slot.is_unproven = !group.has_created || group.is_failing;
     ++began_[slot.group];
-    check(!is_closed && !driver_.group(slot.group).retry.waits(driver_.now().real),
-          "a create begins too soon, or too late");
+    check(!is_closed && !driver_.backs_off(slot.group), "a create begins too soon, or too late");
   }
 
   // ---- after an event ---------------------------------------------------------------------------
@@ -397,7 +399,7 @@ class kernel_model {
       return slot.is == state::idle && !is_over(slot) && !is_stale(slot);
     });
     const client& first = driver_.of(group.queue.front());
-    const bool is_pending = driver_.setup().is_barging && first.is_thread() && !first.is_asleep;
+    const bool is_pending = is_barging() && first.is_thread() && !first.is_asleep;
     check(fit == 0 || is_pending || is_owed(number),
           "a waiter is forgotten beside an idle resource");
     const detail::nanos now = driver_.now().real;
@@ -413,7 +415,7 @@ class kernel_model {
     if (is_pending) {
       return;
     }
-    const std::uint32_t served = young + (driver_.setup().is_barging ? idle : 0);
+    const std::uint32_t served = young + (is_barging() ? idle : 0);
     if (waiting(number) > served) {
       look_for_creates(number, waiting(number) - served);
     }
@@ -424,16 +426,14 @@ class kernel_model {
     return total() >= max_total &&
            std::any_of(groups.begin(), groups.end(), [&](const model_group& other) {
              return &other != &groups[number] && !other.queue.empty() &&
-                    driver_.of(other.queue.front()).waiter->came.order <
-                        driver_.of(groups[number].queue.front()).waiter->came.order;
+                    driver_.came_before(other.queue.front(), groups[number].queue.front());
            });
   }
 
   void look_for_creates(std::uint32_t number, std::uint32_t waiters) {
     const model_group& group = groups[number];
     if (waiters + kept(number) <= creating(number) || live(number) >= group.limits.max_size ||
-        creating(number) >= group.limits.max_creating ||
-        driver_.group(number).retry.waits(driver_.now().real)) {
+        creating(number) >= group.limits.max_creating || driver_.backs_off(number)) {
       return;
     }
     std::uint32_t idle = 0;
@@ -450,17 +450,6 @@ class kernel_model {
     check(total() >= max_total, "a waiter is forgotten although a create may begin");
     check(total() < max_total || idle == 0 || closing != 0,
           "a waiter is forgotten although a resource may be evicted");
-  }
-
-  [[nodiscard]] std::uint32_t number_of(const detail::slot_group& group) const {
-    std::uint32_t number = 0;
-    while (&driver_.group(number) != &group) {
-      ++number;
-    }
-    return number;
-  }
-  [[nodiscard]] std::uint32_t group_of(const detail::acquire_waiter& waiter) const {
-    return number_of(*waiter.group);
   }
 
   kernel_driver& driver_;

@@ -5,7 +5,7 @@
 namespace lido::test {
 
 using namespace std::chrono_literals;
-using detail::slot_task;
+using kind = happening::kind;
 using does = client::state;
 
 namespace {
@@ -31,8 +31,10 @@ pool_setup kernel_session::setup_of(bytes& rest) {
   };
   pool_setup how;
   const bool has_groups = next(rest, 2) != 0;
-  how.runner = next(rest, 2) != 0 ? lido::maintenance::by_tick : lido::maintenance::background;
-  how.is_barging = !has_groups && next(rest, 3) == 0;
+  how.options.maintenance =
+      next(rest, 2) != 0 ? lido::maintenance::by_tick : lido::maintenance::background;
+  how.options.queueing =
+      !has_groups && next(rest, 3) == 0 ? lido::queueing::barging : lido::queueing::fifo;
   how.validates = next(rest, 2) != 0;
   how.resets = next(rest, 3) == 0;
   how.options.max_size = next(rest, most_slots + 1);
@@ -58,13 +60,13 @@ pool_setup kernel_session::setup_of(bytes& rest) {
 }
 
 kernel_session::kernel_session(const pool_setup& how, bytes rest, std::string* log)
-    : kernel_driver(how), rest_(rest), log_(log), model_(*this, pool().table.size()) {
+    : kernel_driver(how), rest_(rest), log_(log), model_(*this, slots()) {
   for (std::uint32_t i = 0; how.max_total != 0 && i < 3; ++i) {
     const auto size = static_cast<std::uint32_t>(how.options.max_size);
     add_group({.max_size = size, .min_idle = 0, .max_creating = 1 + next(3)});
   }
   for (std::uint32_t i = 0; i < groups(); ++i) {
-    model_.groups.emplace_back().limits = group(i).limits;
+    model_.groups.emplace_back().limits = limits_of(i);
   }
   model_.max_total = max_total();
 }
@@ -145,11 +147,11 @@ void kernel_session::step_of_client(client& one) {
       use(one);
       return;
     case does::creating:
-      end_create(one.grant.slot->number, one.name, next(4) != 0);
+      end_create(slot_of(one.name), one.name, next(4) != 0);
       return;
     case does::validating: {
       const bool valid = next(2) != 0;
-      const std::uint32_t slot = one.grant.slot->number;
+      const std::uint32_t slot = slot_of(one.name);
       note("validated by " + name + (valid ? " valid" : " invalid"));
       if (valid) {
         model_.was_validated(slot);
@@ -170,12 +172,12 @@ void kernel_session::acquire_somehow(client& one) {
   const std::string text = std::string(1, one.name) + " in " + std::to_string(how.group);
   if (acquire_fast(one.name, how.group)) {
     note("acquire fast " + text);
-    model_.is_taken(one.grant.slot->number);
+    model_.is_taken(slot_of(one.name));
     return;
   }
   for (const auto& other : clients()) {
     if (other->is_thread() && one.is_thread() && other->does == does::holding && next(4) == 0) {
-      how.thread = other->grant.slot->thread.get();
+      how.thread = thread_of(other->name);
       how.holds = how.thread != 0;
     }
   }
@@ -187,7 +189,7 @@ void kernel_session::acquire_somehow(client& one) {
 
 void kernel_session::use(client& one) {
   const std::string name(1, one.name);
-  const std::uint32_t slot = one.grant.slot->number;
+  const std::uint32_t slot = slot_of(one.name);
   switch (next(8)) {
     case 0:
       note("discard " + name);
@@ -202,7 +204,7 @@ void kernel_session::use(client& one) {
     default:
       note("release " + name);
       model_.comes_back(slot);
-      model_.was_used(slot, pool().gate.now());
+      model_.was_used(slot, age_of_last_tick());
       release(one.name);
       break;
   }
@@ -220,21 +222,21 @@ void kernel_session::end_create(std::uint32_t slot, char name, bool made) {
 }
 
 void kernel_session::finish_task() {
-  for (const slot_task what : {slot_task::create, slot_task::validate, slot_task::reset}) {
+  for (const kind what : {kind::create, kind::validate, kind::reset}) {
     const std::vector<std::uint32_t> found = tasks(what);
     if (found.empty() || next(2) != 0) {
       continue;
     }
     const std::uint32_t slot = found[next(static_cast<std::uint32_t>(found.size()))];
     const bool good = next(4) != 0;
-    if (what == slot_task::create) {
+    if (what == kind::create) {
       end_create(slot, 0, good);
       return;
     }
-    note((what == slot_task::validate ? "validated " : "reset ") + std::to_string(slot) +
+    note((what == kind::validate ? "validated " : "reset ") + std::to_string(slot) +
          (good ? "" : " bad"));
     model_.comes_back(slot);
-    if (what == slot_task::validate) {
+    if (what == kind::validate) {
       model_.was_validated(slot);
       validated(slot, good);
     } else {
@@ -278,7 +280,7 @@ void kernel_session::control() {
     case 7:
     case 8:
     case 9: {
-      const std::uint32_t number = next(pool().table.size());
+      const std::uint32_t number = next(slots());
       note("kill " + std::to_string(number));
       model_.is_killed(number);
       kill(number);

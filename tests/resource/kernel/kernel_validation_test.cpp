@@ -12,13 +12,13 @@ using test::kernel;
 /// A pool with so many idle resources, all of them stale.
 class KernelValidation : public ::testing::Test {
  protected:
-  static test::pool_setup setup_of(lido::maintenance runner) {
+  static test::pool_setup setup_of(maintenance by) {
     return {.options = {.max_size = 4,
                         .validate_timeout = 100ms,
                         .keepalive = 0ms,
                         .validate_if_idle_longer_than = 500ms,
-                        .max_creating = 4},
-            .runner = runner,
+                        .max_creating = 4,
+                        .maintenance = by},
             .validates = true};
   }
   static void fill(kernel& k, std::uint32_t count) {
@@ -33,7 +33,7 @@ class KernelValidation : public ::testing::Test {
     }
     k.tick(500);
   }
-  kernel k{setup_of(lido::maintenance::background)};  // NOLINT(*-non-private-member-*)
+  kernel k{setup_of(maintenance::background)};  // NOLINT(*-non-private-member-*)
 };
 
 TEST_F(KernelValidation, AThreadAloneWithTheOnlyResourceValidatesIt) {
@@ -70,7 +70,7 @@ TEST_F(KernelValidation, AnAcquireWithoutTimeWaitsForTwoAnswersAtMost) {
   EXPECT_EQ(k.validated(1), "A has 1");
   EXPECT_EQ(k.acquire('B', {.for_ms = 0}), "validate 2");
   EXPECT_EQ(k.tick(39), "create 3");
-  EXPECT_EQ(k.tick(1), "B: timed out");
+  EXPECT_EQ(k.tick(1), "B fails: timed out");
 }
 
 TEST_F(KernelValidation, TheRunnerValidatesOneOfSeveralForEachWaiter) {
@@ -84,7 +84,7 @@ TEST_F(KernelValidation, TheRunnerValidatesOneOfSeveralForEachWaiter) {
 TEST_F(KernelValidation, ASilentResourceHoldsUpNoWaiter) {
   fill(k, 2);
   EXPECT_EQ(k.acquire('A'), "validate 0");
-  EXPECT_EQ(k.pool().next_timer(), k.now().real + 20 * test::one_ms);
+  EXPECT_EQ(k.next_timer_in_ms(), 20);
   EXPECT_EQ(k.tick(19), "");
   EXPECT_EQ(k.tick(1), "validate 1");
   EXPECT_EQ(k.tick(19), "");
@@ -124,7 +124,7 @@ TEST_F(KernelValidation, AnAcquirerIsServedBesideAResourceUnderValidation) {
 }
 
 TEST_F(KernelValidation, EachUseByAWaiterIsValidatedToo) {
-  test::pool_setup setup = setup_of(lido::maintenance::background);
+  test::pool_setup setup = setup_of(maintenance::background);
   setup.options.max_size = 1;
   setup.options.validate_if_idle_longer_than = 0ms;
   kernel each(setup);
@@ -148,7 +148,7 @@ TEST_F(KernelValidation, ASuspendedPoolValidatesForNoWaiter) {
 }
 
 TEST_F(KernelValidation, InAPoolWithoutThreadsEachThreadValidatesForItself) {
-  kernel manual(setup_of(lido::maintenance::by_tick));
+  kernel manual(setup_of(maintenance::by_tick));
   for (const char name : {'A', 'B'}) {
     manual.acquire(name);
   }
@@ -180,7 +180,7 @@ TEST_F(KernelValidation, ValidationsOfAnOldFactoryCountNoMore) {
 }
 
 TEST_F(KernelValidation, AWaiterWithAValidationDoesNotCountTowardsTheLimit) {
-  test::pool_setup setup = setup_of(lido::maintenance::background);
+  test::pool_setup setup = setup_of(maintenance::background);
   setup.options.max_size = 2;
   setup.options.max_waiters = 1;
   kernel few(setup);
@@ -188,7 +188,7 @@ TEST_F(KernelValidation, AWaiterWithAValidationDoesNotCountTowardsTheLimit) {
   EXPECT_EQ(few.acquire('a'), "validate 0");
   EXPECT_EQ(few.acquire('b'), "validate 1");
   EXPECT_EQ(few.acquire('c'), "");
-  EXPECT_EQ(few.acquire('d'), "d: too many");
+  EXPECT_EQ(few.acquire('d'), "d fails: too many");
 }
 
 // ---- ages
@@ -338,8 +338,8 @@ TEST_F(KernelAges, AnExtendedLeaseIsReportedLater) {
   fill(k, 2);
   k.acquire_fast('A');
   k.acquire_fast('B');
-  k.slot(0).extend(1000 * test::one_ms);
-  k.slot(1).extend(detail::never);
+  k.extend('A', 1000);
+  k.extend('B', kernel::never);
   EXPECT_EQ(k.tick(1999), "");
   EXPECT_EQ(k.tick(251), "slow 0");
   EXPECT_EQ(k.tick(100000), "");
@@ -355,7 +355,7 @@ TEST_F(KernelAges, TheLongestLeasesAreKnown) {
   k.tick(1000);
   k.tick(1000);
   k.release('B');
-  const auto longest = k.pool().monitor.longest().infos(k.now().age);
+  const auto longest = k.longest_leases();
   ASSERT_EQ(longest.size(), 3U);  // four are noted, one has come back
   EXPECT_EQ(longest[0].thread, 1U);
   EXPECT_EQ(longest[1].thread, 3U);
