@@ -1,4 +1,5 @@
-// Pools in which newcomers may overtake, and pools without threads.
+// Pools in which newcomers may overtake, and pools without threads. docs/reference/tests.md
+// explains the letters and numbers in test names.
 #include <chrono>
 
 #include "resource/kernel/kernel_fixture.hpp"
@@ -43,7 +44,8 @@ TEST_F(KernelBarging, AWaiterIsCalledOnceUntilItLooks) {
   EXPECT_EQ(k.release('D'), "");
 }
 
-TEST_F(KernelBarging, AWaiterIsOvertakenForTenMillisecondsAtMost) {
+// The bound of A6.
+TEST_F(KernelBarging, A6AWaiterIsOvertakenForTenMillisecondsAtMost) {
   k.acquire('B');
   EXPECT_EQ(k.release('A'), "call B");
   EXPECT_TRUE(k.acquire_fast('D'));
@@ -76,7 +78,8 @@ TEST_F(KernelBarging, ACallbackIsHandedTheResource) {
   EXPECT_EQ(k.release('A'), "b has 0");
 }
 
-TEST_F(KernelBarging, TheNextIsCalledWhenACalledWaiterGivesUp) {
+// boostorg/mysql #509: a waiter that gives up swallows the wake-up of the next.
+TEST_F(KernelBarging, A2TheNextIsCalledWhenACalledWaiterGivesUp) {
   k.acquire('B');
   k.acquire('C');
   EXPECT_EQ(k.release('A'), "call B");
@@ -85,8 +88,16 @@ TEST_F(KernelBarging, TheNextIsCalledWhenACalledWaiterGivesUp) {
   EXPECT_EQ(k.look('C'), "C has 0");
 }
 
-// ---- without threads
-// ------------------------------------------------------------------------------
+TEST_F(KernelBarging, NoMoreResourcesAreMadeThanWaitersNeed) {
+  kernel large({.options = {.max_size = 10, .max_creating = 10, .queueing = queueing::barging}});
+  EXPECT_EQ(large.acquire('A'), "create 0");
+  EXPECT_EQ(large.created(0), "call A");
+  EXPECT_EQ(large.tick(1), "");
+  EXPECT_EQ(large.look('A'), "A has 0");
+  EXPECT_EQ(large.tick(1), "");
+}
+
+// ---- without threads ----------------------------------------------------------------------------
 
 class KernelManual : public ::testing::Test {
  protected:
@@ -113,12 +124,32 @@ TEST_F(KernelManual, AThreadThatFailsIsFirstAgain) {
   EXPECT_EQ(k.tick(100), "C creates 0");
 }
 
+TEST_F(KernelManual, A9AReleaseServesOthersBesideAThreadThatCreates) {
+  k.acquire('A');
+  k.has_created('A', true);
+  EXPECT_EQ(k.acquire('B'), "B creates 1");
+  EXPECT_EQ(k.acquire('C'), "");
+  EXPECT_EQ(k.release('A'), "C has 0");
+  EXPECT_EQ(k.release('C'), "");
+  EXPECT_TRUE(k.acquire_fast('D'));
+  EXPECT_EQ(k.has_created('B', true), "B has 1");
+}
+
+TEST_F(KernelManual, A9AThreadWhoseCreateFailsGetsAReleasedResource) {
+  k.acquire('A');
+  k.has_created('A', true);
+  EXPECT_EQ(k.acquire('B'), "B creates 1");
+  EXPECT_EQ(k.release('A'), "");
+  EXPECT_EQ(k.has_created('B', false), "B has 0");
+}
+
 TEST_F(KernelManual, APermanentFailureRefusesTheThreadThatCreates) {
   k.acquire('A');
   EXPECT_EQ(k.has_created('A', false, /*permanent=*/true), "A fails: create failed");
 }
 
-TEST_F(KernelManual, ASleepingThreadIsWokenForTheNextTry) {
+// apache/commons-pool PR #346.
+TEST_F(KernelManual, A15ASleepingThreadIsWokenForTheNextTry) {
   k.limits({.max_size = 1, .min_idle = 0, .max_creating = 1});
   EXPECT_EQ(k.acquire('A', {.for_ms = 0}), "A creates 0");
   EXPECT_EQ(k.acquire('B'), "");

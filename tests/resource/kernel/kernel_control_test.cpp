@@ -35,15 +35,6 @@ TEST_F(KernelControl, AResourceInUseIsKilledWhenItComesBack) {
   EXPECT_EQ(k.release('A'), "destroy 0 (killed)");
 }
 
-TEST_F(KernelControl, AKilledResourceIsReplacedForAWaiter) {
-  k.acquire('C');  // has 2
-  k.acquire('D');
-  k.kill(0);
-  EXPECT_EQ(k.release('A'), "destroy 0 (killed)");
-  EXPECT_EQ(k.destroyed(0), "create 0");
-  EXPECT_EQ(k.created(0), "D has 0");
-}
-
 TEST_F(KernelControl, ASmallerPoolEndsIdleResourcesFirst) {
   EXPECT_EQ(k.limits({.max_size = 1, .min_idle = 0, .max_creating = 1}), "destroy 2 (surplus)");
   EXPECT_EQ(k.release('A'), "destroy 0 (surplus)");
@@ -121,6 +112,15 @@ TEST_F(KernelControl, AClosedPoolEndsAndIsDrained) {
   EXPECT_FALSE(k.is_drained());
   EXPECT_EQ(k.destroyed(2), "drained");
   EXPECT_EQ(k.tick(1000), "");  // only once
+}
+
+TEST_F(KernelControl, AThreadThatCreatesGetsNothingFromAClosedPool) {
+  kernel manual({.options = {.max_size = 1, .maintenance = maintenance::by_tick}});
+  EXPECT_EQ(manual.acquire('A', {.for_ms = 0}), "A creates 0");
+  EXPECT_EQ(manual.close(), "");
+  EXPECT_EQ(manual.unsettled(), 1U);
+  EXPECT_EQ(manual.has_created('A', true), "destroy 0 (closed); A fails: closed");
+  EXPECT_EQ(manual.destroyed(0), "drained");
 }
 
 TEST_F(KernelControl, AResourceMadeAfterTheCloseEnds) {

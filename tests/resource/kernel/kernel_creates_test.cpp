@@ -1,4 +1,5 @@
-// When creates begin, how many at once, and what follows when they fail.
+// When creates begin, how many at once, and what follows when they fail. docs/reference/tests.md
+// explains the letters and numbers in test names.
 #include <chrono>
 
 #include "resource/kernel/kernel_fixture.hpp"
@@ -27,7 +28,8 @@ TEST(KernelCreates, NoMoreBeginAtOnceThanMaxCreating) {
   EXPECT_EQ(k.created(0), "A has 0; create 2");
 }
 
-TEST(KernelCreates, ThereAreNoMoreResourcesThanMaxSize) {
+// jackc/pgx #1780: connections that are being closed are not counted, so too many are made.
+TEST(KernelCreates, B7ThereAreNoMoreResourcesThanMaxSize) {
   kernel k({.options = {.max_size = 1, .max_creating = 4}});
   EXPECT_EQ(k.acquire('A'), "create 0");
   EXPECT_EQ(k.acquire('B'), "");
@@ -83,6 +85,38 @@ TEST(KernelCreates, AWaiterWaitsForAResetUnlessItTakesLong) {
   EXPECT_EQ(k.was_reset(0), "C has 0");
 }
 
+// puddle initResourceValue: the timeout of the caller ends the connect.
+TEST(KernelCreates, A8ACreateGoesOnWithoutItsWaiter) {
+  kernel k({.options = {.max_size = 1}});
+  EXPECT_EQ(k.acquire('A', {.for_ms = 10}), "create 0");
+  EXPECT_EQ(k.tick(10), "A fails: timed out");
+  EXPECT_EQ(k.created(0), "");
+  EXPECT_EQ(k.acquire('A'), "A has 0");
+}
+
+// deadpool-rs/deadpool #462: a waiter for a create cannot get a resource released meanwhile.
+TEST(KernelCreates, A9AReleaseServesAWaiterForACreate) {
+  kernel k({.options = {.max_size = 2}});
+  k.acquire('A');
+  k.created(0);
+  EXPECT_EQ(k.acquire('B'), "create 1");
+  EXPECT_EQ(k.release('A'), "B has 0");
+  EXPECT_EQ(k.created(1), "");
+  EXPECT_EQ(k.stats().idle, 1);
+}
+
+// pocoproject/poco #2986: returned objects are not lent again when capacity == peak.
+TEST(KernelCreates, B8OneResourceIsLentAgainAndAgain) {
+  kernel k({.options = {.max_size = 1}});
+  k.acquire('A');
+  k.created(0);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(k.release('A'), "");
+    EXPECT_EQ(k.acquire('A'), "A has 0");
+  }
+  EXPECT_EQ(k.stats().created, 1);
+}
+
 TEST(KernelCreates, AnAcquireWithoutTimeCreatesNothingLater) {
   kernel k({.options = {.max_size = 4, .max_creating = 1}});
   EXPECT_EQ(k.acquire('A'), "create 0");
@@ -101,10 +135,10 @@ TEST(KernelCreates, AGroupMayHaveHundredsOfResources) {
   EXPECT_EQ(k.acquire('A'), "A has 199");
 }
 
-// ---- failures
-// -------------------------------------------------------------------------------------
+// ---- failures -----------------------------------------------------------------------------------
 
-TEST(KernelCreates, AFailedCreateIsTriedAgainAfterADrawnDelay) {
+// apache/commons-pool PR #346: no thread will ever release a resource, and none is created.
+TEST(KernelCreates, A15AFailedCreateIsTriedAgainAfterADrawnDelay) {
   kernel k({.options = {.max_size = 2, .retry_first = 100ms, .retry_longest = 400ms}});
   k.acquire('A');
   EXPECT_EQ(k.created(0, false), "");
@@ -116,6 +150,66 @@ TEST(KernelCreates, AFailedCreateIsTriedAgainAfterADrawnDelay) {
   EXPECT_EQ(k.tick(100), "create 0");
   EXPECT_EQ(k.created(0), "A has 0; create 1");
   EXPECT_EQ(k.stats().create_failures, 1);
+}
+
+// jackc/pgx PR #2350: no timeout while creates fail.
+TEST(KernelCreates, A11AWaiterTimesOutAlthoughCreatesFail) {
+  kernel k({.options = {.max_size = 1, .retry_first = 1ms, .retry_longest = 1ms}});
+  EXPECT_EQ(k.acquire('A', {.for_ms = 3}), "create 0");
+  EXPECT_EQ(k.created(0, false), "");
+  EXPECT_EQ(k.tick(1), "create 0");
+  EXPECT_EQ(k.tick(2), "A fails: timed out");
+}
+
+// deadpool CHANGELOG 0.9.5: max_size exceeded after a failed recycle.
+TEST(KernelCreates, B2ARefusedResetLeavesRoomForOneResource) {
+  kernel k({.options = {.max_size = 1}, .resets = true});
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(k.acquire('A'), "create 0");
+    EXPECT_EQ(k.created(0), "A has 0");
+    EXPECT_EQ(k.acquire('B', {.for_ms = 0}), "B fails: timed out");
+    EXPECT_EQ(k.release('A'), "reset 0");
+    EXPECT_EQ(k.was_reset(0, false), "destroy 0 (reset refused)");
+    EXPECT_EQ(k.destroyed(0), "");
+    EXPECT_EQ(k.stats().live, 0);
+  }
+}
+
+// The same issue; #18: wrong counts after a failed create.
+TEST(KernelCreates, B2B4AFailedCreateTakesNoRoom) {
+  kernel k({.options = {.max_size = 2, .retry_first = 1ms, .retry_longest = 1ms}});
+  k.acquire('A');
+  EXPECT_EQ(k.created(0, false), "");
+  EXPECT_EQ(k.stats().live, 0);
+  EXPECT_EQ(k.stats().create_failures, 1);
+  EXPECT_EQ(k.tick(1), "create 0");
+  EXPECT_EQ(k.created(0), "A has 0");
+  EXPECT_EQ(k.acquire('B'), "create 1");
+  EXPECT_EQ(k.created(1), "B has 1");
+  EXPECT_EQ(k.acquire('C'), "");
+}
+
+// brettwooldridge/HikariCP #1710, #1972: the pool falls to 0 and stays there.
+TEST(KernelCreates, B5APoolRefillsAfterEverythingWasLost) {
+  kernel k({.options = {.max_size = 4,
+                        .min_idle = 2,
+                        .max_creating = 4,
+                        .retry_first = 1ms,
+                        .retry_longest = 1ms}});
+  EXPECT_EQ(k.suspend(false), "create 0; create 1");
+  k.end_tasks();
+  EXPECT_EQ(k.flush(), "create 2; create 3; destroy 0 (flushed); destroy 1 (flushed)");
+  EXPECT_EQ(k.destroyed(0), "");
+  EXPECT_EQ(k.destroyed(1), "");
+  for (int i = 0; i < 5; ++i) {
+    for (const std::uint32_t slot : k.tasks(test::happening::kind::create)) {
+      k.created(slot, false);
+    }
+    EXPECT_EQ(k.stats().live, 0);
+    EXPECT_EQ(k.tick(1).size(), 2U);
+  }
+  k.end_tasks();
+  EXPECT_EQ(k.stats().idle, 2);
 }
 
 TEST(KernelCreates, TheDelayDoublesUpToALimit) {
@@ -153,7 +247,8 @@ TEST(KernelCreates, AWaiterGetsAReleasedResourceDuringTheBackoff) {
   EXPECT_EQ(k.release('A'), "B has 0");
 }
 
-TEST(KernelCreates, APermanentFailureRefusesAllWaiters) {
+// djc/bb8 #227, PR #147: a wrong password is retried for thirty seconds.
+TEST(KernelCreates, D10APermanentFailureRefusesAllWaiters) {
   kernel k({.options = {.max_size = 2, .retry_first = 100ms}});
   k.acquire('A');
   k.acquire('b');
@@ -175,8 +270,7 @@ TEST(KernelCreates, WaitersStayAfterAPermanentFailureWhileAResourceMayComeBack) 
   EXPECT_EQ(k.destroyed(0), "B fails: create failed; C fails: create failed");
 }
 
-// ---- flush and replaced factories
-// -----------------------------------------------------------------
+// ---- flush and replaced factories ---------------------------------------------------------------
 
 TEST(KernelCreates, AFlushEndsIdleResourcesAtOnceAndOthersOnRelease) {
   kernel k({.options = {.max_size = 2, .max_creating = 2}});

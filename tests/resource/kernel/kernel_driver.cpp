@@ -150,8 +150,7 @@ client& kernel_driver::of(char name) {
   return *clients_.back();
 }
 
-// ---- clients
-// --------------------------------------------------------------------------------------
+// ---- clients ------------------------------------------------------------------------------------
 
 happenings kernel_driver::acquire(char name, const wait_setup& how) {
   client& one = of(name);
@@ -291,6 +290,7 @@ happenings kernel_driver::has_validated(char name, bool valid) {
   pool_slot& slot = *one.grant.slot;
   if (valid) {
     one.does = client::state::holding;
+    begin_use(one);
     slot.validated(now_.age, settings_.life);
     return {};
   }
@@ -303,8 +303,7 @@ happenings kernel_driver::has_validated(char name, bool valid) {
   return all;
 }
 
-// ---- tasks
-// ----------------------------------------------------------------------------------------
+// ---- tasks --------------------------------------------------------------------------------------
 
 happenings kernel_driver::created(std::uint32_t slot, bool made, bool permanent) {
   std::erase(tasks_, slot);
@@ -325,6 +324,7 @@ happenings kernel_driver::finish_create(pool_slot& slot, bool made, bool permane
   if (kept.slot != nullptr && creator != nullptr) {
     creator->grant = kept;
     creator->does = client::state::holding;
+    begin_use(*creator);
     const happening has{.what = happening::kind::has, .who = creator->name, .slot = slot.number};
     happenings all{has};
     const happenings more = settle(std::move(out));
@@ -359,8 +359,20 @@ happenings kernel_driver::destroyed(std::uint32_t slot) {
   return event([&] { pool_.on_destroyed(this->slot(slot)); });
 }
 
-// ---- the pool
-// -------------------------------------------------------------------------------------
+void kernel_driver::end_tasks() {
+  while (!tasks_.empty() || !doomed_.empty()) {
+    const std::uint32_t slot = tasks_.empty() ? doomed_.front() : tasks_.front();
+    if (tasks_.empty()) {
+      destroyed(slot);
+    } else if (this->slot(slot).record.task == slot_task::create) {
+      created(slot);
+    } else {
+      validated(slot);
+    }
+  }
+}
+
+// ---- the pool -----------------------------------------------------------------------------------
 
 void kernel_driver::pass(int ms) {
   now_.real += ms * one_ms;
@@ -425,8 +437,7 @@ std::vector<std::uint32_t> kernel_driver::tasks(happening::kind what) {
   return found;
 }
 
-// ---- effects
-// --------------------------------------------------------------------------------------
+// ---- effects ------------------------------------------------------------------------------------
 
 happenings kernel_driver::settle(effects out) {
   happenings all;
@@ -550,8 +561,9 @@ void kernel_driver::end_of(client& one, happenings& all) {
   }
   if (!is_create) {
     one.grant.ticket = one.grant.ticket.in(resource_state::in_use);
-    one.grant.slot->note_holder(pool_.gate.now(), waiter.thread, 0, detail::place{});
-    pool_.gate.begin_use(*one.grant.slot, /*queued=*/true);
+  }
+  if (is_whole) {
+    begin_use(one);
   }
 }
 
@@ -584,6 +596,12 @@ void kernel_driver::read_slots(effects& out, happenings& all) {
   if (out.drained) {
     all.push_back({.what = happening::kind::drained});
   }
+}
+
+/// Of what a client has waited for.
+void kernel_driver::begin_use(client& one) {
+  one.grant.slot->note_holder(pool_.gate.now(), one.waiter->thread, 0, detail::place{});
+  pool_.gate.begin_use(*one.grant.slot, /*queued=*/true);
 }
 
 /// No slot is held twice.

@@ -129,6 +129,8 @@ class kernel_driver {
   happenings validated(std::uint32_t slot, bool valid = true);
   happenings was_reset(std::uint32_t slot, bool accepted = true);
   happenings destroyed(std::uint32_t slot);
+  /// Ends all tasks well, and those that follow.
+  void end_tasks();
 
   // ---- the pool ---------------------------------------------------------------------------------
 
@@ -149,6 +151,11 @@ class kernel_driver {
   [[nodiscard]] resource_pool_stats stats(std::uint32_t number = 0) {
     pool_.numbers().count_slots();
     return pool_.numbers().stats(*groups_[number]);
+  }
+  /// Most in use at once, of all groups.
+  [[nodiscard]] std::size_t high_water() {
+    pool_.numbers().count_slots();
+    return pool_.numbers().high_water();
   }
   [[nodiscard]] const detail::moment& now() const { return now_; }
   [[nodiscard]] const pool_setup& setup() const { return setup_; }
@@ -199,6 +206,7 @@ class kernel_driver {
     return groups_[group]->limits;
   }
 
+  [[nodiscard]] bool holds(char name) { return of(name).does == client::state::holding; }
   [[nodiscard]] std::uint32_t slot_of(char name) { return of(name).grant.slot->number; }
   [[nodiscard]] std::uint32_t thread_of(char name) { return of(name).grant.slot->thread.get(); }
   [[nodiscard]] std::uint32_t group_of(char name);
@@ -253,6 +261,7 @@ class kernel_driver {
   void read_slots(detail::effects& out, happenings& all);
   void end_of(client& one, happenings& all);
   void check_clients();
+  void begin_use(client& one);
   happenings begin(client& one, bool again);
   happenings go_to_sleep(client& one, happenings all);
   happenings finish_create(detail::pool_slot& slot, bool made, bool permanent, client* creator);

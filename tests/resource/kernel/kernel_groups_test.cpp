@@ -1,4 +1,5 @@
-// Groups: several keys that share a total.
+// Groups: several keys that share a total. docs/reference/tests.md explains the letters and numbers
+// in test names.
 #include <chrono>
 
 #include "resource/kernel/kernel_fixture.hpp"
@@ -135,6 +136,26 @@ TEST_F(KernelGroups, AYoungerWaiterOfAnotherGroupComesLater) {
   EXPECT_EQ(k.release('B'), "destroy 1 (surplus)");
 }
 
+TEST_F(KernelGroups, APermanentFailureRefusesNoOtherGroup) {
+  k.acquire('A', {.group = 0});
+  k.acquire('B', {.group = 1});
+  EXPECT_EQ(k.created(0, false, /*permanent=*/true), "A fails: create failed");
+  EXPECT_EQ(k.created(1), "B has 1");
+  EXPECT_EQ(k.stats(0).create_failures, 1);
+  EXPECT_EQ(k.stats(1).create_failures, 0);
+}
+
+TEST_F(KernelGroups, AClosedPoolRefusesWaitersOfAllGroups) {
+  for (const char name : {'A', 'B', 'C', 'D'}) {
+    take(name, 0);
+  }
+  for (const auto& [name, group] : {std::pair('E', 0U), std::pair('F', 1U), std::pair('G', 2U)}) {
+    EXPECT_EQ(k.acquire(name, {.group = group}), "");
+  }
+  EXPECT_EQ(k.close(), "E fails: closed; F fails: closed; G fails: closed");
+  EXPECT_EQ(k.acquire('H', {.group = 1}), "H fails: closed");
+}
+
 TEST_F(KernelGroups, AResumedPoolServesTheFirstWaiterFirst) {
   take('A', 1);
   take('B', 1);
@@ -174,7 +195,7 @@ TEST_F(KernelGroups, OnlyAGroupThatMayCreateIsOwedSomething) {
   EXPECT_EQ(k.release('C'), "E has 2");
 }
 
-TEST_F(KernelGroups, AFailingGroupTakesNoQuotaThatAnotherCouldUse) {
+TEST_F(KernelGroups, B6AFailingGroupTakesNoQuotaThatAnotherCouldUse) {
   k.acquire('A', {.group = 0});
   k.created(0, false);
   k.acquire('B', {.group = 1});
@@ -184,7 +205,7 @@ TEST_F(KernelGroups, AFailingGroupTakesNoQuotaThatAnotherCouldUse) {
   EXPECT_EQ(k.created(0), "B has 0; create 2");
 }
 
-TEST_F(KernelGroups, ADeadHostLeavesHalfOfTheTotalToOthers) {
+TEST_F(KernelGroups, C12ADeadHostLeavesHalfOfTheTotalToOthers) {
   EXPECT_EQ(k.acquire('A', {.group = 0}), "create 0");
   EXPECT_EQ(k.acquire('B', {.group = 0}), "create 1");
   EXPECT_EQ(k.acquire('C', {.group = 0}), "");          // these creates never end
@@ -192,6 +213,13 @@ TEST_F(KernelGroups, ADeadHostLeavesHalfOfTheTotalToOthers) {
   EXPECT_EQ(k.created(2), "D has 2");
   EXPECT_EQ(k.acquire('E', {.group = 1}), "create 3");
   EXPECT_EQ(k.created(3), "E has 3");
+}
+
+TEST_F(KernelGroups, C12bAGroupIsGrantedOnlyWhatItCanUse) {
+  k.limits({.max_size = 4, .min_idle = 0, .max_creating = 1}, 0);
+  EXPECT_EQ(k.acquire('A', {.group = 0}), "create 0");
+  EXPECT_EQ(k.acquire('B', {.group = 0}), "");
+  EXPECT_EQ(k.stats(0).live, 1);
 }
 
 TEST_F(KernelGroups, ADeadHostIsServedInItsTurnWithinItsHalf) {
@@ -266,6 +294,43 @@ TEST_F(KernelGroups, AFailingGroupStays) {
 TEST_F(KernelGroups, AThreadThatMayReleaseKeepsAllGroups) {
   k.beside_a_release([&] { EXPECT_FALSE(k.remove_group(2)); });
   EXPECT_TRUE(k.remove_group(2));
+}
+
+/// Three groups, and one resource in total.
+class KernelGroupsOfOne : public KernelGroups {
+ protected:
+  KernelGroupsOfOne() : KernelGroups(1, 0) {}
+};
+
+// However the busy threads end their leases.
+TEST_F(KernelGroupsOfOne, B6ABusyKeyDoesNotStarveOthers) {
+  using way = void (*)(kernel&, char);
+  for (const way end : {way([](kernel&in, char name) { in.release(name); }),
+                        way([](kernel&in, char name) { in.discard(name); }),
+                        way([](kernel&in, char name) { in.detach(name); })}) {
+    k.acquire('A', {.group = 0});
+    k.end_tasks();
+    k.acquire('B', {.group = 0});
+    k.acquire('C', {.group = 1});
+    k.acquire('D', {.group = 0});
+    k.tick(1);
+    for (const char name : {'A', 'B', 'C', 'D'}) {
+      ASSERT_TRUE(k.holds(name));
+      end(k, name);
+      k.end_tasks();
+    }
+  }
+}
+
+TEST_F(KernelGroupsOfOne, B6AHostThatComesUpAgainIsServed) {
+  k.acquire('A', {.group = 0});
+  EXPECT_EQ(k.created(0, false), "");
+  EXPECT_EQ(k.acquire('B', {.group = 1}), "create 0");
+  EXPECT_EQ(k.created(0), "B has 0");
+  EXPECT_EQ(k.release('B'), "");  // and stays idle
+  EXPECT_EQ(k.tick(100), "destroy 0 (surplus)");
+  EXPECT_EQ(k.destroyed(0), "create 0");
+  EXPECT_EQ(k.created(0), "A has 0");
 }
 
 class KernelPreference : public KernelGroups {

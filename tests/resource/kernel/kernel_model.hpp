@@ -24,6 +24,7 @@ struct model_slot {
   bool is_kept = false;          ///< a client creates it, for itself unless it is outdated
   bool is_unproven = false;
   bool is_killed = false;
+  destroy_reason reason{};
 };
 
 struct model_group {
@@ -32,6 +33,7 @@ struct model_group {
   std::uint32_t epoch = 0;
   bool is_failing = false;
   bool has_created = false;
+  resource_pool_stats numbers;
 };
 
 class kernel_model {
@@ -66,8 +68,10 @@ class kernel_model {
     for (std::uint32_t i = 0; i < slots_.size(); ++i) {
       model_slot& slot = slots_[i];
       if (slot.is == state::in_hand) {
-        slot.is = is_same(state::in_use, driver_.state_of(i)) && slot.is_kept ? state::in_use
-                                                                              : state::idle;
+        const bool is_kept = is_same(state::in_use, driver_.state_of(i)) && slot.is_kept;
+        slot.is = is_kept ? state::in_use : state::idle;
+        numbers_of(slot).handed_over += is_kept ? 1 : 0;
+        numbers_of(slot).acquires += is_kept ? 1 : 0;
       }
       slot.is_kept = slot.is_kept && slot.is == state::creating;
       check(is_same(slot.is, driver_.state_of(i)),
@@ -75,6 +79,7 @@ class kernel_model {
     }
     for (std::uint32_t i = 0; i < groups.size(); ++i) {
       check_limits(i);
+      check_numbers(i);
       look_for_forgotten(i);
     }
     return wrong_;
@@ -94,13 +99,31 @@ class kernel_model {
   }
   /// The kernel receives a slot with a resource.
   void comes_back(std::uint32_t slot) { slots_[slot].is = state::in_hand; }
-  void is_taken(std::uint32_t slot) { slots_[slot].is = state::in_use; }
-  void is_empty(std::uint32_t slot) { slots_[slot] = {}; }
+  void gives_up(char name) {
+    ++groups[driver_.group_of(name)].numbers.timed_out;
+    leaves(name);
+  }
+  void is_taken(std::uint32_t slot) {
+    slots_[slot].is = state::in_use;
+    ++numbers_of(slots_[slot]).acquires;
+    ++numbers_of(slots_[slot]).hits;
+  }
+  /// Destroyed, or detached.
+  void is_empty(std::uint32_t slot) {
+    resource_pool_stats& numbers = numbers_of(slots_[slot]);
+    const bool is_gone = slots_[slot].is == state::closing;
+    ++(is_gone ? numbers.destroyed.at(static_cast<std::size_t>(slots_[slot].reason))
+               : numbers.detached);
+    slots_[slot] = {};
+  }
   void was_used(std::uint32_t slot, detail::nanos age) {
     slots_[slot].last_used = age;
     slots_[slot].looked_after = age;
   }
-  void was_validated(std::uint32_t slot) { slots_[slot].looked_after = driver_.now().age; }
+  void was_validated(std::uint32_t slot) {
+    slots_[slot].looked_after = driver_.now().age;
+    numbers_of(slots_[slot]).acquires += slots_[slot].is == state::in_use ? 1 : 0;
+  }
   void is_created(std::uint32_t number, bool made) {
     model_slot& slot = slots_[number];
     model_group& group = groups[slot.group];
@@ -108,6 +131,7 @@ class kernel_model {
       group.is_failing = !made;
       group.has_created |= made;
     }
+    ++(made ? group.numbers.created : group.numbers.create_failures);
     if (!made) {
       slot = {};
       return;
@@ -137,6 +161,7 @@ class kernel_model {
   std::uint32_t max_total = 0;
   bool is_closed = false;
   bool is_suspended = false;
+  bool is_between = false;  ///< a client that waits is about to come again
   // NOLINTEND(*-non-private-member-variables-in-classes)
 
   [[nodiscard]] const model_slot& slot(std::uint32_t number) const { return slots_[number]; }
@@ -229,6 +254,10 @@ class kernel_model {
     }
     ++refused_;
     const std::uint32_t group = driver_.group_of(one.who);
+    resource_pool_stats& numbers = groups[group].numbers;
+    ++(one.cause == acquire_failure::timed_out   ? numbers.timed_out
+       : one.cause == acquire_failure::cancelled ? numbers.cancelled
+                                                 : numbers.refused);
     switch (one.cause) {
       case acquire_failure::timed_out:
         check(driver_.is_late(one.who), "a wait ends before its time");
@@ -291,6 +320,7 @@ class kernel_model {
         break;
     }
     slot.is = state::closing;
+    slot.reason = one.reason;
   }
 
   static bool is_grant(const happening& one) {
@@ -325,6 +355,8 @@ class kernel_model {
     check((one.what == kind::validates) == is_stale(slot) || slot.is == state::in_hand,
           "a resource is given that was not validated, or for no reason");
     slot.is = state::in_use;
+    ++groups[group].numbers.handed_over;
+    groups[group].numbers.acquires += one.what == kind::has ? 1 : 0;
   }
 
   void start(const happening& one) {
@@ -377,9 +409,43 @@ class kernel_model {
     const std::uint32_t needed =
         waiting(number) + refused_ + leaving() + kept(number) + group.limits.min_idle;
     check(began == 0 || creating(number) <= std::max(needed, before), "a create begins unneeded");
-    const auto found = driver_.stats(number);
-    check(found.live == live(number) && found.waiting >= waiting(number),
-          "the numbers of a group are wrong");
+  }
+
+  /// Threads that have ended their waits are counted some time until they leave.
+  void check_numbers(std::uint32_t number) {
+    model_group& group = groups[number];
+    resource_pool_stats& mine = group.numbers;
+    const resource_pool_stats found = driver_.stats(number);
+    const auto in = [&](state which) {
+      return count(number, [&](const model_slot& slot) { return slot.is == which; });
+    };
+    const std::size_t in_use = in(state::in_use);
+    const std::uint32_t promised = count(number, [](const model_slot& slot) {
+      return slot.is == state::creating && slot.is_kept;  // to a waiter in no queue
+    });
+    // Those that are refused as they come did not wait.
+    const std::uint64_t exhausted = mine.handed_over + mine.timed_out + mine.cancelled +
+                                    mine.refused + waiting(number) + promised;
+    mine.high_water = std::max(mine.high_water, in_use);
+    check(found.live == live(number) && found.waiting >= waiting(number) &&
+              found.idle == in(state::idle) && found.in_use == in_use &&
+              found.creating == in(state::creating) && found.closing == in(state::closing) &&
+              found.checking == in(state::validating) + in(state::resetting) &&
+              found.suspended == is_suspended && found.high_water == mine.high_water,
+          "the gauges of a group are wrong");
+    check(found.acquires == mine.acquires && found.hits == mine.hits &&
+              found.created == mine.created && found.create_failures == mine.create_failures &&
+              found.detached == mine.detached && found.destroyed == mine.destroyed,
+          "the counts of a group are wrong");
+    check(leaving() != 0 || is_between ||
+              (found.waiting == waiting(number) && found.handed_over == mine.handed_over &&
+               found.timed_out == mine.timed_out && found.cancelled == mine.cancelled &&
+               found.refused == mine.refused && exhausted >= found.exhausted &&
+               exhausted <= found.exhausted + mine.refused),
+          "the counts of waiters are wrong");
+  }
+  [[nodiscard]] resource_pool_stats& numbers_of(const model_slot& slot) {
+    return groups[slot.group].numbers;
   }
 
   void look_for_forgotten(std::uint32_t number) {

@@ -1,4 +1,5 @@
-// The waiters of one group: which of them is served, and in which order.
+// The waiters of one group: which of them is served, and in which order. docs/reference/tests.md
+// explains the letters and numbers in test names.
 #include <chrono>
 
 #include "resource/kernel/kernel_fixture.hpp"
@@ -9,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::kernel;
 
-TEST(KernelOrder, AReleasedResourceGoesToTheFirstWaiter) {
+TEST(KernelOrder, A6AReleasedResourceGoesToTheFirstWaiter) {
   kernel k({.options = {.max_size = 1}});
   EXPECT_EQ(k.acquire('A'), "create 0");
   EXPECT_EQ(k.created(0), "A has 0");
@@ -24,7 +25,7 @@ TEST(KernelOrder, AReleasedResourceGoesToTheFirstWaiter) {
   EXPECT_EQ(k.stats().handed_over, 4);
 }
 
-TEST(KernelOrder, ANewcomerLeavesIdleResourcesToWaiters) {
+TEST(KernelOrder, A6ANewcomerLeavesIdleResourcesToWaiters) {
   kernel k({.options = {.max_size = 1}});
   k.acquire('A');
   k.created(0);
@@ -33,6 +34,77 @@ TEST(KernelOrder, ANewcomerLeavesIdleResourcesToWaiters) {
   EXPECT_EQ(k.release('A'), "B has 0");
   EXPECT_EQ(k.release('B'), "");
   EXPECT_TRUE(k.acquire_fast('C'));
+}
+
+/// Something that is done to a pool whose only resource is held by A.
+struct way_to_make_room {
+  const char* name;
+  void (*make_room)(kernel&);
+  test::pool_setup setup = {.options = {.max_size = 1}};
+};
+const way_to_make_room ways_to_make_room[] = {
+    {"release", [](kernel& k) { k.release('A'); }},
+    {"discard", [](kernel& k) { k.discard('A'); }},
+    {"detach", [](kernel& k) { k.detach('A'); }},
+    {"refused reset",
+     [](kernel& k) {
+       k.release('A');
+       k.was_reset(0, false);
+     },
+     {.options = {.max_size = 1}, .resets = true}},
+    {"last use", [](kernel& k) { k.release('A'); }, {.options = {.max_size = 1, .max_uses = 1}}},
+    {"kill",
+     [](kernel& k) {
+       k.kill(0);
+       k.release('A');
+     }},
+    {"flush",
+     [](kernel& k) {
+       k.flush();
+       k.release('A');
+     }},
+    {"resume with one idle",
+     [](kernel& k) {
+       k.suspend();
+       k.release('A');
+       k.suspend(false);
+     }},
+    {"resume with none",
+     [](kernel& k) {
+       k.suspend();
+       k.discard('A');
+       k.suspend(false);
+     }},
+    {"another factory",
+     [](kernel& k) {
+       k.replace_factory();
+       k.release('A');
+     }},
+    {"resize", [](kernel& k) { k.limits({.max_size = 2, .min_idle = 0, .max_creating = 1}); }},
+    {"end of a lifetime",
+     [](kernel& k) {
+       k.tick(1000);
+       k.release('A');
+     },
+     {.options = {.max_size = 1, .max_lifetime = 1000ms}}},
+};
+
+// djc/bb8 #167, POOL-424: no waiter learns that there is room again.
+TEST(KernelOrder, A7EveryWayToFreeRoomServesAWaiter) {
+  for (const way_to_make_room& way : ways_to_make_room) {
+    SCOPED_TRACE(way.name);
+    kernel k(way.setup);
+    k.acquire('A');
+    k.end_tasks();
+    EXPECT_EQ(k.acquire('B'), "");
+    EXPECT_EQ(k.acquire('c'), "");
+    way.make_room(k);
+    k.end_tasks();
+    ASSERT_TRUE(k.holds('B'));
+    k.release('B');
+    k.end_tasks();
+    EXPECT_TRUE(k.holds('c'));
+  }
 }
 
 TEST(KernelOrder, TheLowestIdleSlotIsTaken) {
@@ -81,7 +153,7 @@ TEST(KernelOrder, AWaiterWhoseTimeIsUpIsRefusedByTheTick) {
   EXPECT_EQ(k.stats().timed_out, 2);
 }
 
-TEST(KernelOrder, AWaiterWhoseTimeIsUpIsSkippedBeforeTheTick) {
+TEST(KernelOrder, A3AWaiterWhoseTimeIsUpIsSkippedBeforeTheTick) {
   kernel k({.options = {.max_size = 1}});
   k.acquire('A');
   k.created(0);
@@ -142,7 +214,7 @@ TEST(KernelOrder, AnAcquireWithoutTimeIsNotFirst) {
   EXPECT_EQ(k.release('A'), "B has 0");
 }
 
-TEST(KernelOrder, OneWaiterTooManyIsRefused) {
+TEST(KernelOrder, A10OneWaiterTooManyIsRefused) {
   kernel k({.options = {.max_size = 1, .max_waiters = 1}});
   k.acquire('A');
   k.created(0);
@@ -179,7 +251,7 @@ TEST(KernelOrder, MoreThanSixteenWaitersEndInSeveralRounds) {
   EXPECT_EQ(k.release('Z'), "");
 }
 
-TEST(KernelOrder, MoreThanSixteenLateWaitersAreSkippedByARelease) {
+TEST(KernelOrder, A4MoreThanSixteenLateWaitersAreSkippedByARelease) {
   kernel k({.options = {.max_size = 1}});
   k.acquire('Z');
   k.created(0);
@@ -223,7 +295,7 @@ TEST(KernelOrder, ManyIdleResourcesGoToManyWaiters) {
 
 // ---- the reserve --------------------------------------------------------------------------------
 
-TEST(KernelOrder, UrgentWaitersGoBeforeOthersInTheirOrder) {
+TEST(KernelOrder, C23UrgentWaitersGoBeforeOthersInTheirOrder) {
   kernel k({.options = {.max_size = 1}});
   k.acquire('A');
   k.created(0);
@@ -237,7 +309,7 @@ TEST(KernelOrder, UrgentWaitersGoBeforeOthersInTheirOrder) {
   EXPECT_EQ(k.release('B'), "E has 0");
 }
 
-TEST(KernelOrder, TheReserveIsForUrgentWaitersAlone) {
+TEST(KernelOrder, C23TheReserveIsForUrgentWaitersAlone) {
   kernel k({.options = {.max_size = 1, .reserve = 1}});
   k.acquire('A');
   k.created(0);
@@ -272,14 +344,14 @@ TEST(KernelOrder, AnUrgentCreateNeedNotWaitForOthers) {
 
 // ---- hold and wait ------------------------------------------------------------------------------
 
-TEST(KernelOrder, AThreadThatHoldsTheOnlyResourceDoesNotWaitForIt) {
+TEST(KernelOrder, A14AThreadThatHoldsTheOnlyResourceDoesNotWaitForIt) {
   kernel k({.options = {.max_size = 1}});
   k.acquire('A');
   k.created(0);
   EXPECT_EQ(k.acquire('B', {.thread = 1, .holds = true}), "B fails: deadlock");
 }
 
-TEST(KernelOrder, TheLastThreadOfACycleIsRefused) {
+TEST(KernelOrder, A14TheLastThreadOfACycleIsRefused) {
   kernel k({.options = {.max_size = 2, .max_creating = 2}});
   k.acquire('A');
   k.acquire('B');

@@ -86,6 +86,7 @@ void kernel_session::problem(const std::string& what) {
 
 void kernel_session::before_return(const client& one) {
   note("back " + std::string(1, one.name));
+  model_.is_between = false;
   model_.comes_again(one);
 }
 
@@ -136,7 +137,7 @@ void kernel_session::step_of_client(client& one) {
         look(one.name);
       } else if (give_up(one.name)) {
         note("give up " + name);
-        model_.leaves(one.name);
+        model_.gives_up(one.name);
       }
       return;
     case does::gave_up:
@@ -157,6 +158,7 @@ void kernel_session::step_of_client(client& one) {
         model_.was_validated(slot);
       } else {
         model_.comes_back(slot);
+        model_.is_between = true;
       }
       has_validated(one.name, valid);
       return;
@@ -215,7 +217,9 @@ void kernel_session::end_create(std::uint32_t slot, char name, bool made) {
   note("created " + std::to_string(slot) + (made ? "" : permanent ? " never" : " failed"));
   model_.is_created(slot, made);
   if (name != 0) {
+    model_.is_between = true;
     has_created(name, made, permanent);
+    model_.is_between = false;
   } else {
     created(slot, made, permanent);
   }

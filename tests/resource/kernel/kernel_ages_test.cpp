@@ -1,0 +1,208 @@
+// Ages: which resources end, or are validated, by the time that they have been idle or alive.
+// docs/reference/tests.md explains the letters and numbers in test names.
+#include <chrono>
+
+#include "resource/kernel/kernel_fixture.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::fill;
+using test::fresh;
+using test::kernel;
+
+TEST(KernelAges, AnIdleResourceEndsAfterIdleTimeout) {
+  kernel k({.options = fresh({.max_size = 3, .idle_timeout = 1000ms, .keepalive = 0ms})});
+  fill(k, 2);
+  EXPECT_EQ(k.tick(999), "");
+  EXPECT_TRUE(k.acquire_fast('A'));
+  EXPECT_EQ(k.release('A'), "");  // 0 was used again
+  EXPECT_EQ(k.tick(251), "destroy 1 (idle too long)");
+  EXPECT_EQ(k.destroyed(1), "");
+  EXPECT_EQ(k.tick(1000), "destroy 0 (idle too long)");
+}
+
+// djc/bb8 #123: the reaper goes below min_idle. deadpool-rs/deadpool #178, sidorares/node-mysql2
+// #1797: no idle timeout, and no lifetime.
+TEST(KernelAges, D2D4IdleResourcesEndDownToMinIdle) {
+  kernel k(
+      {.options = fresh({.max_size = 3, .min_idle = 1, .idle_timeout = 1000ms, .keepalive = 0ms})});
+  k.acquire('A');
+  k.created(0);
+  k.acquire('B');
+  k.created(1);
+  k.acquire('C');
+  k.created(2);
+  for (const char name : {'A', 'B', 'C'}) {
+    k.release(name);
+  }
+  EXPECT_EQ(k.tick(1000), "destroy 0 (idle too long); destroy 1 (idle too long)");
+  k.destroyed(0);
+  k.destroyed(1);
+  EXPECT_EQ(k.tick(1000), "");
+  EXPECT_EQ(k.stats().idle, 1);
+}
+
+// djc/bb8 PR #158: a lifetime shorter than the reaper's period has no effect.
+// sidorares/node-mysql2 #4384: a busy pool never retires anything.
+TEST(KernelAges, D3D5AnOldResourceEndsIdleOrWhenItComesBack) {
+  kernel k({.options = fresh({.max_size = 3,
+                              .idle_timeout = 0ms,
+                              .max_lifetime = 1000ms,
+                              .lifetime_jitter = 0,
+                              .keepalive = 0ms})});
+  fill(k, 2);
+  k.acquire_fast('A');
+  EXPECT_EQ(k.tick(1000), "destroy 1 (too old)");
+  EXPECT_EQ(k.release('A'), "destroy 0 (too old)");
+}
+
+// https://github.com/brettwooldridge/HikariCP/issues/2004: resources made together must not expire
+// together.
+TEST(KernelAges, D1ResourcesMadeTogetherExpireOneAfterTheOther) {
+  kernel k({.options = fresh({.max_size = 20,
+                              .idle_timeout = 0ms,
+                              .max_lifetime = 1000ms,
+                              .lifetime_jitter = 0.5,
+                              .keepalive = 0ms})});
+  fill(k, 20);
+  EXPECT_EQ(k.tick(499), "");
+  const std::size_t half = k.tick(251).size();
+  EXPECT_GT(half, 2U);
+  EXPECT_LT(half, 18U);
+  EXPECT_EQ(k.tick(500).size(), 20 - half);
+}
+
+TEST(KernelAges, AnOldResourceIsNotGivenToAWaiter) {
+  kernel k({.options = fresh({.max_size = 1,
+                              .idle_timeout = 0ms,
+                              .max_lifetime = 1000ms,
+                              .lifetime_jitter = 0,
+                              .keepalive = 0ms})});
+  fill(k, 1);
+  k.pass(1000);
+  EXPECT_EQ(k.acquire('A'), "destroy 0 (too old)");
+  EXPECT_EQ(k.destroyed(0), "create 0");
+}
+
+TEST(KernelAges, KeepaliveValidatesIdleResources) {
+  kernel k({.options = {.max_size = 3,
+                        .idle_timeout = 0ms,
+                        .keepalive = 1000ms,
+                        .validate_if_idle_longer_than = 100000ms,
+                        .max_creating = 2},
+            .validates = true});
+  fill(k, 3);
+  EXPECT_EQ(k.tick(1000), "validate 0; validate 1");  // max_creating at once
+  EXPECT_EQ(k.validated(0), "");
+  EXPECT_EQ(k.validated(1, false), "destroy 1 (invalid)");
+  EXPECT_EQ(k.tick(250), "validate 2");
+  EXPECT_EQ(k.validated(2), "");
+  EXPECT_EQ(k.tick(500), "");
+}
+
+TEST(KernelAges, D5MaxUsesCountsHoweverBusy) {
+  kernel k({.options = fresh({.max_size = 1, .max_uses = 2})});
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(k.acquire('A'), "create 0");
+    EXPECT_EQ(k.created(0), "A has 0");
+    EXPECT_EQ(k.release('A'), "");
+    EXPECT_TRUE(k.acquire_fast('A'));
+    EXPECT_EQ(k.release('A'), "destroy 0 (used up)");
+    EXPECT_EQ(k.destroyed(0), "");
+  }
+}
+
+// To validate a resource is not to use it.
+TEST(KernelAges, D2AnIdleResourceThatIsKeptAliveEndsInTime) {
+  kernel k({.options = fresh({.max_size = 1, .idle_timeout = 600ms, .keepalive = 200ms}),
+            .validates = true});
+  fill(k, 1);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(k.tick(210), "validate 0");
+    EXPECT_EQ(k.validated(0), "");
+  }
+  EXPECT_EQ(k.tick(190), "destroy 0 (idle too long)");
+}
+
+// They are kept in spite of the idle timeout.
+TEST(KernelAges, D2ResourcesKeptByMinIdleEndByTheirLifetime) {
+  kernel k({.options = fresh({.max_size = 1,
+                              .min_idle = 1,
+                              .idle_timeout = 100ms,
+                              .max_lifetime = 1000ms,
+                              .lifetime_jitter = 0})});
+  EXPECT_EQ(k.suspend(false), "create 0");
+  k.created(0);
+  EXPECT_EQ(k.tick(990), "");
+  EXPECT_EQ(k.tick(50), "destroy 0 (too old)");
+  EXPECT_EQ(k.destroyed(0), "create 0");
+}
+
+// golang/go #22950: each collection drops all pooled objects.
+TEST(KernelAges, D7NothingIsDroppedWithoutALimit) {
+  kernel k(
+      {.options = fresh({.max_size = 3, .idle_timeout = 0s, .max_lifetime = 0s, .keepalive = 0s})});
+  fill(k, 3);
+  for (int day = 0; day < 100; ++day) {
+    EXPECT_EQ(k.tick(24 * 3600 * 1000), "");
+  }
+  EXPECT_EQ(k.stats().idle, 3);
+}
+
+// brettwooldridge/HikariCP #1208: the pool does not get smaller.
+TEST(KernelAges, D9ResourcesThatTheLoadDoesNotNeedExpire) {
+  kernel k({.options = fresh({.max_size = 5, .idle_timeout = 60ms})});
+  fill(k, 5);
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(k.acquire_fast('A'));
+    k.release('A');
+    k.tick(1);
+  }
+  EXPECT_EQ(k.stats().idle, 1);
+}
+
+// vitessio/vitess #20080: refreshing idle resources makes acquires wait.
+TEST(KernelAges, D6AnAcquireBesideMaintenanceDoesNotWait) {
+  kernel k({.options = fresh({.max_size = 2, .keepalive = 1000ms, .max_creating = 1}),
+            .validates = true});
+  fill(k, 2);
+  EXPECT_EQ(k.tick(1000), "validate 0");
+  EXPECT_TRUE(k.acquire_fast('A'));
+  EXPECT_EQ(k.acquire('b'), "");
+  EXPECT_EQ(k.validated(0), "b has 0");  // and not validated again
+}
+
+TEST(KernelAges, D6MaintenanceYieldsToWaiters) {
+  kernel k({.options = fresh({.max_size = 1, .keepalive = 1000ms}), .validates = true});
+  fill(k, 1);
+  k.suspend();  // only a suspended pool has idle resources beside waiters
+  EXPECT_EQ(k.acquire('b'), "");
+  EXPECT_EQ(k.tick(1100), "");
+  EXPECT_EQ(k.suspend(false), "b has 0");
+}
+
+TEST(KernelAges, ASilentKeepaliveLetsOthersEnd) {
+  kernel k({.options =
+                fresh({.max_size = 2, .idle_timeout = 300ms, .keepalive = 20ms, .max_creating = 1}),
+            .validates = true});
+  fill(k, 2);
+  EXPECT_EQ(k.tick(20), "validate 0");
+  EXPECT_EQ(k.tick(300), "destroy 1 (idle too long)");
+}
+
+// golang/go #23199: one huge buffer is kept for ever.
+TEST(KernelAges, D8AResetMayRefuse) {
+  kernel k({.options = {.max_size = 1}, .resets = true});
+  k.acquire('A');
+  k.created(0);
+  k.acquire('B');
+  EXPECT_EQ(k.release('A'), "reset 0");
+  EXPECT_EQ(k.was_reset(0), "B has 0");
+  EXPECT_EQ(k.release('B'), "reset 0");
+  EXPECT_EQ(k.was_reset(0, false), "destroy 0 (reset refused)");
+}
+
+}  // namespace
+}  // namespace lido

@@ -1,0 +1,74 @@
+// The numbers of a pool that random events, which count the others, do not tell.
+#include <chrono>
+#include <utility>
+
+#include "resource/kernel/kernel_fixture.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using test::kernel;
+
+TEST(KernelNumbers, IdleResourcesRaiseNoHighWaterMark) {
+  kernel k({.options = {.max_size = 4, .min_idle = 4, .max_creating = 4}});
+  k.suspend();
+  EXPECT_EQ(k.acquire('A'), "");
+  k.end_tasks();
+  k.suspend(false);
+  k.end_tasks();
+  ASSERT_EQ(k.stats().idle, 3);
+  EXPECT_EQ(k.stats().high_water, 1);
+}
+
+TEST(KernelNumbers, TheHighWaterMarkOfAllGroupsIsOfOneMoment) {
+  kernel k({.options = {.max_size = 1}, .max_total = 2});
+  for (std::uint32_t group = 0; group < 4; ++group) {
+    k.add_group({.max_size = 1, .min_idle = 0, .max_creating = 1});
+    k.acquire('A', {.group = group});
+    k.end_tasks();
+    EXPECT_EQ(k.high_water(), 1U);
+    k.release('A');
+  }
+  for (const auto& [name, group] : {std::pair('A', 0U), std::pair('B', 1U)}) {
+    k.acquire(name, {.group = group});
+    k.end_tasks();
+    EXPECT_TRUE(k.holds(name));
+  }
+  EXPECT_EQ(k.high_water(), 2U);
+  k.release('A');
+  EXPECT_EQ(k.high_water(), 2U);
+}
+
+TEST(KernelNumbers, WaitsThatAreServedAreTimed) {
+  kernel k({.options = {.max_size = 1}});
+  k.acquire('A');
+  k.created(0);
+  EXPECT_EQ(k.stats().longest_wait, 0ms);
+  for (const int ms : {5, 3}) {
+    k.acquire('B');
+    k.acquire('C', {.for_ms = 1});
+    k.tick(ms);
+    EXPECT_EQ(k.release('A'), "B has 0");
+    EXPECT_EQ(k.release('B'), "");
+    EXPECT_TRUE(k.acquire_fast('A'));
+  }
+  EXPECT_EQ(k.stats().longest_wait, 5ms);
+  EXPECT_EQ(k.stats().waited_for, 8ms);
+}
+
+TEST(KernelNumbers, CreatesThatSucceedAreTimed) {
+  kernel k({.options = {.max_size = 2, .max_creating = 2, .retry_first = 1ms}});
+  k.acquire('A');
+  k.acquire('B');
+  k.created(0);
+  EXPECT_EQ(k.stats().longest_create, 1ms);  // of each in these tests
+  k.created(1, false);
+  EXPECT_EQ(k.stats().creating_for, 1ms);
+  k.tick(1);
+  k.created(1);
+  EXPECT_EQ(k.stats().creating_for, 2ms);
+}
+
+}  // namespace
+}  // namespace lido
