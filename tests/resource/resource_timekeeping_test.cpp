@@ -2,14 +2,13 @@
 // of them holds up another.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
+#include "support/crew.hpp"
 #include "support/distant_peer.hpp"
 #include "support/resource_fixtures.hpp"
 
@@ -176,43 +175,6 @@ TEST_F(ResourceTimekeeping, AWaiterDoesNotSpinForARetryThatNeverComes) {
 
 using ResourceQuestions = test::DistantPeer;
 
-// The next look at idle resources would be a second later. On a busy machine the callback may take
-// as long.
-TEST_F(ResourceQuestions, ACallbackWaitsForASilentResourceNoLongerThanAThread) {
-  bool in_time = false;
-  for (int attempt = 0; attempt < 10 && !in_time; ++attempt) {
-    all.made = 0;
-    all.silent = 1;
-    links pool(distant{&all},
-               {.max_size = 2, .validate_timeout = 60s, .validate_if_idle_longer_than = 0ns});
-    let_grow_stale(pool, 1);
-    const auto begin = std::chrono::steady_clock::now();
-    std::atomic<int> served{0};
-    count_calls(pool, 1, served);
-    EXPECT_TRUE(eventually([&] { return served == 1; }));
-    in_time = std::chrono::steady_clock::now() - begin < 500ms;
-    all.silent = 0;
-  }
-  EXPECT_TRUE(in_time);
-}
-
-TEST_F(ResourceQuestions, ASilentKeepaliveLetsOthersEnd) {
-  test::manual_clock clock;
-  links pool(distant{&all}, {.max_size = 4,
-                             .validate_timeout = 60s,
-                             .idle_timeout = 300ms,
-                             .keepalive = 20ms,
-                             .clock = &clock});
-  let_grow_stale(pool, 4);
-  all.silent = 4;
-  clock.advance(20ms);
-  EXPECT_TRUE(eventually([&] { return pool.stats().checking == 1; }));
-  clock.advance(300ms);
-  EXPECT_TRUE(eventually([&] { return pool.stats().live == 1; }));
-  EXPECT_EQ(pool.stats().checking, 1U);
-  all.silent = 0;
-}
-
 TEST_F(ResourceQuestions, TheEndOfThePoolStopsValidations) {
   struct silent {
     std::atomic<int>* asked;
@@ -261,6 +223,47 @@ TEST_F(ResourceQuestions, ResourcesAreMadeHoweverManySlowlyEnd) {
   count_calls(pool, idle, served);
   EXPECT_TRUE(eventually([&] { return served == idle; })) << served;
   lingers = false;
+}
+
+// A closed pool has no waiters for the answers.
+TEST_F(ResourceQuestions, CloseWaitsForNoAnswer) {
+  links pool(distant{&all}, {.max_size = 4, .validate_if_idle_longer_than = 0ns});
+  let_grow_stale(pool, 4);
+  const int before = all.asked;
+  all.is_silent = true;
+  std::atomic<int> served{0};
+  count_calls(pool, 4, served);
+  EXPECT_TRUE(eventually([&] { return all.asked > before; }));
+  EXPECT_FALSE(pool.close(0ns).complete());
+  EXPECT_EQ(all.invalid, 0) << "the close waited until the validations timed out";
+  all.is_silent = false;
+  EXPECT_TRUE(pool.close(10s).complete());
+}
+
+TEST_F(ResourceQuestions, CloseDoesNotWaitForACallback) {
+  links pool(distant{&all}, {.max_size = 1, .validate_if_idle_longer_than = 0ns});
+  let_grow_stale(pool, 1);
+  std::atomic<bool> inside{false};
+  std::atomic<bool> leave{false};
+  pool.async_acquire([&](acquire_result<int> got) {
+    got.lease().reset();
+    inside = true;
+    while (!leave) {
+      std::this_thread::sleep_for(1ms);
+    }
+  });
+  EXPECT_TRUE(eventually([&] { return inside.load(); }));
+  EXPECT_FALSE(pool.close(0ns).complete());
+  leave = true;
+  EXPECT_TRUE(pool.close(10s).complete());
+}
+
+TEST_F(ResourceQuestions, ThePoolMayEndDuringValidations) {
+  for (int i = 0; i < 20; ++i) {
+    links pool(distant{&all}, {.max_size = 8, .validate_if_idle_longer_than = 0ns});
+    let_grow_stale(pool, 8);
+    test::run_crew(3, [&](unsigned) { (void)pool.try_acquire_for(1ms); });
+  }
 }
 
 }  // namespace
