@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <coroutine>
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <stop_token>
@@ -138,6 +139,36 @@ TEST_P(ResourceCallbacks, ACallbackThatWaitsLetsTheNextRunFirst) {
   pool.async_acquire([&](const auto& got) { second = static_cast<bool>(got); }, 10s);
   const auto begin = std::chrono::steady_clock::now();
   held.reset();
+  EXPECT_TRUE(first);
+  EXPECT_TRUE(second);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 8s);
+}
+
+// While a waiter runs a callback it cannot look for a resource, so others are served.
+TEST_P(ResourceCallbacks, NoBargingWaiterWaitsForAThreadInACallback) {
+  fake_pool& pool = start({.max_size = 3,
+                           .queueing = queueing::barging,
+                           .reset_by = reset_by::releasing_thread,
+                           .detect_hold_and_wait = false});
+  fake_lease one = pool.acquire();
+  fake_lease two = pool.acquire();
+  fake_lease last = pool.acquire();
+  bool first = false;
+  bool second = false;
+  const std::uint64_t waits = pool.stats().exhausted;
+  pool.async_acquire(
+      [&](acquire_result<test::connection> got) {
+        got.lease().reset();
+        first = static_cast<bool>(pool.acquire_for(10s));  // runs the other callback first
+      },
+      10s);
+  pool.async_acquire([&](const auto& got) { second = got && pool.acquire_for(10s); }, 10s);
+  const auto begin = std::chrono::steady_clock::now();
+  std::jthread releasing([&] { last.reset(); });
+  ASSERT_TRUE(eventually([&] { return pool.stats().exhausted == waits + 4; }));
+  one.reset();
+  two.reset();
+  releasing.join();
   EXPECT_TRUE(first);
   EXPECT_TRUE(second);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 8s);

@@ -186,63 +186,6 @@ TEST(ResourceCreates, A8ACreateGoesOnWithoutItsWaiter) {
   EXPECT_EQ(server.creates, 1);
 }
 
-// deadpool-rs/deadpool #462 (A9): a waiter for a create cannot get a resource released meanwhile.
-TEST(ResourceCreates, A9AReleaseServesAWaiterForACreate) {
-  test::fake_server server;
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 2});
-  fake_lease held = pool.acquire();
-  const int id = held->id;
-  server.slow = true;
-  std::jthread waiting([&] { EXPECT_EQ(pool.acquire_for(10s)->id, id); });
-  ASSERT_TRUE(eventually([&] { return server.creating == 1; }));
-  held.reset();
-  waiting.join();
-  server.slow = false;
-  EXPECT_TRUE(eventually([&] { return pool.stats().idle == 2; }));
-}
-
-// In a pool without threads the acquirer creates, and others get what is released meanwhile.
-TEST(ResourceCreates, A9AReleaseServesOthersBesideAnAcquirerThatCreates) {
-  test::fake_server server;
-  fake_pool pool(test::fake_factory{&server},
-                 {.max_size = 2, .max_creating = 1, .maintenance = maintenance::by_tick});
-  fake_lease held = pool.acquire();
-  const int id = held->id;
-  server.slow = true;
-  std::atomic<bool> has_one{false};
-  std::jthread making([&] { has_one = static_cast<bool>(pool.acquire_for(10s)); });
-  ASSERT_TRUE(eventually([&] { return server.creating == 1; }));
-  std::jthread waiting([&] { EXPECT_EQ(pool.acquire_for(10s)->id, id); });
-  ASSERT_TRUE(eventually([&] { return pool.stats().waiting == 1; }));
-  held.reset();
-  waiting.join();
-  EXPECT_EQ(pool.try_acquire()->id, id);
-  EXPECT_EQ(pool.acquire_for(10s)->id, id);
-  EXPECT_FALSE(has_one);
-  server.slow = false;
-  making.join();
-  EXPECT_EQ(pool.stats().idle, 2U);
-}
-
-// An acquirer whose create fails gets what was released meanwhile.
-TEST(ResourceCreates, A9AnAcquirerWhoseCreateFailsGetsAReleasedResource) {
-  test::fake_server server;
-  fake_pool pool(test::fake_factory{&server}, {.max_size = 2,
-                                               .retry_first = 100s,
-                                               .retry_longest = 100s,
-                                               .maintenance = maintenance::by_tick});
-  fake_lease held = pool.acquire();
-  const int id = held->id;
-  server.slow = true;
-  server.down = true;
-  std::jthread making([&] { EXPECT_EQ(pool.acquire_for(10s)->id, id); });
-  ASSERT_TRUE(eventually([&] { return server.creating == 1; }));
-  held.reset();
-  EXPECT_EQ(pool.stats().idle, 1U);
-  server.slow = false;
-  making.join();
-}
-
 // apache/commons-pool PR #346 (A15): without ticks a sleeping waiter creates the resource itself
 // if the create of another fails.
 TEST(ResourceCreates, A15AWaiterCreatesAfterTheFailureOfAnother) {

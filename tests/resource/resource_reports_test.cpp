@@ -200,23 +200,6 @@ TEST_F(ResourceReports, E5ACallbackHoldsWithoutAThread) {
   got.lease.reset();
 }
 
-TEST_F(ResourceReports, E5TheErrorNamesTheFourLongestLeases) {
-  fake_pool& pool =
-      start({.max_size = 6, .validate_if_idle_longer_than = 1h, .detect_hold_and_wait = false});
-  fill(pool, 6);
-  std::vector<fake_lease> held;
-  for (int i = 0; i < 6; ++i) {
-    held.push_back(pool.try_acquire());
-    ASSERT_TRUE(held.back());
-    pass(1s);
-  }
-  const acquire_error error = pool.try_acquire_for(1ms).error();
-  ASSERT_EQ(error.holders().size(), 4U);
-  for (std::size_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(error.holders()[i].resource, held[i].handle()) << i;
-  }
-}
-
 // The last create succeeded.
 TEST_F(ResourceReports, A13TheErrorDoesNotNameAPastCreateError) {
   fake_pool& pool = start(
@@ -262,26 +245,6 @@ TEST_F(ResourceReports, E2E3E4LongLeasesAreReportedOnceAndWhenTheyEnd) {
   exempt.reset();
   EXPECT_EQ(told, (std::vector{pool_event::kind::slow_lease, pool_event::kind::suspected_leak,
                                pool_event::kind::returned_after_all}));
-}
-
-TEST_F(ResourceReports, AReportedLeaseCountsAndIsReportedAgainHoweverItEnds) {
-  int returns = 0;
-  fake_pool& pool =
-      start({.max_size = 1, .report_leak_after = 60s, .on_event = [&](const pool_event& event) {
-               returns += event.what == pool_event::kind::returned_after_all ? 1 : 0;
-             }});
-  const std::array<void (*)(fake_lease&), 3> ends{[](fake_lease& held) { held.discard(); },
-                                                  [](fake_lease& held) { (void)held.detach(); },
-                                                  [](fake_lease& held) { held.reset(); }};
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    fill(pool, 1);
-    fake_lease held = pool.try_acquire();
-    pass(61s);
-    ASSERT_EQ(pool.stats().suspected_leaks, i + 1);
-    ends.at(i)(held);
-    EXPECT_EQ(returns, static_cast<int>(i) + 1);
-  }
-  server.alive -= 1;  // the server does not know of the detached resource
 }
 
 TEST_F(ResourceReports, AnExtendedLeaseIsReportedLater) {

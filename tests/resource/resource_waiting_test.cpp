@@ -2,7 +2,6 @@
 // explains the letters and numbers in test names.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <latch>
@@ -11,57 +10,23 @@
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "support/crew.hpp"
 #include "support/customers.hpp"
 #include "support/resource_fixtures.hpp"
-#include "support/ways_to_make_room.hpp"
 
 namespace lido {
 namespace {
 
 using namespace std::chrono_literals;
 using test::cause_of_call;
-using test::customers;
 using test::eventually;
 using test::failure_of;
 using test::fake_lease;
 using test::fake_pool;
 using test::outcome;
-using test::way_to_wait;
 
 class ResourceWaiting : public test::resource_in_each_mode {};
-
-TEST_P(ResourceWaiting, LendsTheSameResourceAgain) {
-  fake_pool& pool = start({.max_size = 2});
-  const int id = pool.acquire()->id;
-  for (int i = 0; i < 10; ++i) {
-    EXPECT_EQ(pool.acquire()->id, id);
-  }
-  EXPECT_EQ(server.creates, 1);
-  EXPECT_EQ(server.resets, 11);
-  EXPECT_EQ(pool.stats().acquires, 11U);
-}
-
-// Stormpot BSlot.release: the last resource of a thread is kept for that thread.
-TEST_P(ResourceWaiting, AllResourcesCanBeLeasedAfterUseByOtherThreads) {
-  constexpr unsigned size = 4;
-  fake_pool& pool = start({.max_size = size, .max_creating = size});
-  std::latch all_have(size);
-  const test::parked_crew crew(size, [&](unsigned /*thread*/) {
-    const fake_lease mine = pool.acquire_for(20s);
-    EXPECT_TRUE(mine);
-    all_have.arrive_and_wait();  // one each, so that each is the last resource of a thread
-  });
-  std::vector<fake_lease> held(size);
-  for (fake_lease& one : held) {
-    one = pool.try_acquire();
-    EXPECT_TRUE(one);
-  }
-  EXPECT_FALSE(pool.try_acquire());
-  EXPECT_EQ(server.creates, static_cast<int>(size));
-}
 
 // djc/bb8 #67: a cancelled `get` loses a connection. boostorg/mysql #509: it swallows a wake-up.
 TEST_P(ResourceWaiting, A1A2ACancelledWaiterLosesNothingAndSwallowsNothing) {
@@ -93,25 +58,6 @@ TEST_P(ResourceWaiting, A5NoWaiterSleepsBesideAnIdleResource) {
   });
 }
 
-// djc/bb8 #167, POOL-424: no waiter learns that there is room again.
-TEST_P(ResourceWaiting, A7EveryWayToFreeRoomServesAWaiter) {
-  test::manual_clock clock;
-  for (const test::way_to_make_room& way : test::ways_to_make_room(server, clock)) {
-    SCOPED_TRACE(way.name);
-    fake_pool& pool = start(way.options);
-    fake_lease held = pool.acquire();
-    std::atomic<int> served{0};
-    std::jthread waiting([&] { served += pool.try_acquire_for(10s) ? 1 : 0; });
-    ASSERT_TRUE(eventually([&] { return pool.stats().waiting == 1; }));
-    pool.async_acquire([&](const auto& got) { served += got ? 1 : 0; }, 10s);
-    way.make_room(pool, held);
-    waiting.join();
-    EXPECT_TRUE(eventually([&] { return served == 2; }));
-    held.reset();
-    end();
-  }
-}
-
 // jackc/pgx PR #2350, boostorg/mysql #487: no timeout, or none per call. POOL-418: too short.
 TEST_P(ResourceWaiting, A11A12TimesAreKept) {
   fake_pool& pool = start({.max_size = 1, .acquire_timeout = 20ms, .detect_hold_and_wait = false});
@@ -125,27 +71,6 @@ TEST_P(ResourceWaiting, A11A12TimesAreKept) {
   EXPECT_GE(std::chrono::steady_clock::now() - begin, 5ms);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);  // the default would be 30 s
   EXPECT_EQ(failure_of(pool, -5ms), acquire_failure::timed_out);
-}
-
-// Such an acquire gets what is available now, as `try_acquire` does, including a new resource.
-TEST_P(ResourceWaiting, A11AnAcquireWithoutTimeIsNotRefusedForEver) {
-  fake_pool& pool = start({.max_size = 1});
-  EXPECT_TRUE(eventually([&] {
-    try {
-      return static_cast<bool>(pool.acquire_for(0ms));
-    } catch (const acquire_error&) {
-      return false;
-    }
-  }));
-}
-
-TEST_P(ResourceWaiting, A11TimesAreKeptAlthoughCreatesFail) {
-  fake_pool& pool = start({.max_size = 2, .retry_first = 1ns, .retry_longest = 1ns});
-  const auto held = pool.acquire();
-  server.down = true;
-  const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(test::failure_of(pool, 20ms), acquire_failure::timed_out);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
 }
 
 TEST_P(ResourceWaiting, AnyTimePointOfAnyClockIsADeadline) {
@@ -177,26 +102,6 @@ TEST_P(ResourceWaiting, A13TheErrorSaysWhy) {
     EXPECT_NE(what.find("'orders'"), std::string::npos) << what;
     EXPECT_NE(what.find("connection refused"), std::string::npos) << what;
   }
-}
-
-// apache/commons-pool PR #346: no thread will ever release a resource, and none is created.
-TEST_P(ResourceWaiting, A15AWaiterOfAnEmptyPoolIsServedOnceCreatesSucceed) {
-  server.down = true;
-  fake_pool& pool = start({.max_size = 1, .retry_first = 1ms, .retry_longest = 2ms});
-  std::jthread waiting([&] { EXPECT_TRUE(pool.acquire_for(10s)); });
-  ASSERT_TRUE(eventually([&] { return server.creates >= 3; }));
-  server.down = false;
-}
-
-// djc/bb8 #227, PR #147: a wrong password is retried for thirty seconds.
-TEST_P(ResourceWaiting, D10APermanentErrorFailsTheAcquireAtOnce) {
-  server.wrong_password = true;
-  fake_pool& pool = start({.max_size = 4});
-  const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(failure_of(pool, 20s), acquire_failure::create_failed);
-  EXPECT_EQ(failure_of(pool, 20s), acquire_failure::create_failed);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
-  EXPECT_LE(server.creates, 2);  // the second acquire did not ask the server again
 }
 
 LIDO_TEST_IN_ALL_MODES(ResourceWaiting);
@@ -292,44 +197,13 @@ TEST_F(ResourceGivenTimes, AnAcquireStoppedFromTheStartGetsNothing) {
   EXPECT_TRUE(other.over);
   EXPECT_EQ(other.failure, acquire_failure::cancelled);
   EXPECT_EQ(pool.stats().idle, 1U);
+  EXPECT_EQ(pool.stats().cancelled, 3U);
+  EXPECT_EQ(pool.stats().exhausted, 1U) << "the first";
 }
 
 // ---- the order of waiters ----------------------------------------------------------------------
 
-class ResourceOrder : public test::resource_in_each_mode {
- protected:
-  /// Every order in which a thread, a callback and a coroutine can arrive.
-  void serve_each_mixture(bool discard) {
-    std::vector<way_to_wait> line{way_to_wait::thread, way_to_wait::callback,
-                                  way_to_wait::coroutine};
-    do {
-      serve_in_order(line, discard);
-    } while (std::next_permutation(line.begin(), line.end()));
-  }
-
-  void serve_in_order(const std::vector<way_to_wait>& line, bool discard) {
-    fake_pool& pool = start({.max_size = 1});
-    {
-      customers all(pool, discard);
-      fake_lease held = pool.acquire();
-      for (const way_to_wait way : line) {
-        all.join(way);
-      }
-      held.reset();
-      EXPECT_EQ(all.served(), all.joined()) << ::testing::PrintToString(line);
-    }
-    end();
-  }
-};
-
-TEST_P(ResourceOrder, A6WaitersOfEachKindAreServedInFifoOrder) {
-  serve_each_mixture(/*discard=*/false);
-}
-
-// A new resource each time, created by a thread of the pool or by a waiter.
-TEST_P(ResourceOrder, A6TheFirstWaiterGetsTheFirstNewResource) {
-  serve_each_mixture(/*discard=*/true);
-}
+class ResourceOrder : public test::resource_in_each_mode {};
 
 // Released resources go to waiters, however often newcomers try to acquire meanwhile.
 TEST_P(ResourceOrder, A6NewcomersDoNotOvertake) {
@@ -373,23 +247,6 @@ TEST_P(ResourceDeadlock, A14AThreadThatHoldsAllDoesNotWaitForMore) {
   EXPECT_EQ(failure_of(pool, 10s), acquire_failure::self_deadlock);
 }
 
-TEST_P(ResourceDeadlock, A14ACycleOfWaitingThreadsIsBroken) {
-  fake_pool& pool = start({.max_size = 2});
-  std::atomic<int> told{0};
-  std::atomic<int> holding{0};
-  test::run_crew(2, [&](unsigned) {
-    const fake_lease mine = pool.acquire();
-    ++holding;
-    eventually([&] { return holding == 2; });
-    try {
-      (void)pool.acquire_for(10s);
-    } catch (const acquire_error& error) {
-      told += error.cause() == acquire_failure::self_deadlock ? 1 : 0;
-    }
-  });
-  EXPECT_EQ(told, 1);  // the other one then gets the released resource
-}
-
 TEST_P(ResourceDeadlock, A14AResourcePassedToAnotherThreadMayComeBack) {
   fake_pool& pool = start({.max_size = 1});
   fake_lease mine = pool.acquire();
@@ -401,63 +258,6 @@ TEST_P(ResourceDeadlock, A14AResourcePassedToAnotherThreadMayComeBack) {
 }
 
 LIDO_TEST_IN_ALL_MODES(ResourceDeadlock);
-
-// ---- pools without threads, in which a thread that acquires may have to create -----------------
-
-class ResourceByTick : public test::resource_by_tick {};
-
-// The answer came too late. It made room, but the acquirer has no time left to create.
-TEST_F(ResourceByTick, NoCreateBeginsAfterTheTimeout) {
-  fake_pool& pool = start({.max_size = 1, .validate_if_idle_longer_than = 0s});
-  fill(pool, 1);
-  server.slow_validate = true;
-  server.broken = true;
-  std::jthread late([&] { EXPECT_EQ(failure_of(pool, 50ms), acquire_failure::timed_out); });
-  ASSERT_TRUE(eventually([&] { return server.validations == 1; }));
-  std::this_thread::sleep_for(60ms);
-  server.slow_validate = false;
-  late.join();
-  EXPECT_EQ(server.creates, 1);
-  EXPECT_EQ(server.destroyed_for(destroy_reason::invalid), 1);
-}
-
-TEST_F(ResourceByTick, AnAcquirerWhoseCreateFailsIsFirstAgain) {
-  // A retry that comes at once may be of B, before A has told the pool that it waits again.
-  fake_pool& pool = start({.max_size = 1, .retry_first = 200ms, .retry_longest = 200ms});
-  server.down = true;
-  server.slow = true;
-  std::vector<char> served;  // the users of the one resource, in order
-  const auto use = [&](char who) {
-    const fake_lease mine = pool.acquire_for(20s);
-    served.push_back(who);
-  };
-  std::jthread first([&] { use('A'); });
-  ASSERT_TRUE(eventually([&] { return server.creating == 1; }));
-  std::jthread second([&] { use('B'); });
-  ASSERT_TRUE(eventually([&] { return pool.stats().waiting == 1; }));
-  server.slow = false;
-  ASSERT_TRUE(eventually([&] { return pool.stats().create_failures != 0; }));
-  server.down = false;
-  first.join();
-  second.join();
-  EXPECT_EQ(served, (std::vector<char>{'A', 'B'}));
-}
-
-TEST_F(ResourceByTick, CallbacksNeedTicks) {
-  fake_pool& pool = start({.max_size = 1});
-  test::outcome served;
-  test::outcome late;
-  pool.async_acquire(served.receiver(), 20s);
-  EXPECT_EQ(server.creates, 0);
-  pool.tick();
-  EXPECT_TRUE(served.lease);
-  pool.async_acquire(late.receiver(), 1ms);
-  std::this_thread::sleep_for(2ms);
-  EXPECT_EQ(late.calls, 0);
-  pool.tick();
-  EXPECT_EQ(late.failure, acquire_failure::timed_out);
-  served.lease.reset();
-}
 
 }  // namespace
 }  // namespace lido
