@@ -215,17 +215,6 @@ TEST(KeyedControls, KillAndFlushReachTheirKeyAlone) {
   EXPECT_EQ(destroyed("c", destroy_reason::flushed), 1U);
 }
 
-TEST(KeyedControls, ASuspendedPoolServesNoKey) {
-  links pool(make_link, options_of(2, 2));
-  pool.acquire("a").reset();
-  pool.suspend();
-  EXPECT_FALSE(pool.try_acquire("a"));
-  EXPECT_FALSE(pool.try_acquire("b"));
-  pool.resume();
-  EXPECT_TRUE(pool.try_acquire("a"));
-  EXPECT_TRUE(pool.try_acquire("b"));
-}
-
 TEST(KeyedControls, WithDiscardsTheResourceAfterAnException) {
   int made = 0;
   links pool([&made](const std::string& /*host*/) { return ++made; }, options_of(1, 1));
@@ -248,6 +237,8 @@ TEST(KeyedControls, StatsAreKeptForEachKey) {
     EXPECT_EQ(stats.idle, key == "a" ? 1U : 0U) << key;
   }
   EXPECT_EQ(pool.stats().idle, 1U);
+  EXPECT_EQ(pool.stats().in_use, 1U);
+  EXPECT_EQ(pool.stats().live, 2U);
 }
 
 TEST(KeyedControls, EventsNameTheirKey) {
