@@ -79,32 +79,6 @@ TEST_F(KeyedResourcePool, EachKeyHasItsOwnResources) {
   EXPECT_EQ(pool.stats().live, 2U);
 }
 
-TEST_F(KeyedResourcePool, TheHighWaterMarkIsOfAllKeysAtOnce) {
-  session_pool pool(session_dialer{&all}, options(2, 2));
-  for (char key = 'a'; key < 'i'; ++key) {
-    const session_lease one = pool.acquire(std::string(1, key));
-    EXPECT_EQ(pool.stats().high_water, 1U);
-  }
-  {
-    const session_lease one = pool.acquire("a");
-    const session_lease two = pool.acquire("b");
-    EXPECT_EQ(pool.stats().high_water, 2U);
-  }
-  EXPECT_EQ(pool.stats().high_water, 2U);
-}
-
-TEST_F(KeyedResourcePool, BothLimitsAreExact) {
-  session_pool pool(session_dialer{&all}, options(3, 2));
-  const session_lease a1 = pool.acquire("a");
-  const session_lease a2 = pool.acquire("a");
-  EXPECT_FALSE(pool.try_acquire("a"));  // the limit of the key
-  const session_lease b1 = pool.acquire("b");
-  EXPECT_FALSE(pool.try_acquire("b"));  // the total
-  EXPECT_FALSE(pool.try_acquire("c"));
-  EXPECT_EQ(failure_of(pool, "c", 5ms), acquire_failure::timed_out);
-  EXPECT_EQ(pool.stats().in_use, 3U);
-}
-
 // POOL-391, POOL-401: freed capacity of one key is not usable by waiters of another key.
 TEST_F(KeyedResourcePool, B6EveryWayToFreeRoomServesAWaiterOfAnotherKey) {
   using way = void (*)(session_pool&, session_lease&);
@@ -129,74 +103,6 @@ TEST_F(KeyedResourcePool, B6EveryWayToFreeRoomServesAWaiterOfAnotherKey) {
     waiting.join();
   }
   --all.alive;  // the detached resource
-}
-
-// However the busy threads end their leases.
-TEST_F(KeyedResourcePool, B6ABusyKeyDoesNotStarveOthers) {
-  using way = void (*)(session_lease&);
-  const std::array<way, 3> ways{[](session_lease& lease) { lease.reset(); },
-                                [](session_lease& lease) { lease.discard(); },
-                                [](session_lease& lease) { (void)lease.detach(); }};
-  session_pool pool(session_dialer{&all}, options(1, 1));
-  for (const way end : ways) {
-    std::atomic<bool> done{false};
-    std::vector<std::jthread> busy;
-    for (int i = 0; i < 3; ++i) {
-      busy.emplace_back([&] {
-        while (!done) {
-          session_lease lease = pool.acquire_for("busy", 20s);
-          std::this_thread::sleep_for(1ms);
-          end(lease);
-        }
-      });
-    }
-    ASSERT_TRUE(eventually([&] { return pool.stats().waiting == 2; }));
-    for (int i = 0; i < 3; ++i) {
-      EXPECT_TRUE(pool.try_acquire_for("quiet", 10s));
-    }
-    done = true;
-  }
-  all.alive = static_cast<int>(pool.stats().live);  // detached resources are not ended
-}
-
-TEST_F(KeyedResourcePool, B6AHostThatIsDownKeepsNoRoomFromOthers) {
-  session_pool pool(session_dialer{&all}, options(2, 2, maintenance::background));
-  all.down_host = "down";
-  std::stop_source stop;
-  std::vector<std::jthread> waiting;
-  for (int i = 0; i < 2; ++i) {
-    waiting.emplace_back([&] {
-      EXPECT_EQ(failure_of(pool, "down", 20s, stop.get_token()), acquire_failure::cancelled);
-    });
-  }
-  ASSERT_TRUE(eventually([&] { return all.refused >= 2; }));
-  EXPECT_TRUE(pool.try_acquire_for("up", 10s));
-  stop.request_stop();
-}
-
-TEST_F(KeyedResourcePool, B6AHostThatComesUpAgainIsServed) {
-  for (const maintenance by : {maintenance::background, maintenance::by_tick}) {
-    session_pool pool(session_dialer{&all}, options(1, 1, by));
-    all.down_host = "down";
-    all.refused = 0;
-    std::jthread waiting([&] { EXPECT_TRUE(pool.try_acquire_for("down", 20s)); });
-    ASSERT_TRUE(eventually([&] { return all.refused >= 1; }));
-    EXPECT_TRUE(pool.try_acquire_for("up", 10s));  // has its quota now, and keeps it idle
-    all.down_host = "";
-  }
-}
-
-TEST_F(KeyedResourcePool, FailuresOfOneKeyTakeNothingFromOthers) {
-  keyed_resource_pool_options quick = options(2, 2);
-  quick.each_key.on_create_error = create_errors::fail_fast;
-  session_pool pool(session_dialer{&all}, quick);
-  all.down = true;
-  EXPECT_EQ(failure_of(pool, "a", 30s), acquire_failure::create_failed);
-  all.down = false;
-  const session_lease b1 = pool.acquire("b");
-  const session_lease b2 = pool.acquire("b");
-  EXPECT_EQ(pool.stats("a")->create_failures, 1U);
-  EXPECT_EQ(pool.stats("b")->in_use, 2U);
 }
 
 TEST_F(KeyedResourcePool, MinIdleResourcesOfEachUsedKeyAreMadeAhead) {
@@ -238,20 +144,6 @@ TEST_F(KeyedResourcePool, AThreadOfThePoolEndsExpiredIdleResources) {
   session_pool pool(session_dialer{&all}, brief);
   pool.acquire("a").reset();
   EXPECT_TRUE(eventually([&] { return pool.stats().keys == 0; }));
-}
-
-TEST_F(KeyedResourcePool, CloseWakesTheWaitersOfAllKeysAndListsTheHolders) {
-  session_pool pool(session_dialer{&all}, options(1, 1));
-  const session_lease held = pool.acquire("a");
-  std::vector<std::jthread> waiting;
-  for (const char* key : {"a", "b", "c"}) {
-    waiting.emplace_back(
-        [&pool, key] { EXPECT_EQ(failure_of(pool, key, 20s), acquire_failure::closed); });
-  }
-  ASSERT_TRUE(eventually([&] { return pool.stats().waiting == 3; }));
-  EXPECT_EQ(pool.close(0ns).holders.size(), 1U);
-  waiting.clear();
-  EXPECT_EQ(failure_of(pool, "new", 1s), acquire_failure::closed);
 }
 
 TEST_F(KeyedResourcePool, G1ALeaseMayOutliveThePool) {

@@ -44,85 +44,10 @@ std::chrono::milliseconds since(steady_clock::time_point begin) {
   throw std::runtime_error("connect timed out");
 }
 
-/// A connect to a host with a negative number hangs.
-struct hosts {
-  std::shared_ptr<std::atomic<int>> hanging = std::make_shared<std::atomic<int>>(0);
-  [[nodiscard]] connection create(const int& host, const create_context& context) const {
-    if (host < 0) {
-      ++*hanging;
-      const test_scope leave{hanging.get()};
-      hang(context);
-    }
-    return {host};
-  }
-
- private:
-  struct test_scope {
-    std::atomic<int>* count;
-    ~test_scope() { --*count; }
-  };
-};
-
-using keyed_pool = keyed_resource_pool<int, connection>;
-
-/// Threads that acquire for dead hosts, and fail each time.
-class dead_users {
- public:
-  dead_users(keyed_pool& pool, int threads, int dead_hosts, std::chrono::nanoseconds patience) {
-    for (int i = 0; i < threads; ++i) {
-      threads_.emplace_back(
-          [&pool, host = -1 - i % dead_hosts, patience](const std::stop_token& stop) {
-            while (!stop.stop_requested()) {
-              EXPECT_FALSE(pool.try_acquire_for(host, patience));
-            }
-          });
-    }
-  }
-  dead_users(const dead_users&) = delete;
-  dead_users& operator=(const dead_users&) = delete;
-  ~dead_users() {
-    for (std::jthread& thread : threads_) {
-      thread.request_stop();
-    }
-  }
-
- private:
-  std::vector<std::jthread> threads_;
-};
-
-TEST(ServerCases, C12ADeadHostTakesNoQuotaFromOthers) {
-  for (const std::size_t limit : {std::size_t{0}, std::size_t{1}, std::size_t{8}}) {
-    const hosts factory;
-    keyed_pool pool(factory, {.max_total = 16,
-                              .each_key = {.max_size = 8,
-                                           .create_timeout = 2s,
-                                           .max_creating = limit,
-                                           .retry_first = 1ms,
-                                           .retry_longest = 1ms}});
-    const dead_users users(pool, 32, 2, 300ms);
-    EXPECT_TRUE(eventually([&] { return factory.hanging->load() >= 2; }));
-    for (int host = 1; host <= 7; ++host) {
-      const auto begin = steady_clock::now();
-      EXPECT_TRUE(pool.try_acquire_for(host, 2s)) << "max_creating " << limit;
-      EXPECT_LT(since(begin), 1s);
-    }
-  }
-}
-
-TEST(ServerCases, C12bAKeyIsGrantedOnlyWhatItCanUse) {
-  const hosts factory;
-  keyed_pool pool(factory, {.max_total = 16,
-                            .each_key = {.max_size = 8, .create_timeout = 2s, .max_creating = 1}});
-  {
-    const dead_users users(pool, 16, 2, 400ms);
-    EXPECT_TRUE(eventually([&] { return factory.hanging->load() == 2; }));
-    EXPECT_EQ(pool.stats(-1)->live, 1U);
-    EXPECT_EQ(pool.stats(-2)->live, 1U);
-  }
-}
-
 TEST(ServerCases, C12TheErrorNamesTheTotalAndItsHolders) {
-  keyed_pool pool(hosts(), {.max_total = 2, .each_key = {.max_size = 2, .name = "backends"}});
+  keyed_resource_pool<int, connection> pool(
+      [](int host) { return connection{host}; },
+      {.max_total = 2, .each_key = {.max_size = 2, .name = "backends"}});
   const auto first = pool.acquire(1);
   const auto second = pool.acquire(2);
   auto refused = pool.try_acquire_for(3, 1ms);
@@ -185,41 +110,6 @@ TEST(ServerCases, C39AStoppedAcquireStopsItsValidation) {
     const auto begin = steady_clock::now();
     (void)pool.try_acquire_for(30s, stop.get_token());
     EXPECT_LT(since(begin), 5s);  // far from validate_timeout
-  }
-}
-
-TEST(ServerCases, C11OneSilentConnectionHoldsUpNoAcquire) {
-  struct factory {
-    std::shared_ptr<std::atomic<int>> made = std::make_shared<std::atomic<int>>(0);
-    std::shared_ptr<std::atomic<int>> silent = std::make_shared<std::atomic<int>>(0);
-    connection create() { return {++*made}; }
-    [[nodiscard]] bool validate(connection& asked, const create_context& context) const {
-      if (asked.id > *silent) {
-        return true;
-      }
-      std::this_thread::sleep_until(context.deadline);
-      return false;
-    }
-  };
-  for (const auto patience : {200ms, 3000ms, 10000ms}) {
-    const factory f;
-    resource_pool<connection> pool(f, {.max_size = 10,
-                                       .min_idle = 10,
-                                       .validate_timeout = 500ms,
-                                       .keepalive = 0s,
-                                       .validate_if_idle_longer_than = 5ms});
-    EXPECT_TRUE(eventually([&] { return pool.stats().idle == 10; }));
-    *f.silent = 1;
-    std::this_thread::sleep_for(20ms);
-    for (int i = 0; i < 4; ++i) {
-      const auto begin = steady_clock::now();
-      EXPECT_TRUE(pool.try_acquire_for(patience));
-      EXPECT_LT(since(begin), 250ms);
-      std::this_thread::sleep_for(10ms);
-    }
-    const auto begin = steady_clock::now();
-    EXPECT_TRUE(pool.try_acquire());
-    EXPECT_LT(since(begin), 250ms);
   }
 }
 
@@ -375,47 +265,6 @@ TEST(ServerCases, C22ALeaseReportsUsesAndAgeOfItsResource) {
   EXPECT_FALSE(again.is_new());
   EXPECT_EQ(again.uses(), 1U);
   EXPECT_GE(again.age(), 0ns);
-}
-
-TEST(ServerCases, C23AReserveServesUrgentAcquiresFirst) {
-  resource_pool<connection> pool([] { return connection{}; }, {.max_size = 2, .reserve = 1});
-  std::atomic<bool> stop{false};
-  std::vector<std::jthread> users;
-  for (int i = 0; i < 16; ++i) {
-    users.emplace_back([&] {
-      while (!stop) {
-        if (auto lease = pool.try_acquire_for(30s)) {
-          std::this_thread::sleep_for(20ms);
-        }
-      }
-    });
-  }
-  EXPECT_TRUE(eventually([&] { return pool.stats().waiting >= 10; }));
-  for (int i = 0; i < 5; ++i) {
-    const auto begin = steady_clock::now();
-    const auto urgent = pool.acquire_urgent(2s);
-    EXPECT_LT(since(begin), 500ms);  // the other threads wait for far longer
-    EXPECT_LE(pool.stats().live, 3U);
-  }
-  stop = true;
-  users.clear();
-  EXPECT_TRUE(eventually([&] { return pool.stats().live <= 2; }));
-}
-
-TEST(ServerCases, C23AReserveIsForUrgentAcquiresAlone) {
-  for (const maintenance by : {maintenance::background, maintenance::by_tick}) {
-    resource_pool<connection> pool([] { return connection{}; },
-                                   {.max_size = 1, .reserve = 1, .maintenance = by});
-    const auto held = pool.acquire();
-    EXPECT_FALSE(pool.try_acquire_for(20ms));
-    {
-      const auto first = pool.acquire_urgent(2s);
-      EXPECT_THROW((void)pool.acquire_urgent(20ms), acquire_error);
-      EXPECT_EQ(pool.try_acquire_urgent(20ms).failure(), acquire_failure::self_deadlock);
-    }
-    EXPECT_TRUE(eventually([&] { return pool.stats().live == 1; }));
-    EXPECT_TRUE(pool.try_acquire_urgent(2s));
-  }
 }
 
 TEST(ServerCases, C23AResizeLeavesTheReserve) {
