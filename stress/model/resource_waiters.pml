@@ -1,6 +1,6 @@
 /* How waiters, threads that give a resource back, and threads that stop a wait agree.
  *
- * The protocol of include/lido/resource/idle_cache.hpp, src/resource/pool_serve.cpp and
+ * The protocol of include/lido/resource/idle_cache.hpp, src/resource/pool_waiters.cpp and
  * include/lido/concurrency/wait_word.hpp, step by step: one word for each resource, with its mark;
  * one bit for each; the flags; one word for each wait; and a mutex for the queue. Memory is
  * sequentially consistent here; lido_model looks at weaker memory. SPIN goes through every order of
