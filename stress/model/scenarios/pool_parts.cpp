@@ -86,7 +86,7 @@ void poked() {
 /// An idle_cache without a pool, whose positions the scenario sets.
 class shelf : public lido::detail::idle_cache {
  public:
-  explicit shelf(lido::detail::pool_gate& gate) : idle_cache(nullptr, gate) {}
+  explicit shelf(lido::detail::pool_gate& gate) : idle_cache(nullptr, gate, nullptr) {}
 
   /// The first idle slot, taken; or null.
   pool_slot* take() {

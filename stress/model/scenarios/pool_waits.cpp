@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "scenarios/lent_tools.hpp"
-#include "src/resource/pool_apply.hpp"
+#include "src/resource/core_events.hpp"
 
 namespace model {
 
