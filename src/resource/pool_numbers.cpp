@@ -12,7 +12,7 @@ void pool_numbers::count_slots() noexcept {
     const resource_state state = slot.state();
     if (state != resource_state::empty && state != resource_state::creating) {
       group_seen& seen = group_of(slot).seen;
-      seen.idle += state == resource_state::idle ? 1 : 0;
+      seen.idle += state == resource_state::idle ? 1U : 0U;
       seen.hits += slot.hits.get();
       seen.acquires += slot.uses();
     }

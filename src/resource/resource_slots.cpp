@@ -103,7 +103,7 @@ void resource_slots::make_idle(pool_slot& slot) noexcept {
 std::uint32_t resource_slots::count_idle(slot_group& group) noexcept {
   std::uint32_t idle = 0;
   (void)group.cache.find_maybe_idle([&](const pool_slot& slot) {
-    idle += slot.state() == resource_state::idle ? 1 : 0;
+    idle += slot.state() == resource_state::idle ? 1U : 0U;
     return false;
   });
   return idle;

@@ -43,7 +43,7 @@ void slot_sweep::look_at_idle(pool_slot& slot) noexcept {
     slots_.close_expired(slot);
   } else if (age - slot.last_used.get() >= life.idle_timeout &&
              group.seen.idle > group.limits.min_idle) {
-    group.seen.idle -= slots_.close_if_idle(slot, destroy_reason::idle_too_long) ? 1 : 0;
+    group.seen.idle -= slots_.close_if_idle(slot, destroy_reason::idle_too_long) ? 1U : 0U;
   } else if (age - slot.looked_after.get() < life.keepalive || !slot.maker->can_validate() ||
              !group.queue.empty() || context_.is_closed || context_.is_suspended ||
              group.counts.validating() >= group.limits.max_creating ||
@@ -60,7 +60,7 @@ void slot_sweep::look_at_lease(pool_slot& slot) noexcept {
     return;
   }
   slot.record.reported = due;
-  group_of(slot).totals.suspected_leaks += due == 2 ? 1 : 0;
+  group_of(slot).totals.suspected_leaks += due == 2 ? 1U : 0U;
   report(due == 2 ? pool_event::kind::suspected_leak : pool_event::kind::slow_lease, slot);
 }
 
