@@ -92,9 +92,9 @@ class pool_gate {
   [[nodiscard]] static constexpr std::size_t hints_of(std::uint32_t max_total) noexcept {
     return std::bit_ceil(std::max<std::size_t>(4 * std::size_t{max_total}, 64));
   }
-  [[nodiscard]] std::size_t hint_of(std::uint64_t hash) const noexcept {
+  [[nodiscard]] std::uint64_t hint_of(std::uint64_t hash) const noexcept {
     constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15U;  // spreads hashes that are numbers
-    return static_cast<std::size_t>((hash * golden_ratio) >> hint_shift_);
+    return (hash * golden_ratio) >> hint_shift_;
   }
 
   relaxed<nanos> now_;
