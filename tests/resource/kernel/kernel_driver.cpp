@@ -154,6 +154,9 @@ client& kernel_driver::of(char name) {
 
 happenings kernel_driver::acquire(char name, const wait_setup& how) {
   client& one = of(name);
+  if (!is_free(one)) {
+    return {};
+  }
   const bool is_thread = one.is_thread();
   const std::uint32_t own = is_thread ? static_cast<std::uint32_t>(name - 'A') + 1 : 0;
   const detail::nanos end = how.for_ms < 0    ? detail::never
@@ -187,8 +190,18 @@ happenings kernel_driver::go_to_sleep(client& one, happenings all) {
   return all;
 }
 
+bool kernel_driver::is_free(const client& one) {
+  if (one.does != client::state::free) {
+    problem("a client acquires that has something to do");
+  }
+  return one.does == client::state::free;
+}
+
 bool kernel_driver::acquire_fast(char name, std::uint32_t group) {
   client& one = of(name);
+  if (!is_free(one)) {
+    return false;
+  }
   one.grant = groups_[group]->cache.take_lowest();
   if (one.grant.slot == nullptr) {
     return false;
@@ -247,9 +260,12 @@ happenings kernel_driver::cancel(char name) {
 
 happenings kernel_driver::release(char name) {
   client& one = of(name);
-  pool_slot& slot = *one.grant.slot;
+  pool_slot* const held = take_from(one);
+  if (held == nullptr) {
+    return {};
+  }
+  pool_slot& slot = *held;
   detail::slot_group& group = detail::group_of(slot);
-  one.does = client::state::free;
   const std::uint64_t uses = slot.uses();
   group.cache.release(one.grant);
   switch (take_release_path()) {
@@ -268,20 +284,31 @@ happenings kernel_driver::release(char name) {
   return event([&] { pool_.on_released(slot, slot.maker->can_reset()); });
 }
 
-happenings kernel_driver::discard(char name, destroy_reason why) {
-  client& one = of(name);
+pool_slot* kernel_driver::take_from(client& one) {
+  if (one.does != client::state::holding) {
+    problem("a client ends a lease that it does not have");
+    return nullptr;
+  }
   one.does = client::state::free;
-  return event([&] { pool_.on_discarded(*one.grant.slot, why); });
+  return one.grant.slot;
+}
+
+happenings kernel_driver::discard(char name, destroy_reason why) {
+  pool_slot* const slot = take_from(of(name));
+  return slot == nullptr ? happenings{} : event([&] { pool_.on_discarded(*slot, why); });
 }
 
 happenings kernel_driver::detach(char name) {
-  client& one = of(name);
-  one.does = client::state::free;
-  return event([&] { pool_.on_detached(*one.grant.slot); });
+  pool_slot* const slot = take_from(of(name));
+  return slot == nullptr ? happenings{} : event([&] { pool_.on_detached(*slot); });
 }
 
 happenings kernel_driver::has_created(char name, bool made, bool permanent) {
   client& one = of(name);
+  if (one.does != client::state::creating) {
+    problem("a client ends a create that it was not told to begin");
+    return {};
+  }
   return finish_create(*one.grant.slot, made, permanent, &one);
 }
 
@@ -305,9 +332,18 @@ happenings kernel_driver::has_validated(char name, bool valid) {
 
 // ---- tasks --------------------------------------------------------------------------------------
 
+/// Whether the slot is among the open ones. It is no more.
+bool kernel_driver::is_open(std::vector<std::uint32_t>& open, std::uint32_t slot) {
+  const bool found = std::erase(open, slot) != 0;
+  if (!found) {
+    problem("a task ends that was not begun");
+  }
+  return found;
+}
+
 happenings kernel_driver::created(std::uint32_t slot, bool made, bool permanent) {
-  std::erase(tasks_, slot);
-  return finish_create(this->slot(slot), made, permanent, nullptr);
+  return is_open(tasks_, slot) ? finish_create(this->slot(slot), made, permanent, nullptr)
+                               : happenings{};
 }
 
 happenings kernel_driver::finish_create(pool_slot& slot, bool made, bool permanent,
@@ -345,18 +381,17 @@ happenings kernel_driver::finish_create(pool_slot& slot, bool made, bool permane
 }
 
 happenings kernel_driver::validated(std::uint32_t slot, bool valid) {
-  std::erase(tasks_, slot);
-  return event([&] { pool_.on_checked(this->slot(slot), valid); });
+  return is_open(tasks_, slot) ? event([&] { pool_.on_checked(this->slot(slot), valid); })
+                               : happenings{};
 }
 
 happenings kernel_driver::was_reset(std::uint32_t slot, bool accepted) {
-  std::erase(tasks_, slot);
-  return event([&] { pool_.on_checked(this->slot(slot), accepted); });
+  return validated(slot, accepted);
 }
 
 happenings kernel_driver::destroyed(std::uint32_t slot) {
-  std::erase(doomed_, slot);
-  return event([&] { pool_.on_destroyed(this->slot(slot)); });
+  return is_open(doomed_, slot) ? event([&] { pool_.on_destroyed(this->slot(slot)); })
+                                : happenings{};
 }
 
 void kernel_driver::end_tasks() {

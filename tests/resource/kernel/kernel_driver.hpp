@@ -5,6 +5,7 @@
 
 #include <array>
 #include <bit>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,7 +16,7 @@
 
 namespace lido::test {
 
-/// A factory that answers only what functions it has.
+/// A factory that answers only what functions it has: no event calls any.
 class fake_hooks final : public detail::factory_hooks {
  public:
   fake_hooks(bool validates, bool resets) : factory_hooks(validates, resets) {}
@@ -23,13 +24,15 @@ class fake_hooks final : public detail::factory_hooks {
  private:
   std::optional<create_error> do_create(detail::pool_slot& /*slot*/,
                                         const create_context& /*context*/) override {
-    return {};
+    std::abort();
   }
   bool do_validate(detail::pool_slot& /*slot*/, const create_context& /*context*/) override {
-    return true;
+    std::abort();
   }
-  bool do_reset(detail::pool_slot& /*slot*/) override { return true; }
-  void do_destroy(detail::pool_slot& /*slot*/, destroy_reason /*reason*/) noexcept override {}
+  bool do_reset(detail::pool_slot& /*slot*/) override { std::abort(); }
+  void do_destroy(detail::pool_slot& /*slot*/, destroy_reason /*reason*/) noexcept override {
+    std::abort();
+  }
 };
 
 inline constexpr detail::nanos one_ms = 1'000'000;
@@ -261,7 +264,11 @@ class kernel_driver {
   void read_slots(detail::effects& out, happenings& all);
   void end_of(client& one, happenings& all);
   void check_clients();
+  [[nodiscard]] bool is_open(std::vector<std::uint32_t>& open, std::uint32_t slot);
+  [[nodiscard]] bool is_free(const client& one);
   void begin_use(client& one);
+  /// The slot that the client holds, and holds no more. Null if it holds none.
+  detail::pool_slot* take_from(client& one);
   happenings begin(client& one, bool again);
   happenings go_to_sleep(client& one, happenings all);
   happenings finish_create(detail::pool_slot& slot, bool made, bool permanent, client* creator);

@@ -40,6 +40,16 @@ TEST(KernelNumbers, TheHighWaterMarkOfAllGroupsIsOfOneMoment) {
   EXPECT_EQ(k.high_water(), 2U);
 }
 
+TEST(KernelNumbers, AHandOverRaisesTheHighWaterMark) {
+  for (const maintenance by : {maintenance::background, maintenance::by_tick}) {
+    kernel k({.options = {.max_size = 1, .maintenance = by}});
+    k.acquire('A');
+    by == maintenance::background ? k.created(0) : k.has_created('A', true);
+    k.release('A');
+    EXPECT_EQ(k.stats().high_water, 1);
+  }
+}
+
 TEST(KernelNumbers, WaitsThatAreServedAreTimed) {
   kernel k({.options = {.max_size = 1}});
   k.acquire('A');
