@@ -76,17 +76,24 @@ TEST(ResourceWords, NegativeTimesAndTooManyCreatesAreRefused) {
   EXPECT_FALSE(is_refused({}));
 }
 
-// The shortest limit decides how often a pool looks at its resources.
+// The shortest limit decides how often a pool looks at its resources: within a millisecond and a
+// second.
 TEST(ResourceWords, EachLimitIsCheckedFourTimes) {
-  const auto period = [](resource_pool_options options) {
-    options.idle_timeout = 0s;
-    options.keepalive = 0s;
-    options.validate_if_idle_longer_than = 0s;
+  const resource_pool_options none{
+      .idle_timeout = 0s, .max_lifetime = 0s, .keepalive = 0s, .validate_if_idle_longer_than = 0s};
+  const auto period = [&](time_limit resource_pool_options::*limit, nanoseconds time) {
+    resource_pool_options options = none;
+    options.*limit = time;
     return nanoseconds(detail::pool_settings(options).period);
   };
-  EXPECT_EQ(period({.max_lifetime = 400ms}), 100ms);
-  EXPECT_EQ(period({.max_lifetime = 0s, .report_slow_after = 400ms}), 100ms);
-  EXPECT_EQ(period({.max_lifetime = 0s, .report_leak_after = 400ms}), 100ms);
+  using options = resource_pool_options;
+  for (const auto limit : {&options::idle_timeout, &options::max_lifetime,
+                           &options::report_slow_after, &options::report_leak_after}) {
+    EXPECT_EQ(period(limit, 400ms), 100ms);
+    EXPECT_EQ(period(limit, 1ms), 1ms);
+    EXPECT_EQ(period(limit, 1h), 1s);
+  }
+  EXPECT_EQ(nanoseconds(detail::pool_settings(none).period), 1s);
 }
 
 TEST(ResourceWords, AreReadable) {

@@ -117,20 +117,6 @@ TEST(ResourcePool, AFunctionIsAFactoryAndResourcesNeedNotMove) {
   EXPECT_EQ(pool.with([](immovable& resource) { return resource.value; }), 42);
 }
 
-TEST(ResourcePool, ThreadsLookEveryQuarterOfTheSmallestLimit) {
-  const auto period = [](std::chrono::nanoseconds limit) {
-    const resource_pool_options options{.idle_timeout = limit,
-                                        .max_lifetime = 0s,
-                                        .keepalive = 0s,
-                                        .validate_if_idle_longer_than = 0s};
-    return std::chrono::nanoseconds(detail::pool_settings(options).period);
-  };
-  EXPECT_EQ(period(400ms), 100ms);
-  EXPECT_EQ(period(1ms), 1ms);
-  EXPECT_EQ(period(1h), 1s);
-  EXPECT_EQ(period(0s), 1s);
-}
-
 struct careless : std::exception {
   [[nodiscard]] const char* what() const noexcept override { return nullptr; }
 };

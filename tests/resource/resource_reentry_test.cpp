@@ -31,9 +31,7 @@ struct visitor {
   std::set<call> seen;
   std::set<call> ignored;
   std::set<destroy_reason> reasons;
-  bool down = false;    // create throws
-  bool broken = false;  // validate returns false
-  bool refuse = false;  // reset returns false
+  bool down = false;  // create throws
   bool flushes = false;
 
   void visit(call from) {
@@ -81,11 +79,11 @@ struct nosy_factory {
   }
   bool validate(int& /*resource*/) const {
     guest->visit(call::validate);
-    return !guest->broken;
+    return true;
   }
   bool reset(int& /*resource*/) const {
     guest->visit(call::reset);
-    return !guest->refuse;
+    return true;
   }
   void destroy(int& /*resource*/, destroy_reason reason) const noexcept {
     guest->visit(call::destroy);
@@ -175,24 +173,6 @@ TEST_F(ResourceReentry, DestroyOfFlushedKilledAndDiscardedResources) {
   guest.seen.clear();
   make().discard();
   EXPECT_TRUE(was_destroyed(destroy_reason::discarded));
-}
-
-TEST_F(ResourceReentry, DestroyOfInvalidResources) {
-  start({.max_size = 1});
-  nosy_lease held = make();
-  guest.refuse = true;
-  held.reset();
-  EXPECT_TRUE(was_destroyed(destroy_reason::reset_refused));
-  guest.refuse = false;
-  held = make();
-  guest.pool = nullptr;
-  held.reset();
-  guest.pool = pool.get();
-  guest.broken = true;
-  guest.seen.clear();
-  pass(1s);
-  (void)pool->try_acquire();
-  EXPECT_TRUE(was_destroyed(destroy_reason::invalid));
 }
 
 TEST_F(ResourceReentry, DestroyOfExpiredResources) {
