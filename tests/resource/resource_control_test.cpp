@@ -107,10 +107,10 @@ struct silent_factory {
   std::atomic<int>* told;  ///< creates that were told to stop
   [[nodiscard]] test::connection create(const create_context& context) const {
     ++*begun;
-    while (!context.stop.stop_requested()) {
+    while (!context.stop.stop_requested() && std::chrono::steady_clock::now() < context.deadline) {
       std::this_thread::sleep_for(1ms);
     }
-    ++*told;
+    *told += context.stop.stop_requested() ? 1 : 0;
     throw std::runtime_error("no answer");
   }
 };
@@ -120,12 +120,12 @@ TEST_F(ResourceControl, ACreateOfAReplacedFactoryIsToldToStop) {
     std::atomic<int> begun{0};
     std::atomic<int> told{0};
     fake_pool pool(silent_factory{&begun, &told},
-                   {.max_size = 4, .max_creating = 1, .maintenance = by});
-    std::jthread waiting([&] { EXPECT_TRUE(pool.acquire_for(20s)); });
+                   {.max_size = 4, .create_timeout = 20s, .max_creating = 1, .maintenance = by});
+    std::jthread waiting([&] { EXPECT_TRUE(pool.try_acquire_for(20s)); });
     ASSERT_TRUE(eventually([&] { return begun == 1; }));
     pool.replace_factory(test::fake_factory{&server});
     EXPECT_TRUE(eventually([&] { return told == 1; }));
-    EXPECT_TRUE(pool.acquire_for(10s));
+    EXPECT_TRUE(pool.try_acquire_for(10s));
   }
 }
 
