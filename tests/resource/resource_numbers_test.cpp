@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lido/resource_pool.hpp"
+#include "support/crew.hpp"
 #include "support/customers.hpp"
 #include "support/fake_server.hpp"
 
@@ -46,6 +47,10 @@ TEST(ResourceNumbers, CountEachWayToAcquireOnce) {
       [&] { EXPECT_TRUE(pool.try_acquire_urgent(20s)); },
       [&] { pool.with([](connection& /*used*/) {}); },
       [&] { pool.async_acquire([](const auto& got) { EXPECT_TRUE(got); }); },
+      [&] {  // not what its thread had last
+        test::run_in_new_thread(
+            [&] { pool.async_acquire([](const auto& got) { EXPECT_TRUE(got); }); });
+      },
       [&] { await_one(pool); }};
   std::uint64_t count = 0;
   for (const auto& acquire : ways) {
