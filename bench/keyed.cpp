@@ -45,7 +45,7 @@ class lido_keyed {
 
   template <class Use>
   void with_one(unsigned key, const Use& use) {
-    const auto lease = pool_.acquire(key);
+    const auto lease = pool_.at(key).acquire();
     use(*lease);
   }
 

@@ -101,7 +101,7 @@ void tick_with_keys(benchmark::State& state) {
                  {.max_total = keys * each, .each_key = by_tick(each, clock)});
   std::vector<keyed_pool::lease_type> held;
   while (held.size() < keys * each) {
-    held.push_back(all.acquire(static_cast<unsigned>(held.size() % keys)));
+    held.push_back(all.at(static_cast<unsigned>(held.size() % keys)).acquire());
   }
   held.clear();
   for (auto _ : state) {
@@ -123,7 +123,7 @@ void move_place(benchmark::State& state) {
                  {.max_total = places, .each_key = by_tick(1, clock)});
   unsigned key = 0;
   const auto use_next = [&] {
-    (void)all.acquire(key);
+    (void)all.at(key).acquire();
     key = (key + 1) % (2 * places);
   };
   while (created < places) {

@@ -18,7 +18,7 @@ struct connector {
 };
 
 void ask(lido::keyed_resource_pool<std::string, connection>& backends, std::string_view name) {
-  const auto lease = backends.acquire(name);  // no string is made to look it up
+  const auto lease = backends.at(name).acquire();  // no string is made to look it up
   std::cout << lease->backend << " answers\n";
 }
 // [/snippet]
@@ -31,8 +31,8 @@ int main() try {
   ask(backends, "red");
   ask(backends, "red");  // the same connection
   {
-    const auto green = backends.acquire("green");
-    const auto blue = backends.acquire("blue");  // there is no room for a third: red makes it
+    const auto green = backends.at("green").acquire();
+    const auto blue = backends.at("blue").acquire();  // there is no room for a third: red makes it
     std::cout << backends.stats().live << " connections\n";
   }
   // The pool ends its newest key first, as objects end.

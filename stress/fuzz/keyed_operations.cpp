@@ -112,6 +112,16 @@ class user {
          is_stopped || (!one && one.failure() == lido::acquire_failure::closed));
   }
 
+  /// Returns what acquires: the pool, or the view of a key.
+  template <class... Key>
+  decltype(auto) from(Key... key) {
+    if constexpr (has_keys) {
+      return pool_->at(key...);
+    } else {
+      return (*pool_);
+    }
+  }
+
   template <class... Key>
   void step(std::size_t what, std::size_t how, Key... key) {
     if (what < 12) {
@@ -125,7 +135,7 @@ class user {
     } else if (what == 14 && how < 8) {
       (void)pool_->close(std::chrono::milliseconds(how % 2));
     } else if constexpr (has_keys) {
-      pool_->flush(key...);
+      from(key...).flush();
     } else if (how % 4 == 0) {
       pool_->replace_factory(maker{all_});
     } else {
@@ -139,13 +149,13 @@ class user {
     if (what < 4) {  // waits, perhaps for a callback, which may be cancelled at that moment
       std::stop_source stop;
       const bool is_stopped = how % 4 == 0;
-      pool_->async_acquire(
-          key..., [all = all_, is_stopped](result one) { note(*all, one, is_stopped); }, 200ms,
+      from(key...).async_acquire(
+          [all = all_, is_stopped](result one) { note(*all, one, is_stopped); }, 200ms,
           stop.get_token());
       is_stopped ? (void)stop.request_stop() : (void)0;
       return;
     }
-    result one = pool_->try_acquire_for(key..., what == 4 ? 0ms : 200ms);
+    result one = from(key...).try_acquire_for(what == 4 ? 0ms : 200ms);
     note(*all_, one, what == 4);
     if (!one) {
       return;

@@ -121,7 +121,7 @@ class worker {
     const auto key = static_cast<unsigned>(random_() % settings_.keys);
     switch (random_() % 8) {
       case 0:
-        use(pool_.try_acquire(key), key);
+        use(pool_.at(key).try_acquire(), key);
         break;
       case 1:
         wait(key, std::chrono::microseconds(random_() % 300), {});
@@ -141,7 +141,7 @@ class worker {
 
   template <class Time>
   void wait(unsigned key, Time time, const std::stop_token& stop) {
-    auto got = pool_.try_acquire_for(key, time, stop);
+    auto got = pool_.at(key).try_acquire_for(time, stop);
     if (got) {
       use(got.value(), key);
       ++totals_.served;
@@ -159,8 +159,7 @@ class worker {
   /// The callback may run after this worker has ended.
   void by_callback(unsigned key) {
     ++totals_.callbacks;
-    pool_.async_acquire(
-        key,
+    pool_.at(key).async_acquire(
         [&run = run_, &totals = totals_, user = 1000 + me_,
          key](lido::acquire_result<keyed_resource> got) {
           if (got) {
@@ -222,7 +221,7 @@ void meddle(stress::run& run, pool_type& pool, const settings& settings,
       continue;
     }
     if (random() % 4 == 0) {
-      pool.flush(static_cast<unsigned>(random() % settings.keys));
+      pool.at(static_cast<unsigned>(random() % settings.keys)).flush();
     } else if (random() % 4 == 0) {
       (void)pool.stats_by_key();
     } else if (random() % 4 == 0) {

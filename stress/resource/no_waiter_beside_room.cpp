@@ -121,8 +121,8 @@ class crowd {
       const auto key = static_cast<unsigned>(random() % drawn_.keys);
       try {
         auto lease = random() % 4 == 0
-                         ? pool_.try_acquire(key)
-                         : pool_.acquire_for(key, std::chrono::microseconds(random() % 3000));
+                         ? pool_.at(key).try_acquire()
+                         : pool_.at(key).acquire_for(std::chrono::microseconds(random() % 3000));
         std::this_thread::sleep_for(std::chrono::microseconds(random() % 1500));
         if (lease && random() % 5 == 0) {
           lease.discard();
@@ -135,7 +135,7 @@ class crowd {
   void keep(state& mine, unsigned key) {
     mine.waits = static_cast<int>(key);
     try {
-      const auto lease = pool_.acquire_for(key, 60s, give_up_.get_token());
+      const auto lease = pool_.at(key).acquire_for(60s, give_up_.get_token());
       mine.waits = state::nothing;
       mine.has = static_cast<int>(key);
       while (!over_) {

@@ -32,16 +32,16 @@ TEST(KeyedTcp, AReadyFactoryMakesConnectionsForEachKey) {
       sockets_by_port{&context},
       {.max_total = 2, .each_key = {.max_size = 2, .validate_if_idle_longer_than = 0ns}});
   const auto port_of_lease = [&](int port) {
-    const auto lease = pool.acquire(std::to_string(port));
+    const auto lease = pool.at(std::to_string(port)).acquire();
     return lease->remote_endpoint().port();
   };
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(port_of_lease(first.port()), first.port());
     EXPECT_EQ(port_of_lease(second.port()), second.port());
   }
-  EXPECT_EQ(pool.stats(std::to_string(first.port())).value().created, 1U)
+  EXPECT_EQ(pool.at(std::to_string(first.port())).stats().value().created, 1U)
       << "the pool replaced the connection";
-  EXPECT_EQ(pool.stats(std::to_string(second.port())).value().created, 1U);
+  EXPECT_EQ(pool.at(std::to_string(second.port())).stats().value().created, 1U);
 }
 
 }  // namespace

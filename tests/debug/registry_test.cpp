@@ -59,8 +59,8 @@ TEST(Registry, ListsPoolsOfEveryKindInTheOrderOfTheirConstruction) {
                                       {.max_total = 5, .each_key = options_in(pools, 2)});
   const auto object = objects.acquire();
   const auto number = numbers.acquire();
-  const auto first = keyed.acquire(1);
-  const auto second = keyed.acquire(2);
+  const auto first = keyed.at(1).acquire();
+  const auto second = keyed.at(2).acquire();
   const std::vector<pool_report> found = reports_of(pools);
   ASSERT_EQ(found.size(), 5U);
   std::vector<std::string> lines;

@@ -299,11 +299,11 @@ void live_with_keys() {
     return;
   }
   constexpr std::array<std::string_view, 3> keys{"one", "two", "a third one that needs memory"};
-  const auto acquire = [&](std::string_view key) { return pool->acquire(std::string(key)); };
+  const auto acquire = [&](std::string_view key) { return pool->at(std::string(key)).acquire(); };
   for (const std::string_view key : keys) {
     acquire_all([&] { return acquire(key); });
   }
-  attempt([&] { pool->flush(std::string(keys[0])); });
+  attempt([&] { pool->at(std::string(keys[0])).flush(); });
   attempt([&] { pool->tick(); });
   attempt([&] { (void)pool->stats_by_key(); });
   failing_allocations::stop();
@@ -327,8 +327,8 @@ void end_without_memory() {
   std::optional<keyed_resource_pool<std::string, thing>> pool;
   pool.emplace([](const std::string& /*key*/) { return thing(1); },
                keyed_resource_pool_options{.max_total = 3, .each_key = each});
-  (void)pool->acquire(std::string("idle"));
-  auto out = pool->acquire(std::string("out"));
+  (void)pool->at(std::string("idle")).acquire();
+  auto out = pool->at(std::string("out")).acquire();
   {
     const failing_allocations none(now.first, now.sticky);
     pool.reset();
@@ -343,8 +343,8 @@ void close_without_memory() {
   now = {"the close of a keyed pool", 1, true};
   keyed_resource_pool<int, thing> pool([](int /*key*/) { return thing(1); },
                                        {.max_total = 6, .each_key = options_of(1min)});
-  const std::array out{pool.acquire(1), pool.acquire(2), pool.acquire(3)};
-  (void)std::array{pool.acquire(1), pool.acquire(2), pool.acquire(3)};
+  const std::array out{pool.at(1).acquire(), pool.at(2).acquire(), pool.at(3).acquire()};
+  (void)std::array{pool.at(1).acquire(), pool.at(2).acquire(), pool.at(3).acquire()};
   const failing_allocations none(now.first, now.sticky);
   require(!attempt([&] { (void)pool.close(0ns); }), "a report was made without memory");
   failing_allocations::stop();

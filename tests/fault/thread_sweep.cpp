@@ -96,8 +96,8 @@ void resource_life() {
 
 void keyed_life() {
   keyed_resource_pool<int, int> pool(slow_factory(), {.max_total = 4, .each_key = {.max_size = 2}});
-  const auto one = pool.acquire(1);
-  const auto two = pool.acquire(2);
+  const auto one = pool.at(1).acquire();
+  const auto two = pool.at(2).acquire();
   require(one && two, "a keyed pool lends nothing");
 }
 

@@ -34,7 +34,7 @@ EXPECTED = [
     r"5 resource_pool 'db': 1/4 in use, 0 waiting",
     held("connect_for_the_test", "from.acquire();  // a connection"),
     r"6 keyed_resource_pool 'hosts': 1/8 in use, 0 waiting",
-    held("main", "hosts.acquire(7)"),
+    held("main", "hosts.at(7).acquire()"),
     r"7 resource_pool 'used': 1/1 in use, 0 waiting",
     held("operator", "used.acquire();  // by a thread", r"\d+"),
     r"8 concurrent_slot_map 'bats': 2/50 in use, 0 waiting",

@@ -81,7 +81,7 @@ int main() {
   lido::keyed_resource_pool<int, int> hosts{
       [](int key) { return key; },
       {.max_total = 8, .each_key = {.max_size = 2, .name = "hosts", .registry = all}}};
-  auto host = hosts.acquire(7);
+  auto host = hosts.at(7).acquire();
 
   lido::resource_pool<int> used{[] { return 1; }, {.max_size = 1, .name = "used", .registry = all}};
   std::atomic<bool> has_lease{false};

@@ -82,7 +82,7 @@ void threads_share_keys() {
     threads.emplace_back([&pool, id] {
       const std::string key(id, 'k');
       for (int i = 0; i < 200; ++i) {
-        const auto mine = pool.try_acquire_for(key, 60s);
+        const auto mine = pool.at(key).try_acquire_for(60s);
         CHECK(mine && mine->number == static_cast<int>(id));
       }
     });

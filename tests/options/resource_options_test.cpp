@@ -359,10 +359,10 @@ TEST_F(ResourceOptions, OfKeysAreObeyed) {
     const auto keyed = make({.max_total = 1, .prefer_same_key_for = prefer, .each_key = each(1)});
     std::vector<int> served;
     const auto wait_for = [&](int key) {
-      keyed->async_acquire(
-          key, [&](acquire_result<int> got) { served.push_back(got ? *got : 0); }, 1h);
+      keyed->at(key).async_acquire(
+          [&](acquire_result<int> got) { served.push_back(got ? *got : 0); }, 1h);
     };
-    auto held = keyed->acquire(1);
+    auto held = keyed->at(1).acquire();
     wait_for(2);
     std::this_thread::sleep_for(waits);
     wait_for(1);
@@ -376,9 +376,9 @@ TEST_F(ResourceOptions, OfKeysAreObeyed) {
       {"max_total",
        [&] {
          const auto keyed = make({.max_total = 2, .each_key = each(2)});
-         const auto one = keyed->acquire(1);
-         const auto two = keyed->acquire(2);
-         return !keyed->try_acquire(3);
+         const auto one = keyed->at(1).acquire();
+         const auto two = keyed->at(2).acquire();
+         return !keyed->at(3).try_acquire();
        }},
       {"prefer_same_key_for",
        [&] { return !oldest_is_first(10s, 40ms) && oldest_is_first(30ms, 40ms); }},
@@ -388,9 +388,9 @@ TEST_F(ResourceOptions, OfKeysAreObeyed) {
          all.idle_timeout = 20s;
          all.name = "hosts";
          const auto keyed = make({.max_total = 9, .each_key = all});
-         auto one = keyed->acquire(1);
-         const auto two = keyed->acquire(1);
-         const bool is_full = !keyed->try_acquire(1);
+         auto one = keyed->at(1).acquire();
+         const auto two = keyed->at(1).acquire();
+         const bool is_full = !keyed->at(1).try_acquire();
          one.reset();
          clock.advance(19s);
          keyed->tick();

@@ -25,7 +25,7 @@ int main() {
   }
   lease->x = 1;
   lido::keyed_resource_pool<int, job> workers([](const int& key) { return job{key}; });
-  if (workers.acquire(7)->x != 7) {
+  if (workers.at(7).acquire()->x != 7) {
     return 1;
   }
   std::printf("acquired from a pool of %zu\n", jobs.capacity());

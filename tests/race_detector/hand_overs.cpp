@@ -222,7 +222,7 @@ void use_keys() {
                                                   {.max_total = 3, .each_key = {.max_size = 2}});
   in_threads([&](unsigned me) {
     for (int round = 0; round < 200; ++round) {
-      const auto mine = pool.acquire(static_cast<int>(me) % 3);
+      const auto mine = pool.at(static_cast<int>(me) % 3).acquire();
       write(*mine);
     }
   });

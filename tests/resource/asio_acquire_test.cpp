@@ -113,7 +113,7 @@ TEST_F(AsioAcquire, OperationsWaitForTheirKey) {
   resource_lease<std::string> lease;
   asio_error_code error;
   const auto ask_for = [&](const char* key, std::stop_token stop = {}) {
-    async_acquire(keyed, key, 20s,
+    async_acquire(keyed.at(std::string(key)), 20s,
                   net::bind_executor(context,
                                      [&](asio_error_code why, resource_lease<std::string> got) {
                                        error = why;
@@ -128,12 +128,35 @@ TEST_F(AsioAcquire, OperationsWaitForTheirKey) {
     EXPECT_EQ(*lease, key);
     lease.reset();
   }
-  const auto held = keyed.acquire("a");
+  const auto held = keyed.at("a").acquire();
   std::stop_source stop;
   ask_for("b", stop.get_token());
   stop.request_stop();
   run_again();
   EXPECT_EQ(error, make_asio_error(acquire_failure::cancelled));
+}
+
+// Boost.MySQL #487: the server is down, and the error says only that the time was up.
+TEST_F(AsioAcquire, AnOperationWithAKeySaysWhyItFailed) {
+  keyed_resource_pool<std::string, int> keyed(
+      [](const std::string& key) -> int { throw std::runtime_error("no route to " + key); },
+      {.each_key = {.name = "hosts", .acquire_timeout = 5ms}});
+  std::string why;
+  async_try_acquire(keyed.at("db1"), 5ms,
+                    net::bind_executor(context, [&](const acquire_result<int>& got) {
+                      ASSERT_FALSE(got);
+                      why = got.error().what();
+                    }));
+  run_again();
+  EXPECT_NE(why.find("hosts[db1]"), std::string::npos) << why;
+  EXPECT_NE(why.find("no route to db1"), std::string::npos) << why;
+  asio_error_code error;
+  async_acquire(keyed.at("db1"),
+                net::bind_executor(context, [&](asio_error_code code, const resource_lease<int>&) {
+                  error = code;
+                }));
+  run_again();
+  EXPECT_EQ(error, make_asio_error(acquire_failure::timed_out)) << "the pool's acquire_timeout";
 }
 
 TEST_F(AsioAcquire, ACloseWaitsForLeasesAndBlocksNoThread) {
@@ -252,6 +275,20 @@ TEST_F(AsioAcquire, WithDiscardsTheResourceAfterAnException) {
   EXPECT_TRUE(thrown);
   EXPECT_EQ(pool.stats().acquires, 2U);
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::discarded), 1U);
+}
+
+net::awaitable<int> length_of(std::string& used) {
+  co_return static_cast<int>(used.size());
+}
+// The views and their keys are gone when the coroutine goes on.
+TEST_F(AsioAcquire, WithFindsItsKeyLater) {
+  keyed_resource_pool<std::string, std::string> keyed([](const std::string& key) { return key; });
+  int length = 0;
+  auto later = async_with(keyed.at(std::string(40, 'k')), 20s, &length_of);
+  net::co_spawn(context, std::move(later),
+                [&](const std::exception_ptr& error, int got) { length = error ? -1 : got; });
+  context.run();
+  EXPECT_EQ(length, 40);
 }
 
 TEST_F(AsioAcquire, CoroutinesOfSeveralThreadsTakeTurns) {

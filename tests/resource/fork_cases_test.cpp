@@ -87,7 +87,7 @@ TEST(ServerCases, C13bAForkedChildThatExitsEndsNothing) {
     static void destroy(inherited& /*ended*/, destroy_reason /*why*/) noexcept { ++ended; }
   };
   pool = std::make_unique<pool_of_hosts>(factory{});
-  (void)pool->acquire(1);
+  (void)pool->at(1).acquire();
   const pid_t child = ::fork();
   if (child == 0) {
     std::atexit([] {
@@ -101,7 +101,7 @@ TEST(ServerCases, C13bAForkedChildThatExitsEndsNothing) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
-  EXPECT_TRUE(pool->try_acquire_for(1, 1s));
+  EXPECT_TRUE(pool->at(1).try_acquire_for(1s));
   EXPECT_EQ(ended, 0);
   pool.reset();
 }

@@ -61,14 +61,14 @@ struct dialer {
 template <class Pool, class K>
 int keys_made_by_all_calls(Pool& pool, const K& key) {
   const int before = counted_key::made;
-  (void)pool.acquire(key);
-  (void)pool.acquire_for(key, 1s);
-  (void)pool.acquire_until(key, std::chrono::steady_clock::now() + 1s);
-  const auto held = pool.try_acquire(key);
+  (void)pool.at(key).acquire();
+  (void)pool.at(key).acquire_for(1s);
+  (void)pool.at(key).acquire_until(std::chrono::steady_clock::now() + 1s);
+  const auto held = pool.at(key).try_acquire();
   EXPECT_TRUE(held);
-  (void)pool.try_acquire_for(key, 1s);
-  pool.flush(key);
-  EXPECT_TRUE(pool.stats(key));
+  (void)pool.at(key).try_acquire_for(1s);
+  pool.at(key).flush();
+  EXPECT_TRUE(pool.at(key).stats());
   pool.tick();
   return counted_key::made - before;
 }
@@ -79,26 +79,26 @@ const keyed_resource_pool_options two_at_most{
 TEST(KeyedLookup, AKnownKeyIsLookedUpWithoutACopy) {
   keyed_resource_pool<counted_key, int, transparent_hash> pool(dialer{}, two_at_most);
   const counted_key key("a");
-  pool.acquire(key).reset();
+  pool.at(key).acquire().reset();
   EXPECT_EQ(keys_made_by_all_calls(pool, key), 0);
-  pool.acquire(key).reset();
+  pool.at(key).acquire().reset();
   EXPECT_EQ(keys_made_by_all_calls(pool, std::string_view("a")), 0);
 }
 
 TEST(KeyedLookup, WithAnyHashAKeyItselfIsLookedUpWithoutACopy) {
   keyed_resource_pool<counted_key, int, opaque_hash> pool(dialer{}, two_at_most);
   const counted_key key("a");
-  pool.acquire(key).reset();
+  pool.at(key).acquire().reset();
   EXPECT_EQ(keys_made_by_all_calls(pool, key), 0);
-  pool.acquire(key).reset();
+  pool.at(key).acquire().reset();
   EXPECT_GT(keys_made_by_all_calls(pool, std::string_view("a")), 0) << "the copies are counted";
 }
 
 TEST(KeyedLookup, NeitherStatsNorFlushAddsAnUnknownKey) {
   keyed_resource_pool<counted_key, int, transparent_hash> pool(dialer{}, two_at_most);
   const int before = counted_key::made;
-  EXPECT_FALSE(pool.stats(std::string_view("a")));
-  pool.flush(std::string_view("a"));
+  EXPECT_FALSE(pool.at(std::string_view("a")).stats());
+  pool.at(std::string_view("a")).flush();
   EXPECT_EQ(counted_key::made, before);
   EXPECT_EQ(pool.stats().keys, 0U);
 }
@@ -107,10 +107,10 @@ TEST(KeyedLookup, AKeyMayBeAnyKindOfString) {
   int made = 0;
   keyed_resource_pool<std::string, int> pool([&](const std::string&) { return ++made; },
                                              two_at_most);
-  EXPECT_EQ(*pool.acquire(std::string_view("a")), 1);
-  EXPECT_EQ(*pool.acquire("a"), 1);
-  EXPECT_EQ(*pool.acquire(std::string("a")), 1);
-  EXPECT_FALSE(pool.stats(std::string_view("b")));
+  EXPECT_EQ(*pool.at(std::string_view("a")).acquire(), 1);
+  EXPECT_EQ(*pool.at("a").acquire(), 1);
+  EXPECT_EQ(*pool.at(std::string("a")).acquire(), 1);
+  EXPECT_FALSE(pool.at(std::string_view("b")).stats());
 }
 
 TEST(KeyedLookup, KeysWithTheSameHashHaveTheirOwnResources) {
@@ -122,15 +122,15 @@ TEST(KeyedLookup, KeysWithTheSameHashHaveTheirOwnResources) {
       [](int key) { return key; },
       {.max_total = 4, .each_key = {.max_size = 2, .maintenance = maintenance::by_tick}});
   for (const int key : {1, 2, 2, 1, 3, 1, 2, 3}) {  // also right after another one's
-    const auto first = pool.acquire(key);
-    const auto second = pool.acquire(key);
+    const auto first = pool.at(key).acquire();
+    const auto second = pool.at(key).acquire();
     EXPECT_EQ(*first, key);
     EXPECT_EQ(*second, key);
-    EXPECT_EQ(pool.stats(key)->in_use, 2U);
+    EXPECT_EQ(pool.at(key).stats()->in_use, 2U);
   }
-  pool.flush(3);
-  EXPECT_EQ(pool.stats(3)->live, 0U);
-  EXPECT_EQ(pool.stats(2)->live, 2U);
+  pool.at(3).flush();
+  EXPECT_EQ(pool.at(3).stats()->live, 0U);
+  EXPECT_EQ(pool.at(2).stats()->live, 2U);
 }
 
 TEST(KeyedLookup, ANullFactoryIsRefused) {
@@ -158,7 +158,7 @@ using counting_pool = keyed_resource_pool<int, int, counting_hash>;
 std::pair<std::uint64_t, int> cost_of_refusal(counting_pool& pool, int key) {
   const std::uint64_t locks = pool.stats().mutex_locks;
   const int comparisons = counting_hash::comparisons;
-  EXPECT_FALSE(pool.try_acquire(key));
+  EXPECT_FALSE(pool.at(key).try_acquire());
   const int compared = counting_hash::comparisons - comparisons;
   return {pool.stats().mutex_locks - locks - 1, compared};  // not that of the first stats
 }
@@ -166,7 +166,7 @@ std::pair<std::uint64_t, int> cost_of_refusal(counting_pool& pool, int key) {
 TEST(KeyedLookup, ANewKeyTakesOneLockAndAKnownOneTwo) {
   counting_pool pool([](const int& key) { return key; },
                      {.max_total = 1, .each_key = two_at_most.each_key});
-  const auto held = pool.acquire(1);
+  const auto held = pool.at(1).acquire();
   EXPECT_EQ(cost_of_refusal(pool, 2), std::pair(std::uint64_t{1}, 0));
   EXPECT_EQ(cost_of_refusal(pool, 2), std::pair(std::uint64_t{2}, 2));
   pool.tick();
@@ -176,9 +176,9 @@ TEST(KeyedLookup, ANewKeyTakesOneLockAndAKnownOneTwo) {
 
 TEST(KeyedLookup, AKeyIsHashedOnceBesideTheLookAtTheLastOne) {
   counting_pool pool([](const int& key) { return key; }, two_at_most);
-  const auto first = pool.acquire(1);
+  const auto first = pool.at(1).acquire();
   counting_hash::hashes = 0;
-  const auto second = pool.acquire(1);
+  const auto second = pool.at(1).acquire();
   EXPECT_EQ(counting_hash::hashes, 2);
   pool.tick();
   (void)pool.stats();
@@ -187,12 +187,12 @@ TEST(KeyedLookup, AKeyIsHashedOnceBesideTheLookAtTheLastOne) {
 
 TEST(KeyedLookup, AKeyWhoseComparisonThrowsIsForgottenByALaterTick) {
   counting_pool pool([](const int& key) { return key; }, two_at_most);
-  pool.acquire(1).discard();
+  pool.at(1).acquire().discard();
   counting_hash::left_until_throw = 0;
   EXPECT_NO_THROW(pool.tick());
-  EXPECT_TRUE(pool.stats(1));
+  EXPECT_TRUE(pool.at(1).stats());
   pool.tick();
-  EXPECT_FALSE(pool.stats(1));
+  EXPECT_FALSE(pool.at(1).stats());
 }
 
 TEST(KeyedLookup, AKeyWhoseComparisonThrowsCostsNoResource) {
@@ -200,13 +200,13 @@ TEST(KeyedLookup, AKeyWhoseComparisonThrowsCostsNoResource) {
                      {.max_total = 1, .each_key = two_at_most.each_key});
   int thrown = 0;
   for (int at = 0; at < 4; ++at) {  // the last one's, then both look-ups
-    auto other = pool.acquire(2);
-    (void)pool.try_acquire(1);
+    auto other = pool.at(2).acquire();
+    (void)pool.at(1).try_acquire();
     counting_hash::left_until_throw = at;
     try {
-      (void)pool.try_acquire(1);
+      (void)pool.at(1).try_acquire();
       other.reset();
-      (void)pool.try_acquire(2);
+      (void)pool.at(2).try_acquire();
     } catch (const std::runtime_error&) {
       ++thrown;
     }
@@ -214,7 +214,7 @@ TEST(KeyedLookup, AKeyWhoseComparisonThrowsCostsNoResource) {
     other.reset();
     EXPECT_EQ(pool.stats().in_use, 0U);
     EXPECT_EQ(pool.stats().waiting, 0U);
-    EXPECT_NO_THROW(pool.acquire(1).discard());
+    EXPECT_NO_THROW(pool.at(1).acquire().discard());
   }
   EXPECT_EQ(thrown, 3);
 }
@@ -275,9 +275,9 @@ template <class Key>
 std::string refusal(const Key& key) {
   keyed_resource_pool<Key, int> pool([](const Key&) { return 1; },
                                      {.max_total = 1, .each_key = {.name = "backends"}});
-  const auto held = pool.acquire(key);
+  const auto held = pool.at(key).acquire();
   try {
-    (void)pool.acquire_for(key, 0s);
+    (void)pool.at(key).acquire_for(0s);
   } catch (const acquire_error& error) {
     return error.what();
   }
@@ -299,8 +299,8 @@ TEST(KeyedNames, AKeyWithoutTextIsNotNamed) {
 
 TEST(KeyedNames, LeasesAndTheReportOfACloseNameTheirKeys) {
   keyed_resource_pool<host, int> pool([](const host&) { return 1; });
-  const auto first = pool.acquire(host{"db1", 80});
-  const auto second = pool.acquire(host{"db2", 80});
+  const auto first = pool.at(host{"db1", 80}).acquire();
+  const auto second = pool.at(host{"db2", 80}).acquire();
   const auto keys_of = [](const std::vector<lease_info>& leases) {
     std::vector<std::string> keys;
     keys.reserve(leases.size());
@@ -317,9 +317,9 @@ TEST(KeyedNames, LeasesAndTheReportOfACloseNameTheirKeys) {
 TEST(KeyedNames, AToStringThatThrowsLosesNoResource) {
   keyed_resource_pool<moody, int, hash_of_moody> pool(
       [](const moody&) { return 1; }, {.max_total = 1, .each_key = {.max_size = 1}});
-  EXPECT_THROW((void)pool.acquire(moody{0}), std::runtime_error);
+  EXPECT_THROW((void)pool.at(moody{0}).acquire(), std::runtime_error);
   EXPECT_EQ(pool.stats().keys, 0U);
-  EXPECT_EQ(*pool.acquire(moody{1}), 1);
+  EXPECT_EQ(*pool.at(moody{1}).acquire(), 1);
 }
 
 }  // namespace

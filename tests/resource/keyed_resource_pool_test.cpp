@@ -65,16 +65,16 @@ class KeyedResourcePool : public ::testing::Test {
 
 acquire_failure failure_of(session_pool& pool, const std::string& key,
                            std::chrono::milliseconds time, std::stop_token stop = {}) {
-  const auto result = pool.try_acquire_for(key, time, std::move(stop));
+  const auto result = pool.at(key).try_acquire_for(time, std::move(stop));
   EXPECT_FALSE(result) << "the acquire went well";
   return result ? acquire_failure::closed : result.failure();
 }
 
 TEST_F(KeyedResourcePool, EachKeyHasItsOwnResources) {
   session_pool pool(session_dialer{&all}, options(4, 2));
-  const int first = pool.acquire("a")->id;
-  EXPECT_EQ(pool.acquire("b")->host, "b");
-  EXPECT_EQ(pool.acquire("a")->id, first);
+  const int first = pool.at("a").acquire()->id;
+  EXPECT_EQ(pool.at("b").acquire()->host, "b");
+  EXPECT_EQ(pool.at("a").acquire()->id, first);
   EXPECT_EQ(pool.stats().keys, 2U);
   EXPECT_EQ(pool.stats().live, 2U);
 }
@@ -90,14 +90,14 @@ TEST_F(KeyedResourcePool, B6EveryWayToFreeRoomServesAWaiterOfAnotherKey) {
         lease.reset();
       },
       [](session_pool& pool, session_lease& lease) {
-        pool.flush("a");
+        pool.at("a").flush();
         lease.reset();
       },
       [](session_pool& /*pool*/, session_lease& lease) { (void)lease.detach(); }};
   session_pool pool(session_dialer{&all}, options(1, 1));
   for (const way free : ways) {
-    session_lease held = pool.acquire("a");
-    std::jthread waiting([&] { EXPECT_EQ(pool.acquire_for("b", 20s)->host, "b"); });
+    session_lease held = pool.at("a").acquire();
+    std::jthread waiting([&] { EXPECT_EQ(pool.at("b").acquire_for(20s)->host, "b"); });
     ASSERT_TRUE(eventually([&] { return pool.stats().waiting == 1; }));
     free(pool, held);
     waiting.join();
@@ -111,29 +111,29 @@ TEST_F(KeyedResourcePool, MinIdleResourcesOfEachUsedKeyAreMadeAhead) {
   session_pool pool(session_dialer{&all}, ahead);
   EXPECT_EQ(pool.stats().live, 0U) << "no key is known";
   for (const char* const key : {"a", "b"}) {
-    EXPECT_TRUE(pool.try_acquire_for(key, 10s));
-    EXPECT_TRUE(eventually([&] { return pool.stats(key)->idle >= 2; })) << key;
+    EXPECT_TRUE(pool.at(key).try_acquire_for(10s));
+    EXPECT_TRUE(eventually([&] { return pool.at(key).stats()->idle >= 2; })) << key;
   }
   EXPECT_LE(pool.stats().live, 5U);
 }
 
 TEST_F(KeyedResourcePool, AKeyWithoutResourcesIsForgotten) {
   session_pool pool(session_dialer{&all}, options(2, 2));
-  pool.acquire("a").discard();
+  pool.at("a").acquire().discard();
   EXPECT_EQ(pool.stats().keys, 1U);
   pool.tick();
   EXPECT_EQ(pool.stats().keys, 0U);
-  EXPECT_EQ(pool.acquire("a")->host, "a");
+  EXPECT_EQ(pool.at("a").acquire()->host, "a");
 }
 
 // The resource is then the first of a new key.
 TEST_F(KeyedResourcePool, KillWithAnOldHandleSparesAResourceOfTheSameKey) {
   session_pool pool(session_dialer{&all}, options(2, 2));
-  session_lease first = pool.acquire("a");
+  session_lease first = pool.at("a").acquire();
   const resource_handle old = first.handle();
   first.discard();
   pool.tick();
-  const session_lease second = pool.acquire("a");
+  const session_lease second = pool.at("a").acquire();
   EXPECT_FALSE(pool.kill(old));
   EXPECT_TRUE(pool.kill(second.handle()));
 }
@@ -142,7 +142,7 @@ TEST_F(KeyedResourcePool, AThreadOfThePoolEndsExpiredIdleResources) {
   keyed_resource_pool_options brief = options(4, 4, maintenance::background);
   brief.each_key.idle_timeout = 10ms;
   session_pool pool(session_dialer{&all}, brief);
-  pool.acquire("a").reset();
+  pool.at("a").acquire().reset();
   EXPECT_TRUE(eventually([&] { return pool.stats().keys == 0; }));
 }
 
@@ -152,7 +152,7 @@ TEST_F(KeyedResourcePool, G1ALeaseMayOutliveThePool) {
     keyed_resource_pool_options brief = options(2, 2);
     brief.each_key.close_timeout = 0ns;
     session_pool pool(session_dialer{&all}, brief);
-    kept = pool.acquire("a");
+    kept = pool.at("a").acquire();
   }
   EXPECT_EQ(kept->host, "a");
 }

@@ -39,19 +39,20 @@ TEST(KeyedUses, EachWayToAcquireKeepsToItsTime) {
   auto options = options_of(1, 1);
   options.each_key.acquire_timeout = 5ms;
   links pool(make_link, options);
-  const auto held = pool.acquire_for("a", 20s);  // the machine may be busy
+  const auto held = pool.at("a").acquire_for(20s);  // the machine may be busy
   const auto soon = std::chrono::system_clock::now() + 5ms;
-  EXPECT_EQ(cause_of_call([&] { return pool.acquire("a"); }), acquire_failure::timed_out);
-  EXPECT_EQ(cause_of_call([&] { return pool.acquire_for("b", 5ms); }), acquire_failure::timed_out);
-  EXPECT_EQ(cause_of_call([&] { return pool.acquire_until("a", soon); }),
+  EXPECT_EQ(cause_of_call([&] { return pool.at("a").acquire(); }), acquire_failure::timed_out);
+  EXPECT_EQ(cause_of_call([&] { return pool.at("b").acquire_for(5ms); }),
             acquire_failure::timed_out);
-  EXPECT_EQ(pool.try_acquire_for("a", 5ms).failure(), acquire_failure::timed_out);
-  EXPECT_EQ(pool.try_acquire_until("a", soon).failure(), acquire_failure::timed_out);
+  EXPECT_EQ(cause_of_call([&] { return pool.at("a").acquire_until(soon); }),
+            acquire_failure::timed_out);
+  EXPECT_EQ(pool.at("a").try_acquire_for(5ms).failure(), acquire_failure::timed_out);
+  EXPECT_EQ(pool.at("a").try_acquire_until(soon).failure(), acquire_failure::timed_out);
 }
 
 TEST(KeyedUses, EachWayToAcquireHeedsItsToken) {
   links pool(make_link, options_of(1, 1));
-  auto held = pool.acquire("a");
+  auto held = pool.at("a").acquire();
   const auto soon = std::chrono::steady_clock::now() + 20s;
   for (const bool until : {false, true}) {
     std::stop_source stop;
@@ -60,8 +61,8 @@ TEST(KeyedUses, EachWayToAcquireHeedsItsToken) {
       (void)stop.request_stop();
     });
     EXPECT_EQ(cause_of_call([&] {
-                return until ? pool.acquire_until("a", soon, stop.get_token())
-                             : pool.acquire("a", stop.get_token());
+                return until ? pool.at("a").acquire_until(soon, stop.get_token())
+                             : pool.at("a").acquire(stop.get_token());
               }),
               acquire_failure::cancelled);
   }
@@ -70,14 +71,14 @@ TEST(KeyedUses, EachWayToAcquireHeedsItsToken) {
 // An acquire that is stopped from the start takes neither idle resources nor quota.
 TEST(KeyedUses, AnAcquireStoppedFromTheStartTakesNothing) {
   links pool(make_link, options_of(1, 1));
-  pool.acquire("a").reset();
+  pool.at("a").acquire().reset();
   std::stop_source stop;
   (void)stop.request_stop();
   for (const char* const key : {"a", "b"}) {
-    EXPECT_EQ(cause_of_call([&] { return pool.acquire(key, stop.get_token()); }),
+    EXPECT_EQ(cause_of_call([&] { return pool.at(key).acquire(stop.get_token()); }),
               acquire_failure::cancelled);
   }
-  EXPECT_EQ(pool.stats("a").value().idle, 1U);
+  EXPECT_EQ(pool.at("a").stats().value().idle, 1U);
 }
 
 /// What the callback of one acquire received.
@@ -105,26 +106,26 @@ TEST(KeyedUses, CallbacksWaitForTheirKey) {
   answer first;
   answer second;
   answer late;
-  pool.async_acquire("a", first.receiver(), 20s);
+  pool.at("a").async_acquire(first.receiver(), 20s);
   ASSERT_TRUE(first.is_there());
   EXPECT_TRUE(first.lease);
-  pool.async_acquire("b", second.receiver(), 20s);
-  pool.async_acquire("c", late.receiver(), 2ms);
+  pool.at("b").async_acquire(second.receiver(), 20s);
+  pool.at("c").async_acquire(late.receiver(), 2ms);
   ASSERT_TRUE(late.is_there());
   EXPECT_EQ(late.failure, acquire_failure::timed_out);
   EXPECT_FALSE(second.called);
   first.lease.reset();
   ASSERT_TRUE(second.is_there());
   EXPECT_TRUE(second.lease);
-  EXPECT_EQ(pool.stats("b").value().in_use, 1U);
+  EXPECT_EQ(pool.at("b").stats().value().in_use, 1U);
 }
 
 TEST(KeyedUses, ACallbackHeedsItsToken) {
   links pool(make_link, options_of(1, 1));
-  const auto held = pool.acquire("a");
+  const auto held = pool.at("a").acquire();
   std::stop_source stop;
   answer out;
-  pool.async_acquire("b", out.receiver(), 20s, stop.get_token());
+  pool.at("b").async_acquire(out.receiver(), 20s, stop.get_token());
   EXPECT_FALSE(out.called);
   (void)stop.request_stop();
   EXPECT_TRUE(out.called);
@@ -144,7 +145,7 @@ struct detached {
 
 detached await_link(links& pool, const char* key, std::chrono::nanoseconds patience, answer& out) {
   try {
-    out.lease = co_await pool.co_acquire(std::string(key), patience);
+    out.lease = co_await pool.at(std::string(key)).co_acquire(patience);
   } catch (const acquire_error& error) {
     out.failure = error.cause();
   }
@@ -153,7 +154,7 @@ detached await_link(links& pool, const char* key, std::chrono::nanoseconds patie
 
 detached await_result(links& pool, const char* key, std::chrono::nanoseconds patience,
                       answer& out) {
-  auto result = co_await pool.co_try_acquire(std::string(key), patience);
+  auto result = co_await pool.at(std::string(key)).co_try_acquire(patience);
   if (result) {
     out.lease = std::move(result.lease());
   } else {
@@ -185,7 +186,7 @@ TEST(KeyedUses, ACoroutineMayAwaitAKeyThatWasForgotten) {
   links pool(make_link, options_of(1, 1));
   answer out;
   const auto later = [](links& from, answer& to) -> detached {
-    auto wait = from.co_acquire(std::string("a"), 20s);
+    auto wait = from.at(std::string("a")).co_acquire(20s);
     from.tick();
     EXPECT_EQ(from.stats().keys, 0U);
     to.lease = co_await wait;
@@ -200,15 +201,15 @@ TEST(KeyedUses, ACoroutineMayAwaitAKeyThatWasForgotten) {
 TEST(KeyedControls, KillAndFlushReachTheirKeyAlone) {
   links pool(make_link, options_of(4, 2));
   const auto destroyed = [&pool](const char* key, destroy_reason why) {
-    return pool.stats(key).value().destroyed_for(why);
+    return pool.at(key).stats().value().destroyed_for(why);
   };
-  pool.acquire("b").reset();
-  pool.acquire("c").reset();
-  auto a = pool.acquire("a");
+  pool.at("b").acquire().reset();
+  pool.at("c").acquire().reset();
+  auto a = pool.at("a").acquire();
   EXPECT_TRUE(pool.kill(a.handle()));
   a.reset();
   EXPECT_EQ(destroyed("a", destroy_reason::killed), 1U);
-  pool.flush("b");
+  pool.at("b").flush();
   EXPECT_EQ(destroyed("b", destroy_reason::flushed), 1U);
   EXPECT_EQ(destroyed("c", destroy_reason::flushed), 0U);
   pool.flush();
@@ -218,18 +219,18 @@ TEST(KeyedControls, KillAndFlushReachTheirKeyAlone) {
 TEST(KeyedControls, WithDiscardsTheResourceAfterAnException) {
   int made = 0;
   links pool([&made](const std::string& /*host*/) { return ++made; }, options_of(1, 1));
-  EXPECT_EQ(pool.with("a", [](int link) { return link; }), 1);
-  int& same = pool.with("a", [](int& link) -> int& { return link; });
+  EXPECT_EQ(pool.at("a").with([](int link) { return link; }), 1);
+  int& same = pool.at("a").with([](int& link) -> int& { return link; });
   EXPECT_EQ(same, 1) << "the returned reference is copied";
-  EXPECT_THROW(pool.with("a", [](int) { throw std::runtime_error("no"); }), std::runtime_error);
-  EXPECT_EQ(pool.stats("a").value().destroyed_for(destroy_reason::discarded), 1U);
-  EXPECT_EQ(pool.with("a", [](int link) { return link; }), 2);
+  EXPECT_THROW(pool.at("a").with([](int) { throw std::runtime_error("no"); }), std::runtime_error);
+  EXPECT_EQ(pool.at("a").stats().value().destroyed_for(destroy_reason::discarded), 1U);
+  EXPECT_EQ(pool.at("a").with([](int link) { return link; }), 2);
 }
 
 TEST(KeyedControls, StatsAreKeptForEachKey) {
   links pool(make_link, options_of(4, 2));
-  pool.acquire("a").reset();
-  const auto held = pool.acquire("b");
+  pool.at("a").acquire().reset();
+  const auto held = pool.at("b").acquire();
   const auto all = pool.stats_by_key();
   ASSERT_EQ(all.size(), 2U);
   for (const auto& [key, stats] : all) {
@@ -261,15 +262,15 @@ TEST(KeyedControls, EventsNameTheirKey) {
     static bool reset(int& used) { return used != 2 ? true : throw std::runtime_error("gone"); }
   };
   links pool(failing{}, options);
-  EXPECT_THROW((void)pool.acquire("down"), acquire_error);
-  auto held = pool.acquire("a");
+  EXPECT_THROW((void)pool.at("down").acquire(), acquire_error);
+  auto held = pool.at("a").acquire();
   clock.advance(11s);
   pool.tick();
   held.reset();
   clock.advance(1s);
   pool.tick();
-  EXPECT_TRUE(pool.try_acquire_for("a", 20s));
-  EXPECT_TRUE(pool.try_acquire_for("b", 20s));
+  EXPECT_TRUE(pool.at("a").try_acquire_for(20s));
+  EXPECT_TRUE(pool.at("b").try_acquire_for(20s));
   const std::vector<std::string> expected{"create failed hosts[down]", "slow lease hosts[a] a",
                                           "returned after all hosts[a] a",
                                           "validate failed hosts[a]", "reset failed hosts[b]"};
@@ -305,12 +306,12 @@ struct visitor {
     (void)pool->leases();
     (void)pool->kill({.place = 0, .birth = 0});
     for (const char* key : {"a", "b", "new"}) {
-      (void)pool->stats(key);
-      (void)pool->try_acquire(key);
-      (void)pool->try_acquire_for(key, 0ns);
+      (void)pool->at(key).stats();
+      (void)pool->at(key).try_acquire();
+      (void)pool->at(key).try_acquire_for(0ns);
     }
     pool->tick();
-    pool->flush("new");  // flushing the key that is being created would never end
+    pool->at("new").flush();  // flushing the key that is being created would never end
   }
 
  private:
@@ -351,37 +352,37 @@ TEST(KeyedReentry, EveryFunctionMayUseThePool) {
                            .maintenance = maintenance::by_tick,
                            .clock = &clock}});
   guest.pool = &pool;
-  (void)pool.acquire("a");
+  (void)pool.at("a").acquire();
   EXPECT_TRUE(guest.seen.contains(call::create));
   EXPECT_TRUE(guest.seen.contains(call::reset));
   guest.pool = nullptr;
   pool.tick();
-  pool.acquire("a").reset();
+  pool.at("a").acquire().reset();
   clock.advance(1s);
   pool.tick();
   guest.pool = &pool;
-  (void)pool.acquire("a");
+  (void)pool.at("a").acquire();
   EXPECT_TRUE(guest.seen.contains(call::validate));
 
   // Room for another key is made by ending an idle resource.
   guest.pool = nullptr;
-  for (const auto& lease : {pool.acquire("a"), pool.acquire("a")}) {
+  for (const auto& lease : {pool.at("a").acquire(), pool.at("a").acquire()}) {
     EXPECT_TRUE(lease);
   }
   guest.pool = &pool;
   guest.seen.clear();
-  (void)pool.acquire("b");
+  (void)pool.at("b").acquire();
   EXPECT_TRUE(guest.seen.contains(call::destroy));
 
   guest.seen.clear();
-  pool.acquire("b").discard();
+  pool.at("b").acquire().discard();
   EXPECT_TRUE(guest.seen.contains(call::destroy));
 
   guest.seen.clear();
   guest.down = true;
   pool.flush();
   guest.told = std::stop_source();
-  EXPECT_THROW((void)pool.acquire_for("a", 60s, guest.told.get_token()), acquire_error);
+  EXPECT_THROW((void)pool.at("a").acquire_for(60s, guest.told.get_token()), acquire_error);
   EXPECT_TRUE(guest.seen.contains(call::event));
   guest.pool = nullptr;
 }

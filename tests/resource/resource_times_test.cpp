@@ -97,9 +97,9 @@ TEST(ResourceTimes, HaveEachWaitAndEachCreate) {
 TEST(ResourceTimes, AreOfAllKeys) {
   keyed_resource_pool<int, int> pool([](const int& key) { return key; },
                                      {.max_total = 4, .each_key = {.time_uses = true}});
-  { const auto one = pool.acquire(1); }
-  { const auto two = pool.acquire(2); }
-  { const auto again = pool.acquire(2); }
+  { const auto one = pool.at(1).acquire(); }
+  { const auto two = pool.at(2).acquire(); }
+  { const auto again = pool.at(2).acquire(); }
   EXPECT_EQ(pool.times().uses.count(), 3U);
   EXPECT_EQ(pool.times().creates.count(), 2U);
 }

@@ -84,7 +84,7 @@ TEST(ServerCases, C39EveryAcquireEndsByItsDeadline) {
     keyed_resource_pool<int, connection> keyed(
         keyed_factory{},
         {.max_total = 4, .each_key = {.max_size = 4, .create_timeout = 30s, .maintenance = by}});
-    is_in_time([&] { return static_cast<bool>(keyed.try_acquire_for(1, 50ms)); });
+    is_in_time([&] { return static_cast<bool>(keyed.at(1).try_acquire_for(50ms)); });
   }
 }
 
@@ -212,7 +212,7 @@ TEST(ServerCases, SlotsMoveBetweenThousandsOfKeysAsFastAsBetweenFew) {
         [](unsigned) { return connection(); },
         {.max_total = places, .each_key = {.max_size = 1, .maintenance = maintenance::by_tick}});
     unsigned key = 0;
-    const auto use_next = [&] { EXPECT_TRUE(pool.acquire(key++)); };
+    const auto use_next = [&] { EXPECT_TRUE(pool.at(key++).acquire()); };
     while (key < places) {
       use_next();
     }

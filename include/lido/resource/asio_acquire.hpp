@@ -321,63 +321,59 @@ auto initiate(Begin begin, std::stop_token stop, CompletionToken&& token) {
       token, std::move(begin), std::move(stop));
 }
 
-/// An acquire. `key`: of a pool with keys, which copies it; nothing otherwise.
-template <class Finish, class Pool, class Timeout, class Token, class... Key>
-// NOLINTNEXTLINE(readability-function-size): the caller's parameters, and the caller's place
-auto acquire(Pool& pool, detail::place at, Timeout timeout, Token&& token, std::stop_token stop,
-             Key... key) {
-  using resource = typename Pool::value_type;
+/// Begins an acquire, perhaps after the call that made it. `From`: see `acquire_forms::kept`.
+template <class From, class Timeout>
+struct acquire_later {
+  From from;
+  detail::place at;
+  Timeout timeout;
+  void operator()(auto callback, std::stop_token stop) {
+    from.async_acquire_at(at, std::move(callback), timeout, std::move(stop));
+  }
+};
+
+template <class Finish, class From, class Timeout, class Token>
+auto acquire(From& from, detail::place at, Timeout timeout, Token&& token, std::stop_token stop) {
+  using resource = typename From::value_type;
   return initiate<acquire_result<resource>, typename Finish::template signature<resource>, Finish>(
-      [from = &pool, at, timeout, ... keys = std::move(key)](auto callback, std::stop_token stops) {
-        from->async_acquire_at(at, keys..., std::move(callback), timeout, std::move(stops));
-      },
+      acquire_later<decltype(kept_for_later(from)), Timeout>{kept_for_later(from), at, timeout},
       std::move(stop), std::forward<Token>(token));
 }
 
 }  // namespace detail_asio
 
-/// Waits in the queue of `pool`, up to `timeout` and until `stop` is asked to stop. The completion
-/// signature is `void(error_code, resource_lease<R>)`: a failure has `acquire_category()`.
+/// Waits in the queue of `from`, a `resource_pool` or a `pool.at(key)`, up to `timeout` and until
+/// `stop` is asked to stop. The completion signature is `void(error_code, resource_lease<R>)`: a
+/// failure has `acquire_category()`.
 ///
 /// A cancellation of any type that the handler's slot gets ends the wait with
 /// acquire_failure::cancelled. The handler is posted to its associated executor. If its context
 /// ends first, the handler is destroyed, and what it was given goes back. Thread-safe, except the
 /// slot. Throws std::bad_alloc before the wait begins. Requires: the pool lives until the wait has
 /// begun; no executor of the handler owns its context.
-template <class Pool, class CompletionToken, class Rep, class Period>
-[[LIDO_ALWAYS_INLINE]] inline auto async_acquire(Pool& pool,
+template <class From, class CompletionToken, class Rep, class Period>
+[[LIDO_ALWAYS_INLINE]] inline auto async_acquire(From&& from,
                                                  std::chrono::duration<Rep, Period> timeout,
                                                  CompletionToken&& token,
                                                  std::stop_token stop = {}) {
   return detail_asio::acquire<detail_asio::with_code>(
-      pool, detail::place::here(), timeout, std::forward<CompletionToken>(token), std::move(stop));
+      from, detail::place::here(), timeout, std::forward<CompletionToken>(token), std::move(stop));
 }
 
 /// The same, up to the pool's `acquire_timeout`.
-template <class Pool, class CompletionToken>
-[[LIDO_ALWAYS_INLINE]] inline auto async_acquire(Pool& pool, CompletionToken&& token) {
-  return async_acquire(pool, pool.acquire_timeout(), std::forward<CompletionToken>(token));
+template <class From, class CompletionToken>
+[[LIDO_ALWAYS_INLINE]] inline auto async_acquire(From&& from, CompletionToken&& token) {
+  return async_acquire(from, from.acquire_timeout(), std::forward<CompletionToken>(token));
 }
 
 /// The same with the signature `void(acquire_result<R>)`, which has the numbers of the pool.
-template <class Pool, class CompletionToken, class Rep, class Period>
-[[LIDO_ALWAYS_INLINE]] inline auto async_try_acquire(Pool& pool,
+template <class From, class CompletionToken, class Rep, class Period>
+[[LIDO_ALWAYS_INLINE]] inline auto async_try_acquire(From&& from,
                                                      std::chrono::duration<Rep, Period> timeout,
                                                      CompletionToken&& token,
                                                      std::stop_token stop = {}) {
   return detail_asio::acquire<detail_asio::with_result>(
-      pool, detail::place::here(), timeout, std::forward<CompletionToken>(token), std::move(stop));
-}
-
-/// Of a pool with keys; `key` is copied.
-template <class Pool, class CompletionToken, class Rep, class Period>
-[[LIDO_ALWAYS_INLINE]] inline auto async_acquire(Pool& pool, typename Pool::key_type key,
-                                                 std::chrono::duration<Rep, Period> timeout,
-                                                 CompletionToken&& token,
-                                                 std::stop_token stop = {}) {
-  return detail_asio::acquire<detail_asio::with_code>(pool, detail::place::here(), timeout,
-                                                      std::forward<CompletionToken>(token),
-                                                      std::move(stop), std::move(key));
+      from, detail::place::here(), timeout, std::forward<CompletionToken>(token), std::move(stop));
 }
 
 /// Closes the pool without blocking: waits in a thread of its own for leases, up to `timeout`. The
@@ -392,15 +388,15 @@ auto async_close(Pool& pool, std::chrono::duration<Rep, Period> timeout, Complet
 }
 
 #if defined(LIDO_ASIO_HAS_COROUTINES)
-/// For coroutines of Asio: `f(R&)` returns an `awaitable`. The resource is discarded if `f` throws,
-/// or if the coroutine is destroyed while it is suspended.
-template <class Pool, class F, class Rep, class Period>
-auto async_with(Pool& pool, std::chrono::duration<Rep, Period> timeout, F f)
-    -> std::invoke_result_t<F&, typename Pool::value_type&> {
-  auto lease = co_await lido::async_acquire(pool, timeout, detail_asio::net::use_awaitable);
+namespace detail_asio {
+
+template <class From, class Timeout, class F>
+auto use_in_coroutine(From from, Timeout timeout, F f)
+    -> std::invoke_result_t<F&, typename std::remove_reference_t<From>::value_type&> {
+  auto lease = co_await lido::async_acquire(from, timeout, net::use_awaitable);
   lease.discard_unless_kept();
-  using coroutine = std::invoke_result_t<F&, typename Pool::value_type&>;
-  if constexpr (detail::returns_nothing<coroutine, Pool&, std::chrono::duration<Rep, Period>, F>) {
+  using coroutine = std::invoke_result_t<F&, typename std::remove_reference_t<From>::value_type&>;
+  if constexpr (detail::returns_nothing<coroutine, From, Timeout, F>) {
     co_await f(*lease);
     lease.keep();
   } else {
@@ -408,6 +404,16 @@ auto async_with(Pool& pool, std::chrono::duration<Rep, Period> timeout, F f)
     lease.keep();
     co_return result;
   }
+}
+
+}  // namespace detail_asio
+
+/// For coroutines of Asio: `f(R&)` returns an `awaitable`. The resource is discarded if `f` throws,
+/// or if the coroutine is destroyed while it is suspended.
+template <class From, class F, class Rep, class Period>
+auto async_with(From&& from, std::chrono::duration<Rep, Period> timeout, F f) {
+  return detail_asio::use_in_coroutine<decltype(kept_for_later(from))>(kept_for_later(from),
+                                                                       timeout, std::move(f));
 }
 #endif
 

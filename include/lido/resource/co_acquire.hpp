@@ -67,8 +67,8 @@ struct coroutine_line {
 /// Of a pool without keys.
 struct no_key {};
 
-/// What `co_await` takes of an acquire; `Result` is a lease, or an acquire_result. `Key` has a key,
-/// and `sought`, which looks for it.
+/// What `co_await` takes of an acquire; `Result` is a lease, or an acquire_result. `Key` owns a key
+/// that is sought.
 ///
 /// The coroutine goes on in the thread that ends the wait, or in its own if that ends before it is
 /// suspended. It may be destroyed while it waits, but not beside that thread: what it would have
@@ -80,7 +80,7 @@ class acquire_awaiter {
   acquire_awaiter(pool_core& core, acquire_call request, Argument&&... of_key)
       : core_(core), request_(std::move(request)), key_(std::forward<Argument>(of_key)...) {
     if constexpr (has_key) {
-      request_.key = &key_.sought;
+      request_.key = &key_.sought_value;
     }
   }
   acquire_awaiter(const acquire_awaiter&) = delete;

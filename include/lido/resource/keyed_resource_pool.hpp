@@ -39,6 +39,91 @@ struct key_hash<std::string> {
   }
 };
 
+namespace detail {
+
+template <class Hash>
+inline constexpr bool looks_up_any = requires {
+  typename Hash::is_transparent;
+};
+
+/// How a view has the key that `at` was given: a reference to what is expensive to copy and lives
+/// on. Numbers, pointers, string views and temporaries are kept by value. Without `is_transparent`
+/// all but a Key becomes a Key.
+template <class Key, class Hash, class K>
+using kept_key =
+    std::conditional_t<!std::is_same_v<std::decay_t<K>, Key> && !looks_up_any<Hash>, Key,
+                       std::conditional_t<!std::is_lvalue_reference_v<K> ||
+                                              (std::is_trivially_copyable_v<std::decay_t<K>> &&
+                                               sizeof(std::decay_t<K>) <= sizeof(std::string_view)),
+                                          std::decay_t<K>, const std::decay_t<K>&>>;
+
+}  // namespace detail
+
+/// The resources of one key, as `keyed_resource_pool::at` gives them: the ways to acquire are those
+/// of a `resource_pool`, except urgent ones. An acquire adds the key if it is new.
+///
+/// A view is small, and costs nothing to make. It has numbers, pointers, string views and temporary
+/// keys in it, and refers to the pool and to any other key. What it refers to outlives the view.
+/// Callbacks and coroutines that wait need neither the view nor its key.
+template <class Key, class R, class Hash, class Kept>
+class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /*has_key=*/true> {
+ public:
+  /// Ends all resources of the key made so far: those in use when they come back.
+  void flush() {
+    with_key([this](detail::sought_key* key) { core_->flush(key); });
+  }
+  /// Nothing if the pool knows no such key. Throws std::bad_alloc.
+  [[nodiscard]] std::optional<resource_pool_stats> stats() {
+    return with_key([this](detail::sought_key* key) { return core_->stats_of(*key); });
+  }
+
+ private:
+  template <class, class, bool>
+  friend class detail::acquire_forms;
+  template <class, class, class>
+  friend class keyed_resource_pool;
+  template <class, class, class, class>
+  friend class key_view;
+  using table = detail::known_keys<Key, Hash>;
+
+  template <class K>
+  key_view(detail::pool_core& core, K&& key)
+      : core_(&core), key_(static_cast<Kept>(std::forward<K>(key))) {}
+
+  [[nodiscard]] detail::pool_core& core() const noexcept { return *core_; }
+  [[nodiscard]] table& keys() const noexcept { return static_cast<table&>(*core_->keys()); }
+
+  /// What the thread released last, or any thread, if it is of the key.
+  detail::slot_grant try_last(detail::place at) {
+    const detail::slot_grant last =
+        detail::idle_cache::try_acquire_hint(core_->gate(), Hash::hash(key_), at);
+    if (last.slot == nullptr) {
+      return last;
+    }
+    detail::idle_cache& group = *last.slot->record.cache;
+    detail::scope_exit decline([&] { (void)group.decline(last); });
+    if (!Hash::equal(table::value_of(*group.key()), key_)) {
+      return {};
+    }
+    decline.dismiss();
+    return last;
+  }
+  template <class F>
+  decltype(auto) with_key(const F& f) {
+    typename table::template sought<std::remove_cvref_t<Kept>> key(keys(), key_);
+    return f(&key);
+  }
+  template <class Result>
+  auto awaiter(detail::acquire_call call) {
+    return detail::acquire_awaiter<R, Result, typename table::owned>(*core_, std::move(call),
+                                                                     keys(), Key(key_));
+  }
+  [[nodiscard]] auto kept() const { return key_view<Key, R, Hash, Key>(*core_, Key(key_)); }
+
+  detail::pool_core* core_;
+  Kept key_;
+};
+
 /// For each key, such as the address of a backend, at most `each_key.max_size` resources; over all
 /// keys at most `max_total`. Where the total is reached, the idle resource of another key that was
 /// not used for longest is ended.
@@ -48,11 +133,14 @@ struct key_hash<std::string> {
 /// looks the key up under the pool's mutex. A key that has nothing is forgotten by a tick. Costs of
 /// a key: about 1 KiB.
 ///
-/// All functions are thread-safe. Keys are hashed, compared, moved and destroyed under the pool's
-/// mutex, and copied only when they are new; these operations must not use the pool. Not movable;
-/// the destructor and forks as in `resource_pool`.
+/// All functions are thread-safe. Keys are compared, moved and destroyed under the pool's mutex,
+/// and copied only when they are new; these operations must not use the pool. Not movable; the
+/// destructor and forks as in `resource_pool`.
 template <class Key, class R, class Hash = key_hash<Key>>
 class keyed_resource_pool : public detail::pool_controls {
+  template <class K>
+  using view_at = key_view<Key, R, Hash, detail::kept_key<Key, Hash, K>>;
+
  public:
   using key_type = Key;
   using value_type = R;
@@ -76,88 +164,21 @@ class keyed_resource_pool : public detail::pool_controls {
   /// Waits up to `close_timeout` for leases.
   ~keyed_resource_pool() { end(); }
 
-  // ---- acquire: see resource_pool ---------------------------------------------------------------
-
-  /// Throws acquire_error, whose counts are those of the key; std::bad_alloc; and what copying the
-  /// key and making its text throws.
-  template <class K>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire(const K& key, std::stop_token stop = {}) {
-    return acquire_at(detail::place::here(), key, core().settings().acquire_timeout,
-                      std::move(stop))
-        .value();
+  /// Returns the resources of one key, to acquire one: `pool.at("db1").acquire()`. `key`: a Key, or
+  /// what one can be made of. With a `Hash::is_transparent`, only a new key is made of it.
+  /// `key_view` says how long it has to live.
+  template <class K = Key>
+  [[nodiscard, LIDO_ALWAYS_INLINE]] auto at(K&& key) & -> view_at<K> {
+    static_assert(std::is_constructible_v<Key, K&&>,
+                  "lido: at(key) takes a Key, or what a Key can be made of");
+    return view_at<K>(core(), std::forward<K>(key));
   }
-  template <class K, class Rep, class Period>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_for(
-      const K& key, std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) {
-    return acquire_at(detail::place::here(), key, timeout, std::move(stop)).value();
-  }
-  template <class K, class Clock, class Duration>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_until(
-      const K& key, std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
-    return acquire_at(detail::place::here(), key, moment, std::move(stop)).value();
-  }
-  /// An empty lease if there is none, and no room to create one. Throws std::bad_alloc, and what a
-  /// new key throws.
-  template <class K>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type try_acquire(const K& key) {
-    result_type found =
-        acquire_at(detail::place::here(), key, std::chrono::nanoseconds(0), std::stop_token());
-    return found ? std::move(found).value() : lease_type();
-  }
-  template <class K, class Rep, class Period>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] result_type try_acquire_for(
-      const K& key, std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) {
-    return acquire_at(detail::place::here(), key, timeout, std::move(stop));
-  }
-  template <class K, class Clock, class Duration>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] result_type try_acquire_until(
-      const K& key, std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
-    return acquire_at(detail::place::here(), key, moment, std::move(stop));
-  }
-  template <class K, class Done, class Rep, class Period>
-  [[LIDO_ALWAYS_INLINE]] void async_acquire(const K& key, Done done,
-                                            std::chrono::duration<Rep, Period> timeout,
-                                            std::stop_token stop = {}) {
-    async_acquire_at(detail::place::here(), key, std::move(done), timeout, std::move(stop));
-  }
-  template <class K, class Done, class Rep, class Period>
-  void async_acquire_at(detail::place at, const K& key, Done done,
-                        std::chrono::duration<Rep, Period> timeout, std::stop_token stop) {
-    sought<K> one(keys(), key);
-    core().acquire_async({detail::deadline::after(timeout), std::move(stop), at, &one},
-                         detail::completion_of<R>(name(), std::move(done)));
-  }
-  /// `key` is copied. Throws as `acquire`, at once or in `co_await`.
-  template <class K, class Rep, class Period>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_acquire(const K& key,
-                                                    std::chrono::duration<Rep, Period> timeout,
-                                                    std::stop_token stop = {}) {
-    return wait_for<lease_type>(detail::place::here(), Key(key), timeout, std::move(stop));
-  }
-  /// The same with an acquire_result.
-  template <class K, class Rep, class Period>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_try_acquire(const K& key,
-                                                        std::chrono::duration<Rep, Period> timeout,
-                                                        std::stop_token stop = {}) {
-    return wait_for<result_type>(detail::place::here(), Key(key), timeout, std::move(stop));
-  }
-
-  /// Calls `f(R&)` with a resource of that key; returns what it returns. Throws what it throws, and
-  /// as `acquire`. A resource that `f` has left with an exception is discarded.
-  template <class K, class F>
-  [[LIDO_ALWAYS_INLINE]] decltype(auto) with(const K& key, F&& f) {
-    const lease_type lease = acquire(key);
-    return std::forward<F>(f)(*lease);
-  }
+  template <class K = Key>
+  void at(K&& key) && = delete;
 
   // ---- control: see pool_controls ---------------------------------------------------------------
 
-  /// Ends all resources made so far, of one key or of all: those in use when they come back.
-  template <class K>
-  void flush(const K& key) {
-    sought<K> one(keys(), key);
-    core().flush(&one);
-  }
+  /// Ends all resources made so far, of all keys: those in use when they come back.
   void flush() { core().flush(); }
 
   // ---- numbers ----------------------------------------------------------------------------------
@@ -165,11 +186,7 @@ class keyed_resource_pool : public detail::pool_controls {
   [[nodiscard]] keyed_resource_pool_stats stats() { return core().all_stats(); }
   /// As of `resource_pool`, for all keys.
   [[nodiscard]] resource_pool_times times() { return core().times(); }
-  /// Of one key. Nothing if the pool knows no such key. Throws std::bad_alloc, as those below.
-  template <class K>
-  [[nodiscard]] std::optional<resource_pool_stats> stats(const K& key) {
-    return core().stats_of(sought<K>(keys(), key));
-  }
+  /// Copies the keys, under the pool's mutex. Throws what that throws, and std::bad_alloc.
   [[nodiscard]] std::vector<std::pair<Key, resource_pool_stats>> stats_by_key() {
     std::vector<std::pair<Key, resource_pool_stats>> all;
     core().for_each_stats([&](const detail::known_key* key, const resource_pool_stats& stats) {
@@ -180,54 +197,6 @@ class keyed_resource_pool : public detail::pool_controls {
 
  private:
   using table = detail::known_keys<Key, Hash>;
-  struct own_key {
-    own_key(table& all, Key&& moved) : value(std::move(moved)), sought(all, value) {}
-    Key value;
-    typename table::template sought<Key> sought;
-  };
-  template <class K>
-  using sought = typename table::template sought<K>;
-
-  [[nodiscard]] table& keys() const noexcept { return static_cast<table&>(*core().keys()); }
-
-  /// What the thread released last, if it is of `key`.
-  template <class K>
-  detail::slot_grant try_acquire_hint(detail::place at, const K& key) {
-    const detail::slot_grant last =
-        detail::idle_cache::try_acquire_hint(core().gate(), Hash::hash(key), at);
-    if (last.slot == nullptr) {
-      return last;
-    }
-    detail::idle_cache& group = *last.slot->record.cache;
-    detail::scope_exit decline([&] { (void)group.decline(last); });
-    if (!Hash::equal(table::value_of(*group.key()), key)) {
-      return {};
-    }
-    decline.dismiss();
-    return last;
-  }
-
-  template <class Result, class Rep, class Period>
-  auto wait_for(detail::place at, Key key, std::chrono::duration<Rep, Period> timeout,
-                std::stop_token stop) {
-    return detail::acquire_awaiter<R, Result, own_key>(
-        core(), {detail::deadline::after(timeout), std::move(stop), at}, keys(), std::move(key));
-  }
-
-  template <class K, class When>
-  result_type acquire_at(detail::place at, const K& key, When when, std::stop_token stop) {
-    if constexpr (!std::is_same_v<K, Key> && !requires { typename Hash::is_transparent; }) {
-      return acquire_at(at, Key(key), when, std::move(stop));
-    } else {
-      const detail::slot_grant last =
-          stop.stop_requested() ? detail::slot_grant{} : try_acquire_hint(at, key);
-      if (last.slot != nullptr) {
-        return result_type({.grant = last, .why = nullptr});
-      }
-      sought<K> one(keys(), key);
-      return result_type(core().acquire({detail::deadline_of(when), std::move(stop), at, &one}));
-    }
-  }
 };
 
 }  // namespace lido::inline v0

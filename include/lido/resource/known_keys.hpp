@@ -41,6 +41,7 @@ template <class Key, class Hash>
 class known_keys final : public key_table {
   struct entry : known_key {
     template <class K>
+    // NOLINTNEXTLINE(modernize-pass-by-value): K may be another type
     entry(const K& key, std::uint64_t hashed) : known_key{hashed}, value(key) {}
     Key value;
   };
@@ -66,6 +67,7 @@ class known_keys final : public key_table {
 
   /// A key, or what stands for it.
   template <class K>
+  // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
   class sought final : public sought_key {
    public:
     sought(known_keys& all, const K& key) : sought_key(Hash::hash(key)), all_(all), value_(key) {}
@@ -102,6 +104,13 @@ class known_keys final : public key_table {
     std::string text_;
     std::shared_ptr<factory_hooks> hooks_;
     std::optional<entry> entry_;
+  };
+
+  /// A key of its own that is sought.
+  struct owned {
+    owned(known_keys& all, Key&& key) : value(std::move(key)), sought_value(all, value) {}
+    Key value;
+    sought<Key> sought_value;
   };
 
  private:

@@ -13,6 +13,11 @@
 
 namespace lido::inline v0 {
 
+namespace detail {
+template <class Derived, class R, bool has_key>
+class acquire_forms;
+}
+
 /// Owner of one resource while it is out; gives it back on destruction.
 ///
 /// A lease that an exception ends discards its resource, which may be in the middle of something.
@@ -102,10 +107,8 @@ class [[nodiscard]] resource_lease {
   void expect_long_use() noexcept { grant_.slot->extend(detail::never); }
 
  private:
-  template <class>
-  friend class resource_pool;
-  template <class, class, class>
-  friend class keyed_resource_pool;
+  template <class, class, bool>
+  friend class detail::acquire_forms;
   template <class>
   friend class acquire_result;
 

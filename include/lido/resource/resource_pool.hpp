@@ -13,6 +13,7 @@
 
 #include "lido/base/exceptions_agree.hpp"
 #include "lido/platform/compiler.hpp"
+#include "lido/resource/acquire_forms.hpp"
 #include "lido/resource/co_acquire.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/lease.hpp"
@@ -93,12 +94,9 @@ class pool_controls {
 /// call, except waiting acquires, which fail. In a forked child the pool refuses use and ends
 /// nothing.
 template <class R>
-class resource_pool : public detail::pool_controls {
+class resource_pool : public detail::pool_controls,
+                      public detail::acquire_forms<resource_pool<R>, R, /*has_key=*/false> {
  public:
-  using value_type = R;
-  using lease_type = resource_lease<R>;
-  using result_type = acquire_result<R>;
-
   /// F: a resource_factory. Throws std::invalid_argument that names the wrong option, or a factory
   /// that is null; std::bad_alloc; std::system_error if a thread cannot be started. Creates no
   /// resource itself.
@@ -111,123 +109,23 @@ class resource_pool : public detail::pool_controls {
   resource_pool& operator=(const resource_pool&) = delete;
   ~resource_pool() { end(); }
 
-  // ---- acquire ----------------------------------------------------------------------------------
-
-  /// Waits up to `acquire_timeout`. Throws acquire_error.
-  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire(std::stop_token stop = {}) {
-    return acquire_at(detail::place::here(), core().settings().acquire_timeout, std::move(stop));
-  }
-  /// As `acquire`, with a timeout of its own. Not positive: what can be had now.
-  template <class Rep, class Period>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_for(
-      std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) {
-    return acquire_at(detail::place::here(), timeout, std::move(stop));
-  }
-  /// As `acquire`, up to a moment of any clock.
-  template <class Clock, class Duration>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_until(
-      std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
-    return acquire_at(detail::place::here(), moment, std::move(stop));
-  }
-  /// An empty lease if no resource can be had without waiting for a release. One that the pool may
-  /// create is begun; in a pool without threads it is created here. If all idle ones have to be
-  /// validated, waits up to 40 ms; in a pool without threads it validates them itself.
-  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type try_acquire() noexcept {
-    result_type found =
-        try_at(detail::place::here(), detail::deadline::after(std::chrono::seconds(0)), {});
-    return found ? std::move(found).value() : lease_type();
-  }
-  /// As `acquire_for`, but failures are returned.
-  template <class Rep, class Period>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] result_type try_acquire_for(
-      std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) noexcept {
-    return try_at(detail::place::here(), detail::deadline_of(timeout), std::move(stop));
-  }
-  template <class Clock, class Duration>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] result_type try_acquire_until(
-      std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
-    return try_at(detail::place::here(), detail::deadline_of(moment), std::move(stop));
-  }
+  // ---- acquire: see acquire_forms, too ----------------------------------------------------------
 
   /// As `acquire_for`, before all waiters that are not urgent, with a resource of the reserve if
   /// all others are in use: for health checks and the like.
   template <class Rep, class Period>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_urgent(
+  [[nodiscard, LIDO_ALWAYS_INLINE]] resource_lease<R> acquire_urgent(
       std::chrono::duration<Rep, Period> timeout, const std::stop_token& stop = {}) {
     return try_acquire_urgent(timeout, stop).value();
   }
   /// The same, but failures are returned.
   template <class Rep, class Period>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] result_type try_acquire_urgent(
+  [[nodiscard, LIDO_ALWAYS_INLINE]] acquire_result<R> try_acquire_urgent(
       std::chrono::duration<Rep, Period> timeout, const std::stop_token& stop = {}) noexcept {
-    return result_type(core().acquire({.until = detail::deadline::after(timeout),
-                                       .stop = stop,
-                                       .at = detail::place::here(),
-                                       .is_urgent = true}));
-  }
-
-  /// Calls `done(acquire_result<R>)` exactly once, perhaps before it returns. `done` may be
-  /// move-only and must not throw. The thread that ends the wait calls it, without locks: one that
-  /// releases, stops or closes, or one of the pool. In a pool without threads, timeouts and creates
-  /// for callbacks need `tick`. Throws std::bad_alloc, or std::invalid_argument if `done` is null;
-  /// then it is not called.
-  template <class Done, class Rep, class Period>
-  [[LIDO_ALWAYS_INLINE]] void async_acquire(Done done, std::chrono::duration<Rep, Period> timeout,
-                                            std::stop_token stop = {}) {
-    async_acquire_at(detail::place::here(), std::move(done), timeout, std::move(stop));
-  }
-  template <class Done>
-  [[LIDO_ALWAYS_INLINE]] void async_acquire(Done done) {
-    async_acquire_at(detail::place::here(), std::move(done), acquire_timeout(), {});
-  }
-  /// On behalf of another place in the code.
-  template <class Done, class Rep, class Period>
-  void async_acquire_at(detail::place at, Done done, std::chrono::duration<Rep, Period> timeout,
-                        std::stop_token stop) {
-    core().acquire_async({detail::deadline::after(timeout), std::move(stop), at},
-                         detail::completion_of<R>(name(), std::move(done)));
-  }
-
-  /// `co_await` gives a lease or throws acquire_error. See `acquire_awaiter`.
-  template <class Rep, class Period>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_acquire(std::chrono::duration<Rep, Period> timeout,
-                                                    std::stop_token stop = {}) {
-    return detail::acquire_awaiter<R, lease_type>(
-        core(), {detail::deadline::after(timeout), std::move(stop), detail::place::here()});
-  }
-  [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_acquire() {
-    return co_acquire(core().settings().acquire_timeout);
-  }
-  /// The same with an acquire_result.
-  template <class Rep, class Period>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_try_acquire(std::chrono::duration<Rep, Period> timeout,
-                                                        std::stop_token stop = {}) {
-    return detail::acquire_awaiter<R, result_type>(
-        core(), {detail::deadline::after(timeout), std::move(stop), detail::place::here()});
-  }
-
-  /// Calls `f(R&)` with a resource of its own; returns what it returns. Throws what it throws, and
-  /// as `acquire`. A resource that `f` has left with an exception is discarded.
-  template <class F>
-  [[LIDO_ALWAYS_INLINE]] decltype(auto) with(F&& f) {
-    const lease_type lease = acquire();
-    return std::forward<F>(f)(*lease);
-  }
-
-  /// The same for coroutines: `f(R&)` returns something to `co_await`, whose coroutine type this
-  /// has, too. A resource is also discarded if the coroutine is destroyed while it is suspended.
-  template <class F>
-  auto co_with(F f) -> std::invoke_result_t<F&, R&> {
-    lease_type lease = co_await co_acquire();
-    lease.discard_unless_kept();
-    if constexpr (detail::returns_nothing<std::invoke_result_t<F&, R&>, resource_pool&, F>) {
-      co_await f(*lease);
-      lease.keep();
-    } else {
-      auto result = co_await f(*lease);
-      lease.keep();
-      co_return result;
-    }
+    return acquire_result<R>(core().acquire({.until = detail::deadline::after(timeout),
+                                             .stop = stop,
+                                             .at = detail::place::here(),
+                                             .is_urgent = true}));
   }
 
   // ---- control: see pool_controls, too ----------------------------------------------------------
@@ -256,38 +154,31 @@ class resource_pool : public detail::pool_controls {
 
   // ---- numbers ----------------------------------------------------------------------------------
 
-  /// The default timeout of `acquire`.
-  [[nodiscard]] std::chrono::nanoseconds acquire_timeout() const noexcept {
-    return core().settings().acquire_timeout;
-  }
   [[nodiscard]] resource_pool_stats stats() const noexcept { return core().stats(); }
   /// Histograms, of 30 KiB: for a scrape, not for a loop. Throws std::bad_alloc.
   [[nodiscard]] resource_pool_times times() const { return core().times(); }
 
  private:
+  template <class, class, bool>
+  friend class detail::acquire_forms;
+
   template <class F>
   [[nodiscard]] std::shared_ptr<detail::factory_hooks> hooks_of(F factory) const {
     return detail::make_hooks<R>(detail::share_factory<R>(name(), std::move(factory)));
   }
 
-  /// The clock is read only if there is something to wait for.
-  template <class When>
-  lease_type acquire_at(detail::place at, When when, std::stop_token stop) {
-    if (!stop.stop_requested()) [[likely]] {
-      const detail::slot_grant last = core().try_acquire_fast(at);
-      if (last.slot != nullptr) [[likely]] {
-        return lease_type(last);
-      }
-    }
-    return result_type(core().acquire({detail::deadline_of(when), std::move(stop), at})).value();
+  [[nodiscard]] detail::slot_grant try_last(detail::place at) noexcept {
+    return core().try_acquire_fast(at);
   }
-  result_type try_at(detail::place at, const detail::deadline& until, std::stop_token stop) {
-    const detail::slot_grant last =
-        stop.stop_requested() ? detail::slot_grant{} : core().try_acquire_fast(at);
-    return last.slot != nullptr
-               ? result_type(detail::acquire_outcome{.grant = last, .why = nullptr})
-               : result_type(core().acquire({until, std::move(stop), at}));
+  template <class F>
+  decltype(auto) with_key(const F& f) {
+    return f(nullptr);
   }
+  template <class Result>
+  auto awaiter(detail::acquire_call call) {
+    return detail::acquire_awaiter<R, Result>(core(), std::move(call));
+  }
+  [[nodiscard]] resource_pool& kept() noexcept { return *this; }
 };
 
 }  // namespace lido::inline v0

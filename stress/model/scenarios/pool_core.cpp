@@ -332,7 +332,7 @@ struct keyed_tools {
     options.each_key = tool_options(1);
     pool.emplace(toolmaker_of_keys{&count}, options);
   }
-  void wait_and_use(int key) { tool_pool::use(pool->acquire(key)); }
+  void wait_and_use(int key) { tool_pool::use(pool->at(key).acquire()); }
   void check() {
     require(pool->stats().waiting == 0, "a waiter is still in the queue");
     require(pool->stats().in_use == 0, "a resource is lost");
@@ -356,10 +356,10 @@ void with_keyed_tools(const Scene& scene) {
 // A tick forgets a key that has nothing while the thread that had its last resource leaves.
 void key_goes_beside_release() {
   with_keyed_tools([](keyed_tools& all) {
-    lease held = all.pool->acquire(0);
+    lease held = all.pool->at(0).acquire();
     in_threads([&] { tool_pool::use(std::move(held)); },
                [&] {
-                 all.pool->flush(0);
+                 all.pool->at(0).flush();
                  all.pool->tick();
                });
     all.check();
@@ -370,7 +370,7 @@ void key_goes_beside_owner() {
   with_keyed_tools([](keyed_tools& all) {
     in_threads([&] { all.wait_and_use(0); },
                [&] {
-                 all.pool->flush(0);
+                 all.pool->at(0).flush();
                  all.pool->tick();
                });
     all.check();
@@ -380,7 +380,7 @@ void key_goes_beside_owner() {
 // A key needs the room of a resource that comes back, or that is taken again.
 void room_against_release() {
   with_keyed_tools([](keyed_tools& all) {
-    lease held = all.pool->acquire(0);
+    lease held = all.pool->at(0).acquire();
     in_threads([&] { tool_pool::use(std::move(held)); }, [&] { all.wait_and_use(1); });
     all.check();
   });

@@ -1,0 +1,174 @@
+/// @file
+/// Public. The ways to acquire, which a `resource_pool` and the view of a key have in common.
+#pragma once
+
+#include <chrono>
+#include <stop_token>
+#include <type_traits>
+#include <utility>
+
+#include "lido/debug/place.hpp"
+#include "lido/platform/compiler.hpp"
+#include "lido/resource/co_acquire.hpp"
+#include "lido/resource/lease.hpp"
+#include "lido/resource/pool_core.hpp"
+
+namespace lido::inline v0::detail {
+
+/// The ways to acquire. With a key, each also throws std::bad_alloc, what hashing and comparing
+/// keys throws, and, if the key is new, what copying it and making its text throws.
+///
+/// A Derived has `core()`, `try_last(at)`, which takes an idle resource without the mutex, and
+/// `with_key(f)`, which calls `f` with the key, or null. Its `awaiter<Result>(call)` and `kept()`
+/// stay valid after the call: `kept()` is the pool itself, or a view that has a copy of its key.
+template <class Derived, class R, bool has_key>
+class acquire_forms {
+ public:
+  using value_type = R;
+  using lease_type = resource_lease<R>;
+  using result_type = acquire_result<R>;
+
+  /// Waits up to `acquire_timeout`. Throws acquire_error.
+  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire(std::stop_token stop = {}) {
+    return acquire_at(place::here(), acquire_timeout(), std::move(stop));
+  }
+  /// As `acquire`, with a timeout of its own. Not positive: what can be had now.
+  template <class Rep, class Period>
+  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_for(
+      std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) {
+    return acquire_at(place::here(), timeout, std::move(stop));
+  }
+  /// As `acquire`, up to a moment of any clock.
+  template <class Clock, class Duration>
+  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_until(
+      std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
+    return acquire_at(place::here(), moment, std::move(stop));
+  }
+  /// An empty lease if no resource can be had without waiting for a release. One that the pool may
+  /// create is begun; in a pool without threads it is created here. If all idle ones have to be
+  /// validated, waits up to 40 ms; in a pool without threads it validates them itself.
+  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type try_acquire() noexcept(!has_key) {
+    result_type found = try_at(place::here(), deadline::after(std::chrono::seconds(0)), {});
+    return found ? std::move(found).value() : lease_type();
+  }
+  /// As `acquire_for`, but failures are returned.
+  template <class Rep, class Period>
+  [[nodiscard, LIDO_ALWAYS_INLINE]] result_type try_acquire_for(
+      std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) noexcept(!has_key) {
+    return try_at(place::here(), deadline_of(timeout), std::move(stop));
+  }
+  template <class Clock, class Duration>
+  [[nodiscard, LIDO_ALWAYS_INLINE]] result_type try_acquire_until(
+      std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
+    return try_at(place::here(), deadline_of(moment), std::move(stop));
+  }
+
+  /// Calls `done(acquire_result<R>)` exactly once, perhaps before it returns. `done` may be
+  /// move-only and must not throw. The thread that ends the wait calls it, without locks: one that
+  /// releases, stops or closes, or one of the pool. In a pool without threads, timeouts and creates
+  /// for callbacks need `tick`. Throws std::bad_alloc, or std::invalid_argument if `done` is null;
+  /// then it is not called.
+  template <class Done, class Rep, class Period>
+  [[LIDO_ALWAYS_INLINE]] void async_acquire(Done done, std::chrono::duration<Rep, Period> timeout,
+                                            std::stop_token stop = {}) {
+    async_acquire_at(place::here(), std::move(done), timeout, std::move(stop));
+  }
+  template <class Done>
+  [[LIDO_ALWAYS_INLINE]] void async_acquire(Done done) {
+    async_acquire_at(place::here(), std::move(done), acquire_timeout(), {});
+  }
+  /// On behalf of another place in the code.
+  template <class Done, class Rep, class Period>
+  void async_acquire_at(place at, Done done, std::chrono::duration<Rep, Period> timeout,
+                        std::stop_token stop) {
+    pool_core& core = self().core();
+    self().with_key([&](sought_key* key) {
+      core.acquire_async({deadline::after(timeout), std::move(stop), at, key},
+                         completion_of<R>(core.settings().pool_name, std::move(done)));
+    });
+  }
+
+  /// `co_await` gives a lease or throws acquire_error. See `acquire_awaiter`.
+  template <class Rep, class Period>
+  [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_acquire(std::chrono::duration<Rep, Period> timeout,
+                                                    std::stop_token stop = {}) {
+    return self().template awaiter<lease_type>(
+        {deadline::after(timeout), std::move(stop), place::here()});
+  }
+  [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_acquire() { return co_acquire(acquire_timeout()); }
+  /// The same with an acquire_result.
+  template <class Rep, class Period>
+  [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_try_acquire(std::chrono::duration<Rep, Period> timeout,
+                                                        std::stop_token stop = {}) {
+    return self().template awaiter<result_type>(
+        {deadline::after(timeout), std::move(stop), place::here()});
+  }
+
+  /// Calls `f(R&)` with a resource of its own; returns what it returns. Throws what it throws, and
+  /// as `acquire`. A resource that `f` has left with an exception is discarded.
+  template <class F>
+  [[LIDO_ALWAYS_INLINE]] decltype(auto) with(F&& f) {
+    const lease_type lease = acquire();
+    return std::forward<F>(f)(*lease);
+  }
+
+  /// The same for coroutines: `f(R&)` returns something to `co_await`, whose coroutine type this
+  /// has, too. A resource is also discarded if the coroutine is destroyed while it is suspended.
+  template <class F>
+  auto co_with(F f) -> std::invoke_result_t<F&, R&> {
+    return use_in_coroutine<decltype(keep())>(keep(), std::move(f));
+  }
+
+  /// The default timeout of `acquire`.
+  [[nodiscard]] std::chrono::nanoseconds acquire_timeout() const noexcept {
+    return static_cast<const Derived&>(*this).core().settings().acquire_timeout;
+  }
+
+  /// For code of the library that goes on after the call.
+  [[nodiscard]] friend decltype(auto) kept_for_later(acquire_forms& from) { return from.keep(); }
+
+ protected:
+  acquire_forms() noexcept = default;
+  acquire_forms(const acquire_forms&) noexcept = default;
+  acquire_forms& operator=(const acquire_forms&) noexcept = default;
+  ~acquire_forms() = default;
+
+ private:
+  [[nodiscard]] Derived& self() noexcept { return static_cast<Derived&>(*this); }
+  [[nodiscard]] decltype(auto) keep() { return self().kept(); }
+
+  /// The clock is read only if there is something to wait for.
+  template <class When>
+  lease_type acquire_at(place at, When when, std::stop_token stop) {
+    const slot_grant last = stop.stop_requested() ? slot_grant{} : self().try_last(at);
+    return last.slot != nullptr ? lease_type(last)
+                                : wait_until(at, deadline_of(when), std::move(stop)).value();
+  }
+  result_type try_at(place at, const deadline& until, std::stop_token stop) {
+    const slot_grant last = stop.stop_requested() ? slot_grant{} : self().try_last(at);
+    return last.slot != nullptr ? result_type(acquire_outcome{.grant = last, .why = nullptr})
+                                : wait_until(at, until, std::move(stop));
+  }
+  result_type wait_until(place at, const deadline& until, std::stop_token stop) {
+    return self().with_key([&](sought_key* key) {
+      return result_type(self().core().acquire({until, std::move(stop), at, key}));
+    });
+  }
+
+  /// Static, as a view may be gone when the coroutine goes on.
+  template <class From, class F>
+  static auto use_in_coroutine(From from, F f) -> std::invoke_result_t<F&, R&> {
+    lease_type lease = co_await from.co_acquire();
+    lease.discard_unless_kept();
+    if constexpr (returns_nothing<std::invoke_result_t<F&, R&>, From, F>) {
+      co_await f(*lease);
+      lease.keep();
+    } else {
+      auto result = co_await f(*lease);
+      lease.keep();
+      co_return result;
+    }
+  }
+};
+
+}  // namespace lido::inline v0::detail
