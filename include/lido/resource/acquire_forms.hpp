@@ -137,19 +137,20 @@ class acquire_forms {
   [[nodiscard]] Derived& self() noexcept { return static_cast<Derived&>(*this); }
   [[nodiscard]] decltype(auto) keep() { return self().kept(); }
 
-  /// The clock is read only if there is something to wait for.
+  /// The clock is read only if there is something to wait for. Inlined, as a view then stays in
+  /// registers.
   template <class When>
-  lease_type acquire_at(place at, When when, std::stop_token stop) {
+  [[LIDO_ALWAYS_INLINE]] lease_type acquire_at(place at, When when, std::stop_token stop) {
     const slot_grant last = stop.stop_requested() ? slot_grant{} : self().try_last(at);
     return last.slot != nullptr ? lease_type(last)
                                 : wait_until(at, deadline_of(when), std::move(stop)).value();
   }
-  result_type try_at(place at, const deadline& until, std::stop_token stop) {
+  [[LIDO_ALWAYS_INLINE]] result_type try_at(place at, const deadline& until, std::stop_token stop) {
     const slot_grant last = stop.stop_requested() ? slot_grant{} : self().try_last(at);
     return last.slot != nullptr ? result_type(acquire_outcome{.grant = last, .why = nullptr})
                                 : wait_until(at, until, std::move(stop));
   }
-  result_type wait_until(place at, const deadline& until, std::stop_token stop) {
+  [[LIDO_NOINLINE]] result_type wait_until(place at, const deadline& until, std::stop_token stop) {
     return self().with_key([&](sought_key* key) {
       return result_type(self().core().acquire({until, std::move(stop), at, key}));
     });

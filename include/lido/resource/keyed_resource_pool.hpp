@@ -94,7 +94,7 @@ class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /
   [[nodiscard]] table& keys() const noexcept { return static_cast<table&>(*core_->keys()); }
 
   /// What the thread released last, or any thread, if it is of the key.
-  detail::slot_grant try_last(detail::place at) {
+  [[LIDO_ALWAYS_INLINE]] detail::slot_grant try_last(detail::place at) {
     const detail::slot_grant last =
         detail::idle_cache::try_acquire_hint(core_->gate(), Hash::hash(key_), at);
     if (last.slot == nullptr) {
