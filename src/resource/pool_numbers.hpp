@@ -20,7 +20,7 @@ namespace lido::inline v0::detail {
 class pool_numbers {
  public:
   pool_numbers(const kernel_context& context, const pool_slot_table& table,
-               const group_list& groups) noexcept
+               const group_list& groups)
       : context_(context), table_(table), groups_(groups) {}
 
   /// Sets what was `seen` of all groups, and raises high-water marks, with one look at each slot.
