@@ -1,0 +1,20 @@
+# Fetches Lido by README's lines, from a clone on this machine, as far as a project can be configured.
+cmake_minimum_required(VERSION 3.22)
+file(REMOVE_RECURSE ${BINARY})
+foreach(path IN ITEMS CMakeLists.txt LICENSE CHANGELOG.md cmake include src)
+  file(COPY ${SOURCE}/${path} DESTINATION ${BINARY}/clone)
+endforeach()
+set(commit -c user.name=test -c user.email=test@lido.invalid commit -qm test)
+foreach(command IN ITEMS "init;-q;-b;main" "add;-A" "${commit}")
+  execute_process(COMMAND ${GIT} ${command} WORKING_DIRECTORY ${BINARY}/clone COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
+file(READ ${SOURCE}/README.md readme)
+if(NOT readme MATCHES "```cmake fetch\n([^`]*)```")
+  message(FATAL_ERROR "README.md does not say how to fetch Lido")
+endif()
+file(WRITE ${BINARY}/app/CMakeLists.txt "cmake_minimum_required(VERSION 3.22)\nproject(app LANGUAGES CXX)\n${CMAKE_MATCH_1}
+file(WRITE \${CMAKE_BINARY_DIR}/main.cpp \"int main() {}\")
+add_executable(app \${CMAKE_BINARY_DIR}/main.cpp)
+target_link_libraries(app PRIVATE lido::lido)\n")
+execute_process(COMMAND ${CMAKE_COMMAND} -S ${BINARY}/app -B ${BINARY}/app/build -DLIDO_URL=${BINARY}/clone
+                -DCMAKE_CXX_COMPILER=${CXX} COMMAND_ERROR_IS_FATAL ANY)
