@@ -22,12 +22,12 @@ while [ $# -gt 0 ]; do
       previous=$(cd "$previous" && pwd)
       [ "$previous" != "$PWD/build/release" ] || fail "--previous $previous: this folder is written anew"
       shift ;;
-    -*) sed -n '4,8s/^# //p' "$0" >&2 && exit 2 ;;
+    -*) sed -n '4,8s/^# //p' scripts/release.sh >&2; exit 2 ;;
     *) [ -z "$version" ] || fail "two versions, $version and $1"; version=$1 ;;
   esac
   shift
 done
-[ -n "$version" ] || { sed -n '4,8s/^# //p' "$0" >&2 && exit 2; }
+[ -n "$version" ] || { sed -n '4,8s/^# //p' scripts/release.sh >&2; exit 2; }
 
 # ---- what has to hold before ----------------------------------------------------------------------
 

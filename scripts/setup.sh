@@ -50,7 +50,7 @@ for argument in "$@"; do
     compiler | demo | bench | test | all | soak) groups+=("$argument") ;;
     g++-[0-9]*) named+=("$argument:$argument") ;;
     clang-[0-9]*) named+=("$argument:clang++-${argument#clang-}") ;;
-    *) sed -n '3,11s/^# //p' "$0" >&2 && exit 2 ;;
+    *) sed -n '3,11s/^# //p' scripts/setup.sh >&2; exit 2 ;;
   esac
 done
 [ ${#named[@]} -eq 0 ] || groups+=(named)

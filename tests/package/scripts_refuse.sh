@@ -35,6 +35,10 @@ says 2 "usage: scripts/demo.sh" demo.sh --fast
 says 2 "usage: scripts/demo.sh" demo.sh "$work/text" "$work/text"
 says 2 "/nowhere does not exist" demo.sh --no-install /nowhere
 says 2 "Usage: scripts/setup.sh" setup.sh everything
+status=0
+(cd "$work/scripts" && ./setup.sh --no-install --nonsense) >"$work/out" 2>"$work/err" || status=$?
+[ "$status" -eq 2 ] && grep -q "Usage: scripts/setup.sh" "$work/err" ||
+  { echo "FAILED: in its folder, setup.sh --nonsense: status $status, $(cat "$work/err")" >&2 && exit 1; }
 says 2 "usage: scripts/bench.sh" bench.sh --fast
 says 2 "no contender nobody; known are floor ring_alone lido " bench.sh --contenders lido,nobody
 says 2 "--threads 1,two: not numbers" bench.sh --threads 1,two
