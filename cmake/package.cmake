@@ -7,6 +7,8 @@ function(lido_pack)
   string(JSON contact GET "${project}" contact)
   if(LIDO_CONTACT)
     set(contact ${LIDO_CONTACT})
+  elseif(contact) # an address alone
+    set(contact "The Lido developers <${contact}>")
   endif()
 
   set(CPACK_PACKAGE_NAME lido)

@@ -39,6 +39,17 @@ if(NOT contact)
   shell("${without}")
   expect_refusal("${cpack}" "-DLIDO_CONTACT=" "cmake/project.json")
 endif()
+# In a copy of the tree, the project names a contact.
+foreach(part IN ITEMS CMakeLists.txt LICENSE CHANGELOG.md cmake include src)
+  file(COPY ${SOURCE}/${part} DESTINATION ${BINARY}/copy)
+endforeach()
+file(WRITE ${BINARY}/copy/cmake/project.json "{\"address\": \"\", \"contact\": \"us@lido.invalid\"}")
+run(${CMAKE_COMMAND} -S ${BINARY}/copy -B ${BINARY}/copy/build -DBUILD_SHARED_LIBS=ON -DCMAKE_INSTALL_PREFIX=/usr
+    -DLIDO_BUILD_TESTS=OFF -DLIDO_BUILD_EXAMPLES=OFF -DCMAKE_CXX_COMPILER=${CXX})
+file(STRINGS ${BINARY}/copy/build/CPackConfig.cmake named REGEX "CPACK_PACKAGE_CONTACT|CPACK_LIDO_REFUSAL")
+expect("a contact in project.json gives ${named}" named STREQUAL
+       "set(CPACK_PACKAGE_CONTACT \"The Lido developers <us@lido.invalid>\")")
+
 shell("${with}")
 shell("${build_it}")
 
