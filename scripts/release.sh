@@ -71,11 +71,13 @@ SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 out=$PWD/build/release
 work=$PWD/build/release-work
+tree=$work/lido-$version # the files of the commit alone: git may ignore others
 rm -rf "$out" "$work"
-mkdir -p "$out" "$work"
+mkdir -p "$out" "$work/unpacked"
+git archive --prefix="lido-$version/" HEAD | tar -x -C "$work"
 
 library() { # folder, definitions...
-  cmake -S . -B "$work/$1" -G Ninja --fresh -DCMAKE_BUILD_TYPE=RelWithDebInfo -DLIDO_BUILD_TESTS=OFF \
+  cmake -S "$tree" -B "$work/$1" -G Ninja --fresh -DCMAKE_BUILD_TYPE=RelWithDebInfo -DLIDO_BUILD_TESTS=OFF \
     -DLIDO_BUILD_EXAMPLES=OFF "${@:2}" >"$work/$1.log" 2>&1 || { tail -n 30 "$work/$1.log" >&2 && fail "$1: configuring failed"; }
 }
 build() { # folder
@@ -87,10 +89,9 @@ pack() { # folder, configuration of cpack, generator, definitions...
 }
 archive() { # configuration of cpack, name
   pack static "$1" TGZ -D "CPACK_PACKAGE_FILE_NAME=$2"
-  mkdir "$work/$2"
-  tar -xzf "$work/static/packages/$2.tar.gz" -C "$work/$2"
+  tar -xzf "$work/static/packages/$2.tar.gz" -C "$work/unpacked"
   # Files in an order of their own, with one time and no owner.
-  tar -C "$work/$2" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -c "$2" |
+  tar -C "$work/unpacked" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -c "$2" |
     gzip -9n >"$out/$2.tar.gz"
 }
 
@@ -107,7 +108,7 @@ if [ -n "$contact" ]; then
 else
   left_out+=("Debian packages: they name a maintainer, and the contact in cmake/project.json is empty")
 fi
-scripts/amalgamate.py "$out/lido_all.hpp"
+"$tree/scripts/amalgamate.py" "$out/lido_all.hpp"
 
 # ---- the binary interface -------------------------------------------------------------------------
 
@@ -116,7 +117,7 @@ library abi -DBUILD_SHARED_LIBS=ON -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O2 -g"
 build abi
 # Of types, those in headers: what sources alone define may change.
 for file in "$work"/abi/src/liblido*.so; do
-  abidw --no-corpus-path --no-comp-dir-path --no-show-locs --drop-private-types --headers-dir include "$file" \
+  abidw --no-corpus-path --no-comp-dir-path --no-show-locs --drop-private-types --headers-dir "$tree/include" "$file" \
     >"$out/$(basename "$file" .so).abi"
 done
 soname() { sed -n "s/.* soname='\([^']*\)'.*/\1/p;" "$1/liblido.abi" | head -n 1; }

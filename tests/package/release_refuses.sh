@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What scripts/release.sh refuses before it builds anything, in a small repository. Where it would go on, abidw is missing.
+# What scripts/release.sh refuses before it builds anything, in a small repository. Where it would go on, a tool is missing.
 # Usage: release_refuses.sh SOURCE_FOLDER
 set -euo pipefail
 work=$(mktemp -d)
@@ -57,6 +57,20 @@ says 1 "no section" 4.5.6-rc1
 changelog '## [Unreleased]' '## [4.5.6] - 2020-02-02' '- Another change.'
 accepts 4.5.6
 accepts 4.5.6-rc2
+
+# What git ignores is not packed. Nothing is built.
+printf '%s\n' build secret >.git/info/exclude
+touch secret
+for tool in abidw abidiff cmake cpack; do
+  rm -f "$work/bin/$tool"
+  printf '#!/bin/sh\necho "$@" >>"%s"\n[ %s != cpack ]\n' "$work/calls" $tool >"$work/bin/$tool" && chmod 755 "$work/bin/$tool"
+done
+says 1 "static: packing failed" --skip-tests 4.5.6
+packed=$PWD/build/release-work/lido-4.5.6
+grep -q -- "-S $packed " "$work/calls" && [ -e "$packed/CHANGELOG.md" ] && [ ! -e "$packed/secret" ] ||
+  { echo "FAILED: packed is $(ls "$packed"), by $(cat "$work/calls")" >&2 && exit 1; }
+rm "$work/bin/abidw"
+
 git tag v4.5.6
 says 1 "a tag v4.5.6 already" 4.5.6
 echo 'set(version 4.5.6)' >cmake/more.cmake && commit
