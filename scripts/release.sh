@@ -4,9 +4,10 @@
 # Usage: scripts/release.sh [--skip-tests] [--previous FOLDER] VERSION
 #   VERSION            that of include/lido/version.hpp, such as 1.2.3, or a candidate for it, such as 1.2.3-rc1
 #   --skip-tests       for a dry run: the output says that nothing was tested
-#   --previous FOLDER  dumps of the binary interface of the last release, liblido*.abi, to compare with
+#   --previous FOLDER  dumps of the binary interface of the last release, liblido*.abi, to compare with; not for the first
 # The changelog needs a section `## [VERSION] - <date>`. A candidate may have its changes in `## [Unreleased]`.
 set -euo pipefail
+called_in=$PWD
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
 fail() { echo "release: $*" >&2; exit 1; }
@@ -17,10 +18,11 @@ while [ $# -gt 0 ]; do
   case $1 in
     --skip-tests) tests=no ;;
     --previous)
-      previous=${2:-}
-      [ -f "$previous/liblido.abi" ] || fail "--previous $previous: there is no liblido.abi"
-      previous=$(cd "$previous" && pwd)
-      [ "$previous" != "$PWD/build/release" ] || fail "--previous $previous: this folder is written anew"
+      previous=$(cd "$called_in" && cd -- "${2:-.}" 2>/dev/null && pwd -P) && [ -f "$previous/liblido.abi" ] ||
+        fail "--previous ${2:-}: there is no liblido.abi"
+      case $previous/ in
+        "$(pwd -P)"/build/release/* | "$(pwd -P)"/build/release-work/*) fail "--previous $previous: this folder is written anew" ;;
+      esac
       shift ;;
     -*) sed -n '4,8s/^# //p' scripts/release.sh >&2; exit 2 ;;
     *) [ -z "$version" ] || fail "two versions, $version and $1"; version=$1 ;;
@@ -38,6 +40,8 @@ abi=$(number ABI_VERSION)
 [ "${version%-rc*}" = "$numbers" ] || fail "include/lido/version.hpp says $numbers, which is not ${version%-rc*}"
 [ -z "$(git status --porcelain)" ] || fail "the tree has changes that are not committed: $(git status --porcelain | head -n 3)"
 ! git rev-parse -q --verify "refs/tags/v$version" >/dev/null || fail "there is a tag v$version already"
+last=$(git tag --list 'v[0-9]*' --sort=-version:refname | grep -v -- -rc | head -n 1 || true)
+[ -z "$last" ] || [ -n "$previous" ] || fail "--previous is needed: there is a release $last"
 
 section() { # heading, as a regular expression
   awk -v heading="^## $1" '$0 ~ heading { inside = 1; next } /^## / { inside = 0 } inside && NF' CHANGELOG.md
@@ -49,8 +53,9 @@ elif [[ $version == *-rc* ]] && [ -n "$(section '[[]Unreleased[]]$')" ]; then
 else
   fail "CHANGELOG.md has no section '## [$numbers] - <date>' with changes"
 fi
-project() { sed -n "s/^  \"$1\": \"\(.*\)\",\{0,1\}$/\1/p" cmake/project.json; }
-address=$(project address) contact=$(project contact)
+project() { python3 -c 'import json, sys; print(json.load(open("cmake/project.json"))[sys.argv[1]])' "$1"; }
+address=$(project address)
+contact=$(project contact)
 scripts/check_project.py || fail "scripts/check_project.py failed"
 for tool in abidw abidiff cmake cpack sha256sum; do
   command -v $tool >/dev/null || fail "$tool is missing; scripts/setup.sh installs it"
@@ -66,7 +71,7 @@ fi
 # ---- files ----------------------------------------------------------------------------------------
 
 begin "files"
-# The same commit gives the same archives, whenever they are made.
+# The same commit gives the same archives, whenever and wherever they are made.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 out=$PWD/build/release
@@ -75,6 +80,7 @@ tree=$work/lido-$version # the files of the commit alone: git may ignore others
 rm -rf "$out" "$work"
 mkdir -p "$out" "$work/unpacked"
 git archive --prefix="lido-$version/" HEAD | tar -x -C "$work"
+export CXXFLAGS="${CXXFLAGS-} '-ffile-prefix-map=$work/='" CFLAGS="${CFLAGS-} '-ffile-prefix-map=$work/='"
 
 library() { # folder, definitions...
   cmake -S "$tree" -B "$work/$1" -G Ninja --fresh -DCMAKE_BUILD_TYPE=RelWithDebInfo -DLIDO_BUILD_TESTS=OFF \
@@ -103,7 +109,7 @@ left_out=()
 if [ -n "$contact" ]; then
   library deb -DBUILD_SHARED_LIBS=ON -DCMAKE_INSTALL_PREFIX=/usr
   build deb
-  pack deb CPackConfig.cmake DEB
+  pack deb CPackConfig.cmake DEB -D "CPACK_DEBIAN_PACKAGE_VERSION=${version/-/\~}" # 1.2.3~rc1 is before 1.2.3
   mv "$work"/deb/packages/*.deb "$out/"
 else
   left_out+=("Debian packages: they name a maintainer, and the contact in cmake/project.json is empty")

@@ -5,6 +5,9 @@ endif()
 set(tree ${CMAKE_CURRENT_LIST_DIR}/../..)
 set(runtime ${CPACK_TEMPORARY_DIRECTORY}/runtime${CPACK_PACKAGING_INSTALL_PREFIX})
 set(development ${CPACK_TEMPORARY_DIRECTORY}/development${CPACK_PACKAGING_INSTALL_PREFIX})
+if(NOT CPACK_DEBIAN_PACKAGE_VERSION)
+  set(CPACK_DEBIAN_PACKAGE_VERSION ${CPACK_PACKAGE_VERSION})
+endif()
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 
 # ---- what stays out: compiled components, each of which would be a package of its own, and the licence's second copy
@@ -34,7 +37,7 @@ foreach(package IN ITEMS RUNTIME DEVELOPMENT)
        "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: lido\n${source}\n"
        "Files: *\nCopyright: ${CPACK_PACKAGE_VENDOR}\nLicense: BSL-1.0${licence}")
   file(WRITE ${folder}/changelog.Debian
-       "lido (${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}) unstable; urgency=medium\n\n"
+       "lido (${CPACK_DEBIAN_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}) unstable; urgency=medium\n\n"
        "  * Made by cpack of Lido ${CPACK_PACKAGE_VERSION}; its own changes are in changelog.gz.\n\n"
        " -- ${CPACK_PACKAGE_CONTACT}  ${date}\n")
   configure_file(${tree}/CHANGELOG.md ${folder}/changelog COPYONLY)
@@ -49,6 +52,6 @@ file(GLOB_RECURSE library ${runtime}/liblido.so.${CPACK_PACKAGE_VERSION})
 get_filename_component(folder ${CPACK_LIDO_SYMBOLS} DIRECTORY)
 file(MAKE_DIRECTORY ${folder})
 execute_process(
-  COMMAND dpkg-gensymbols -q -p${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} -v${CPACK_PACKAGE_VERSION} -e${library}
+  COMMAND dpkg-gensymbols -q -p${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} -v${CPACK_DEBIAN_PACKAGE_VERSION} -e${library}
           -O${CPACK_LIDO_SYMBOLS}
   WORKING_DIRECTORY ${folder} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)

@@ -12,7 +12,7 @@ PATH=$work/bin
 cd "$work/tree"
 cp "$1"/scripts/{release.sh,check_project.py,check_common.py} scripts/
 printf '#define LIDO_%s\n' 'VERSION_MAJOR 4' 'VERSION_MINOR 5' 'VERSION_PATCH 6' 'ABI_VERSION 1' >include/lido/version.hpp
-printf '{\n  "address": "",\n  "contact": ""\n}\n' >cmake/project.json
+printf '{"address": "", "contact": ""}\n' >cmake/project.json
 export GIT_CONFIG_GLOBAL=/dev/null
 git init -q
 failures=0
@@ -47,6 +47,9 @@ accepts 4.5.6-rc1
 says 1 "no section '## [4.5.6]" 4.5.6
 touch "$work/last/liblido.abi"
 accepts --skip-tests --previous "$work/last" 4.5.6-rc1
+here=$PWD
+(cd "$work" && PATH=$work/bin "$here/scripts/release.sh" --previous last 4.5.6-rc1 >"$work/out" 2>&1) || true
+grep -q "abidw is missing" "$work/out" || { echo "FAILED: of a relative folder: $(cat "$work/out")" >&2 && exit 1; }
 
 touch new
 says 1 "not committed: ?? new" 4.5.6-rc1
@@ -70,10 +73,19 @@ packed=$PWD/build/release-work/lido-4.5.6
 grep -q -- "-S $packed " "$work/calls" && [ -e "$packed/CHANGELOG.md" ] && [ ! -e "$packed/secret" ] ||
   { echo "FAILED: packed is $(ls "$packed"), by $(cat "$work/calls")" >&2 && exit 1; }
 rm "$work/bin/abidw"
+touch build/release/liblido.abi
+says 1 "this folder is written anew" --previous build/release 4.5.6
+mkdir build/release/last && touch build/release/last/liblido.abi
+says 1 "this folder is written anew" --previous build/release/last 4.5.6
 
+git tag v4.5.4-rc1
+accepts 4.5.6
+git tag v4.5.5
+says 1 "--previous is needed: there is a release v4.5.5" 4.5.6
+accepts --previous "$work/last" 4.5.6
 git tag v4.5.6
 says 1 "a tag v4.5.6 already" 4.5.6
 echo 'set(version 4.5.6)' >cmake/more.cmake && commit
-says 1 "check_project.py failed" 4.5.6-rc2
+says 1 "check_project.py failed" --previous "$work/last" 4.5.6-rc2
 [ "$failures" -eq 0 ] || exit 1
 echo "release refuses: ok"
