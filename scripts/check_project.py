@@ -5,9 +5,10 @@
  * `lido::v0`, also mangled, has the number LIDO_ABI_VERSION, and sources declare nothing outside it.
  * Addresses in the web are those of SITES and the one in cmake/project.json; mail addresses are the contact there.
  * The author of everything is "The Lido developers".
- * Blocks between `<!-- address -->` and `<!-- /address -->`, or with `contact`, say what cmake/project.json says.
+ * Blocks between `<!-- address -->` and `<!-- /address -->`, or with `contact`, say what cmake/project.json says; so do
+   the manifests of MANIFESTS.
 
-Usage: check_project.py [--write] [folder]    --write renders the blocks
+Usage: check_project.py [--write] [folder]    --write renders the blocks and manifests
 """
 import json
 import re
@@ -42,10 +43,16 @@ NAMED = re.compile(r"^\W*(?:authors?|maintainers?|uploaders|publisher|vendor|con
                    r"\bCPACK_\w*(?:VENDOR|CONTACT|MAINTAINER)\s+(.*?)\)?$|^\W*((?:given|family)-names):.*", re.M | re.I)
 SETTINGS = {".cff", ".json", ".py", ".cmake", ".txt", ".in", ".bazel", ".build", ".toml", ".yml", ".yaml", ".pc", ""}
 
+# Files that name the address once there is one: by what line, and before which.
+MANIFESTS = {
+    "CITATION.cff": ("repository-code: {}\n", "license: "),
+    "cmake/vcpkg/lido/vcpkg.json": ('  "homepage": "{}",\n', '  "license": '),
+    "conanfile.py": ('    homepage = "{}"\n', "    license = "),
+}
 BLOCK = re.compile(r"(<!-- (address|contact) -->\n).*?(<!-- /\2 -->)", re.S)
 EMPTY = {
-    "address": "Lido has no public address yet: `LIDO_URL` stands for the path of a clone.",
-    "contact": "Lido has no contact yet. Tell those from whom you have your copy, and do not publish it.",
+    "address": "Lido has no public address yet: `LIDO_URL` stands for the absolute path of a clone.",
+    "contact": "Lido has no contact yet. Report it privately to the person you got Lido from, and do not publish it.",
 }
 FILLED = {"address": "`LIDO_URL` stands for <{}>.", "contact": "Write to <{}>, and do not publish it before there is an answer."}
 
@@ -112,12 +119,17 @@ def check_names(name: str, text: str) -> list[str]:
     return errors
 
 
-def rendered(text: str, project: dict[str, str]) -> str:
+def rendered(name: str, text: str, project: dict[str, str]) -> str:
     def say(match: re.Match[str]) -> str:
         value = project[match[2]]
         return match[1] + (FILLED[match[2]].format(value) if value else EMPTY[match[2]]) + "\n" + match[3]
 
-    return BLOCK.sub(say, text)
+    if name in MANIFESTS:
+        line, following = MANIFESTS[name]
+        text = re.sub(f"^{line.split('{')[0]}.*\n", "", text, flags=re.M)
+        new = line.format(project["address"]) if project["address"] else ""
+        return re.sub(f"^{following}", lambda match: new + match[0], text, count=1, flags=re.M)
+    return BLOCK.sub(say, text) if name.endswith(".md") else text
 
 
 def check(root: Path) -> tuple[int, list[str]]:
@@ -132,15 +144,15 @@ def check(root: Path) -> tuple[int, list[str]]:
             continue  # they have the faults
         errors += check_version(name, text, version) + check_namespace(name, text, macros["ABI_VERSION"])
         errors += check_addresses(name, text, project) + check_names(name, text)
-        if name.endswith(".md") and rendered(text, project) != text:
-            errors.append(f"{name}: a block differs from {PROJECT}; scripts/check_project.py --write renders it")
+        if rendered(name, text, project) != text:
+            errors.append(f"{name}: differs from {PROJECT}; scripts/check_project.py --write renders it")
     return count, errors
 
 
 def write(root: Path) -> None:
     project = json.loads((root / PROJECT).read_text(encoding="utf-8"))
     for name, text in texts(root):
-        if name.endswith(".md") and (new := rendered(text, project)) != text:
+        if (new := rendered(name, text, project)) != text:
             (root / name).write_text(new, encoding="utf-8")
             print(f"project: wrote {name}")
 

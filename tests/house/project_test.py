@@ -12,6 +12,7 @@ VERSION = """#define LIDO_VERSION_MAJOR 1
 """
 CITATION = """authors:
   - name: The Lido developers
+license: BSL-1.0
 version: 1.2.3
 """
 POOL = """namespace lido::inline v4 {
@@ -32,7 +33,8 @@ class Project(TreeTest):
         self.write("include/lido/version.hpp", VERSION)
         self.write("cmake/project.json", '{"address": "", "contact": ""}\n')
         self.write("CITATION.cff", CITATION)
-        self.write(MANIFEST, '{\n  "version": "1.2.3",\n  "maintainers": "The Lido developers"\n}\n')
+        self.write(MANIFEST, '{\n  "version": "1.2.3",\n  "license": "BSL-1.0",\n  "maintainers": "The Lido developers"\n}\n')
+        self.write("conanfile.py", 'class Recipe:\n    license = "BSL-1.0"\n')
         self.write("include/lido/pool.hpp", POOL)
         self.write("README.md", README)
         check_project.write(self.root)
@@ -106,9 +108,9 @@ class Project(TreeTest):
 
     def test_block_is_rendered_from_the_project(self) -> None:
         self.assertIn("no public address", self.text("README.md"))
-        self.assert_refused("README.md", "Lido has no", "Lido got no", "block")
+        self.assert_refused("README.md", "Lido has no", "Lido got no", "differs")
         self.write("cmake/project.json", '{"address": "https://forge.test/lido", "contact": "us@forge.test"}\n')
-        self.assert_fault(self.errors(), "README.md", "block")
+        self.assertIn("README.md: differs", "\n".join(self.errors()))
         check_project.write(self.root)
         self.assertIn("<https://forge.test/lido>", self.text("README.md"))
         self.assertNotIn("no public address", self.text("README.md"))
@@ -116,6 +118,22 @@ class Project(TreeTest):
         check_project.write(self.root)
         self.assertIn("<us@forge.test>", self.text("SECURITY.md"))
         self.assert_clean(self.errors())
+
+    def test_manifests_name_the_address(self) -> None:
+        lines = {"CITATION.cff": "\nrepository-code: https://forge.test/lido\nlicense",
+                 MANIFEST: '\n  "homepage": "https://forge.test/lido",\n',
+                 "conanfile.py": '\n    homepage = "https://forge.test/lido"\n'}
+        before = {name: self.text(name) for name in lines}
+        self.write("cmake/project.json", '{"address": "https://forge.test/lido", "contact": ""}\n')
+        errors = self.errors()
+        check_project.write(self.root)
+        for name, line in lines.items():
+            self.assertTrue(any(name in error and "differs" in error for error in errors))
+            self.assertIn(line, self.text(name))
+        self.assert_clean(self.errors())
+        self.write("cmake/project.json", '{"address": "", "contact": ""}\n')
+        check_project.write(self.root)
+        self.assertEqual(before, {name: self.text(name) for name in lines})
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 TRAITS = {"headers", "libs", "run", "visible", "transitive_headers", "transitive_libs", "force", "override"}
 METHODS = {"set_version", "requirements", "build_requirements", "validate", "layout", "generate", "build", "package",
            "package_info", "test"}
-FIELDS = {"name", "version", "description", "license", "author", "package_type", "settings", "options", "default_options",
+FIELDS = {"name", "version", "description", "homepage", "license", "author", "package_type", "settings", "options", "default_options",
           "exports_sources", "generators"}
 PROPERTIES = {"cmake_find_mode": {"config", "module", "both", "none"}}
 GENERATORS = {"CMakeDeps", "CMakeToolchain", "PkgConfigDeps"}
