@@ -79,7 +79,7 @@ work=$PWD/build/release-work
 tree=$work/lido-$version # the files of the commit alone: git may ignore others
 rm -rf "$out" "$work"
 mkdir -p "$out" "$work/unpacked"
-git archive --prefix="lido-$version/" HEAD | tar -x -C "$work"
+git -c tar.umask=022 archive --prefix="lido-$version/" HEAD | tar -x -C "$work"
 export CXXFLAGS="${CXXFLAGS-} '-ffile-prefix-map=$work/='" CFLAGS="${CFLAGS-} '-ffile-prefix-map=$work/='"
 
 library() { # folder, definitions...
