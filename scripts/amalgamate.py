@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes Lido as one header: `scripts/amalgamate.py FILE`, where FILE is mostly lido_all.hpp.
+"""Writes Lido as one header: `scripts/amalgamate.py FILE`, where FILE is usually lido_all.hpp.
 
 One source file of a program defines LIDO_IMPLEMENTATION before it includes FILE; the others only include it. The list
 of sources is that of src/CMakeLists.txt, and cmake/platform.cmake says which of src/platform serve which system.
@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ENTRIES = ["lido/lido.h", "lido/lido.hpp", "lido/slot_map/secondary_map.hpp"]  # those that exist
+ENTRIES = ["lido/lido.h", "lido/lido.hpp", "lido/slot_map/secondary_map.hpp"]
 LEFT_OUT = ["connect/"]  # for components, which need another library
 
 # Systems as cmake/options.cmake tells them apart: LIDO_PLATFORM there, and the test of the preprocessor.
@@ -45,7 +45,7 @@ Wherever pools are used:
 
 The compiler needs C++20 and -pthread. A shared object is linked with -Wl,-z,nodelete, since threads that end later
 still run this code; with MinGW, a program is linked with -lsynchronization -lntdll. All files of a program are compiled
-with exceptions, or all without. What an object makes with its copy of Lido, only that object may use.
+with exceptions, or all without. A pool may be used only by the program or shared object that made it.
 
 LIDO_PLATFORM_POSIX or LIDO_PLATFORM_GENERIC, defined beside LIDO_IMPLEMENTATION, takes another back end than the
 system's own.
@@ -118,16 +118,21 @@ class OneHeader:
 
 def platform_sources() -> dict[str, list[Path]]:
     """Sources of the platforms, as CMake tells them; for each test of the preprocessor those that it alone decides."""
-    questions = [f"include({ROOT}/cmake/platform.cmake)"]
+    questions = [f'include("{ROOT.as_posix()}/cmake/platform.cmake")']
     for platform, variable, _ in VARIANTS:
         questions += [f"set({variable} ON)"] * bool(variable)
         questions += [f"lido_platform_sources(sources {platform})", 'message("${sources}")']
-    with tempfile.NamedTemporaryFile("w", suffix=".cmake") as script:
-        script.write("\n".join(questions))
-        script.flush()
-        told = subprocess.run(["cmake", "-P", script.name], stderr=subprocess.PIPE, text=True, check=True).stderr
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder, "sources.cmake")
+        script.write_text("\n".join(questions), encoding="utf-8")
+        try:
+            told = subprocess.run(["cmake", "-P", str(script)], stderr=subprocess.PIPE, text=True)
+        except FileNotFoundError:
+            raise SystemExit("cmake is missing, which knows the sources of each system") from None
+    if told.returncode != 0:
+        raise SystemExit(told.stderr)
     tests: dict[str, list[str]] = {}
-    for (_, _, test), sources in zip(VARIANTS, told.splitlines(), strict=True):
+    for (_, _, test), sources in zip(VARIANTS, told.stderr.splitlines(), strict=True):
         for source in sources.split(";"):
             tests.setdefault(source, []).append(test)
     found: dict[str, list[Path]] = {}
@@ -171,7 +176,7 @@ def one_header(name: str) -> str:
     header.lines += ["#ifndef LIDO_ALL_HPP", "#define LIDO_ALL_HPP",
                      "#if (defined(_MSVC_LANG) ? _MSVC_LANG : __cplusplus) < 202002L",
                      '#error "Lido needs C++20: -std=c++20, or /std:c++20"', "#endif", ""]
-    header.add_all("", [file for entry in ENTRIES if (file := ROOT / "include" / entry).exists()])
+    header.add_all("", [ROOT / "include" / entry for entry in ENTRIES])
     header.lines += ["#endif  // LIDO_ALL_HPP", "",
                      "#if defined(LIDO_IMPLEMENTATION) && !defined(LIDO_IMPLEMENTED)", "#define LIDO_IMPLEMENTED",
                      *choose_system(), ""]

@@ -1,6 +1,6 @@
-# Writes the one header from a copy of the sources, which is no checkout. Builds programs with nothing else, of one and
-# two source files, with and without exceptions, and with the back ends PLATFORMS. CXX is the compiler, LAUNCHER stands
-# before it, EMULATOR runs programs, LIBRARIES are linked.
+# Writes the one header from a copy of the sources, which is no checkout and lies in a folder whose name has a space. Builds
+# programs with nothing else, of one and two source files, with and without exceptions, and with the back ends PLATFORMS.
+# CXX is the compiler, LAUNCHER stands before it, EMULATOR runs programs, LIBRARIES are linked.
 cmake_minimum_required(VERSION 3.22)
 
 separate_arguments(LIBRARIES)
@@ -8,13 +8,14 @@ file(REMOVE_RECURSE ${BINARY})
 file(MAKE_DIRECTORY ${BINARY})
 foreach(path IN ITEMS LICENSE cmake/platform.cmake include scripts/amalgamate.py src)
   cmake_path(GET path PARENT_PATH folder)
-  file(COPY ${SOURCE}/${path} DESTINATION ${BINARY}/archive/${folder})
+  file(COPY ${SOURCE}/${path} DESTINATION "${BINARY}/an archive/${folder}")
 endforeach()
 foreach(header IN ITEMS lido_all.hpp again/lido_all.hpp)
   file(MAKE_DIRECTORY ${BINARY}/again)
-  execute_process(COMMAND ${PYTHON} -B ${BINARY}/archive/scripts/amalgamate.py ${BINARY}/${header} COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${PYTHON} -B "${BINARY}/an archive/scripts/amalgamate.py" ${BINARY}/${header}
+                  COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
-file(REMOVE_RECURSE ${BINARY}/archive)
+file(REMOVE_RECURSE "${BINARY}/an archive")
 execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${BINARY}/lido_all.hpp ${BINARY}/again/lido_all.hpp
                 COMMAND_ERROR_IS_FATAL ANY)
 
