@@ -30,12 +30,13 @@ def evaluate(name: str, **functions: object) -> None:
     exec(compile((source / name).read_text(encoding="utf-8"), name, "exec"), names)
 
 
-def library(system: str) -> dict[str, object]:
-    """The one rule of BUILD.bazel, as it is for this system."""
+def library(system: str, cpu: str = "x86_64") -> dict[str, object]:
+    """The one rule of BUILD.bazel, as it is for this system and processor."""
     rules: list[dict[str, object]] = []
 
     def select(cases: dict[str, list[str]]) -> list[str]:
-        return cases.get(f"@platforms//os:{system}", cases["//conditions:default"])
+        keys = [f"@platforms//os:{system}", f"@platforms//cpu:{cpu}", "//conditions:default"]
+        return next(cases[key] for key in keys if key in cases)
 
     evaluate("BUILD.bazel", select=select, cc_library=lambda **rule: rules.append(rule))
     (rule,) = rules
@@ -73,6 +74,10 @@ def main() -> None:
         rule = library(system)
         compare(f"sources of {system}", below(rule, "srcs", "src/", ".cpp"), read(lists, "all", platform))
         compare(f"headers of {system}", below(rule, "hdrs", "include/", ""), read(lists, "header"))
+        if rule["target_compatible_with"]:
+            sys.exit(f"BUILD.bazel: Lido is refused on {system}")
+    if library("emscripten", "wasm32")["target_compatible_with"] != ["@platforms//:incompatible"]:
+        sys.exit("BUILD.bazel: Lido is compiled by Emscripten, from the sources of another system")
     build(library("linux"))
 
 
