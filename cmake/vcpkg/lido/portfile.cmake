@@ -1,5 +1,7 @@
 # Overlay port of vcpkg: Lido from the tree that this file lies in. A test runs it with stand-ins for the functions of
 # vcpkg, which build Lido; with vcpkg itself it is untried. In a registry, vcpkg_from_git would set SOURCE_PATH.
+# vcpkg sees changes of this folder alone: after one of the sources, `vcpkg remove lido`, and install with
+# --no-binarycaching.
 get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 
 vcpkg_check_features(
