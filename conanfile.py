@@ -82,3 +82,13 @@ class LidoRecipe(ConanFile):
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs = ["lib/cmake/lido"]
         self.cpp_info.libs = ["lido"]
+        # For generators that do not read that package.
+        system = str(self.settings.os)
+        if system == "Windows":
+            self.cpp_info.system_libs = ["synchronization", "ntdll", "ws2_32"]
+        elif system in ("Linux", "FreeBSD"):
+            self.cpp_info.system_libs = ["pthread"]
+        if self.options.shared:
+            self.cpp_info.defines = ["LIDO_SHARED"]
+        elif system in ("Linux", "FreeBSD", "Android"):
+            self.cpp_info.sharedlinkflags = ["-Wl,-z,nodelete"]  # see cmake/linkage.cmake

@@ -38,12 +38,26 @@ def check_options(recipe_class, source, folder):
         insist(bool(recipe.tools) == (option in ("with_hiredis", "with_libpq")), f"{option} needs the tools {recipe.tools}")
 
 
+def check_usage(recipe_class, source, folder):
+    """What generators that do not read the CMake package of Lido are told."""
+    for system, libraries in {"Linux": ["pthread"], "Windows": ["synchronization", "ntdll", "ws2_32"], "Macos": []}.items():
+        for shared in (False, True):
+            recipe = recipe_class(source, folder, ["shared"] if shared else [])
+            recipe.settings.os = system
+            recipe.package_info()
+            told = recipe.cpp_info
+            insist(told.system_libs == libraries, f"on {system}, programs are linked with {told.system_libs}")
+            insist(told.defines == ["LIDO_SHARED"] * shared, f"shared is {shared}, and macros are {told.defines}")
+            insist(bool(told.sharedlinkflags) == (system == "Linux" and not shared), f"{system}: {told.sharedlinkflags}")
+
+
 def main():
     source, folder, version, parts = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4:]
     shutil.rmtree(folder, ignore_errors=True)
     stand_in.install_modules()
     recipe_class = recipe_in(source)
     check_options(recipe_class, source, folder)
+    check_usage(recipe_class, source, folder)
 
     lido = recipe_class(source, folder / "lido", [f"with_{part}" for part in parts])
     lido.set_version()

@@ -20,10 +20,11 @@ def insist(condition, what):
 
 
 class CppInfo:
-    __slots__ = ("builddirs", "libs", "properties")
+    __slots__ = ("builddirs", "defines", "libs", "properties", "sharedlinkflags", "system_libs")
 
     def __init__(self):
         self.builddirs, self.libs, self.properties = [], ["no"], {}
+        self.defines, self.sharedlinkflags, self.system_libs = [], [], []
 
     def set_property(self, name, value):
         insist(value in PROPERTIES.get(name, set()), f"no property {name} {value}")
@@ -47,6 +48,7 @@ class ConanFile:
         self.recipe_folder, self.source_folder = str(recipe_folder), str(folder / "source")
         self.build_folder, self.package_folder = str(folder / "build"), str(folder / "package")
         self.options = types.SimpleNamespace(**{name: name in on or value for name, value in self.default_options.items()})
+        self.settings = types.SimpleNamespace(os="Linux")
         self.required, self.tools, self.prefixes, self.cache = [], [], [], {}
         self.cpp_info = CppInfo()
 
