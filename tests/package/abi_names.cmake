@@ -1,4 +1,5 @@
-# Every name of the library that a linker sees is in the namespace of the ABI, or is a name of C.
+# Every name of namespace lido that a linker sees in the library is in the namespace of the ABI. Names outside of lido, such
+# as those of C, are not looked at.
 # usage: cmake -DNM=... -DLIBRARY=... -DABI=... -P abi_names.cmake
 execute_process(COMMAND ${NM} --demangle --defined-only --extern-only ${LIBRARY} OUTPUT_VARIABLE names COMMAND_ERROR_IS_FATAL ANY)
 if(NOT names MATCHES " lido::v${ABI}::detail::slot_allocator::")
