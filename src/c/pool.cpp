@@ -140,9 +140,9 @@ const char* lido_error_text(int error) {
     case LIDO_OK:
       return "no error";
     case LIDO_ERROR_NULL:
-      return "a pointer is null that must not be";
+      return "a required pointer is null";
     case LIDO_ERROR_OPTIONS:
-      return "the size of the options or a flag is none of this version";
+      return "the options have a size, a flag or a member that is unknown to this library";
     case LIDO_ERROR_BLOCK_BYTES:
       return "block_bytes is 0";
     case LIDO_ERROR_ALIGNMENT:
@@ -150,11 +150,11 @@ const char* lido_error_text(int error) {
     case LIDO_ERROR_BLOCKS:
       return "blocks is not between 1 and 4294967294";
     case LIDO_ERROR_NO_MEMORY:
-      return "there is not enough memory";
+      return "memory ran out, or the request exceeds the address space";
     case LIDO_ERROR_NOT_IN_USE:
       return "the address is not that of a block in use";
     default:
-      return "no error of this version";
+      return "unknown error";
   }
 }
 

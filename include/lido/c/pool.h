@@ -9,21 +9,23 @@
 /// Blocks of one size, of which each is in use or free. The free ones are in one list for all
 /// threads, behind a cache for each.
 ///
-/// All functions but `lido_pool_create` and `lido_pool_destroy` are thread-safe. A block may be
-/// released by another thread than the one that acquired it. No function throws an exception of
-/// C++.
+/// All functions are thread-safe, except that no other thread may use a pool during its create or
+/// destroy. A block may be released by another thread than the one that acquired it. No function
+/// throws an exception of C++.
 typedef struct lido_pool lido_pool;
 
 /// Results of functions; their numbers stay. `lido_error_text` says the same in words.
 enum {
   LIDO_OK = 0,
-  LIDO_ERROR_NULL = 1,     ///< a pointer is null that must not be
-  LIDO_ERROR_OPTIONS = 2,  ///< `size` is none that options had, or this Lido lacks what they ask
+  LIDO_ERROR_NULL = 1,  ///< a required pointer is null
+  /// `size` matches no version, or a flag or a later member is unknown to this library
+  LIDO_ERROR_OPTIONS = 2,
   LIDO_ERROR_BLOCK_BYTES = 3,  ///< `block_bytes` is 0
   LIDO_ERROR_ALIGNMENT = 4,    ///< `alignment` is no power of two, or more than 4096
   LIDO_ERROR_BLOCKS = 5,       ///< `blocks` is 0, or more than 2^32 - 2
-  LIDO_ERROR_NO_MEMORY = 6,    ///< there is not enough, or cannot be: more bytes than addresses
-  LIDO_ERROR_NOT_IN_USE = 7    ///< what is released is no block in use, as far as is looked
+  LIDO_ERROR_NO_MEMORY = 6,    ///< memory ran out, or the request exceeds the address space
+  /// the address is outside the pool; a checked pool reports any block that is not in use
+  LIDO_ERROR_NOT_IN_USE = 7
 };
 
 /// For `flags`. Reports misuse as checked pools of C++ do: a block that is released twice or is
@@ -31,8 +33,8 @@ enum {
 /// are slow.
 #define LIDO_POOL_CHECKED 1U
 
-/// Options of a pool. What is 0 is as if it were not there, so begin with zeros; later versions add
-/// members at the end, and know by `size` which ones are there.
+/// Options of a pool. A zero member means its default, so zero-initialize the struct. Later
+/// versions add members at the end, and know by `size` which ones are there.
 typedef struct lido_pool_options {
   size_t size;         ///< sizeof(lido_pool_options)
   size_t block_bytes;  ///< of a block, at least 1
@@ -47,17 +49,17 @@ extern "C" {
 #endif
 
 /// Makes a pool. Returns LIDO_OK, or why there is none; `*pool` is then null. The memory of the
-/// blocks is reserved, but not touched.
+/// blocks is reserved, but not touched. Blocking.
 int lido_pool_create(const lido_pool_options* options, lido_pool** pool);
 
 /// Frees the pool with all its blocks, also those in use. Returns LIDO_ERROR_NULL for null, and
 /// else LIDO_OK. Requires: no other thread is in a call, and no block is used or released
-/// afterwards.
+/// afterwards. Blocking.
 int lido_pool_destroy(lido_pool* pool);
 
-/// A block, whose bytes are not set; null when all are in use, or when `pool` is null. "All are in
-/// use" is exact: blocks in the caches of other threads are found first. Progress: wait-free where
-/// the thread's cache has a block, else lock-free. May allocate, to grow a cache.
+/// Returns an uninitialized block, or null if all are in use or `pool` is null. "All are in use" is
+/// exact: blocks in the caches of other threads are found first. Progress: wait-free where the
+/// thread's cache has a block, else lock-free except for calloc, which is called to grow a cache.
 void* lido_pool_acquire(lido_pool* pool);
 
 /// Takes a block back; null has no effect. Returns LIDO_OK, LIDO_ERROR_NULL, or without effect
@@ -70,7 +72,7 @@ int lido_pool_release(lido_pool* pool, void* block);
 /// is null. Wait-free.
 size_t lido_pool_in_use(const lido_pool* pool);
 
-/// As `blocks` of the options; 0 when `pool` is null. Wait-free.
+/// Returns the number of blocks in the pool; 0 when `pool` is null. Wait-free.
 size_t lido_pool_capacity(const lido_pool* pool);
 
 /// A result in words, in English and without a line's end; never null. Lives as long as the
