@@ -30,7 +30,7 @@ namespace detail {
 /// Sizes of blocks are multiples of it, so that none share a byte of a sanitizer's shadow.
 inline constexpr std::size_t granule = 8;
 
-/// Of a block.
+/// Largest alignment of a block.
 inline constexpr std::size_t most_block_alignment = 4096;
 
 [[nodiscard]] constexpr std::size_t rounded_up(std::size_t bytes, std::size_t unit) noexcept {
@@ -49,7 +49,7 @@ struct block_settings {
   lido::registry* registry;
 };
 
-/// Why there cannot be such blocks.
+/// Why the options are invalid.
 enum class block_problem : std::uint8_t { none, bytes, alignment, blocks, max_cached, memory };
 
 /// Looks at what can be seen before any memory is asked for.
@@ -110,7 +110,7 @@ class block_store {
     return distance_to(address) < bytes_;
   }
 
-  /// With a block for a slot.
+  /// Returns statistics, counted in blocks.
   [[nodiscard]] pool_stats stats() const noexcept;
   /// Requests that found no block free.
   [[nodiscard]] std::uint64_t overflowed() const noexcept { return slots_.count_exhausted(); }
