@@ -188,6 +188,9 @@ def one_header(name: str) -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         sys.exit("usage: scripts/amalgamate.py FILE")
-    Path(sys.argv[1]).write_text(one_header(Path(sys.argv[1]).name), encoding="utf-8")
+    try:
+        Path(sys.argv[1]).write_text(one_header(Path(sys.argv[1]).name), encoding="utf-8")
+    except OSError as error:
+        sys.exit(f"amalgamate: {error}")

@@ -110,7 +110,7 @@ std::string text_of(const redisReply& reply) {
 #endif
   std::string text = is_number ? std::to_string(reply.integer) : std::string();
   for (std::size_t i = 0; i < reply.elements; ++i) {
-    text += (i == 0 ? "" : "\n") + text_of(*reply.element[i]);
+    text.append(i == 0 ? "" : "\n").append(text_of(*reply.element[i]));
   }
   return text;
 }

@@ -108,7 +108,7 @@ std::ostream& operator<<(std::ostream& out, const pool_report& report) {
 std::string to_json(const registry& pools) {
   std::string out = "{\"pools\":[";
   pools.visit([&out](const pool_report& report) {
-    out += (out.back() == '[' ? "" : ",") + json_of(report);
+    out.append(out.back() == '[' ? "" : ",").append(json_of(report));
   });
   return out += "]}\n";
 }

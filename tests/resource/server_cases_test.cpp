@@ -48,9 +48,9 @@ TEST(ServerCases, C12TheErrorNamesTheTotalAndItsHolders) {
   keyed_resource_pool<int, connection> pool(
       [](int host) { return connection{host}; },
       {.max_total = 2, .each_key = {.max_size = 2, .name = "backends"}});
-  const auto first = pool.acquire(1);
-  const auto second = pool.acquire(2);
-  auto refused = pool.try_acquire_for(3, 1ms);
+  const auto first = pool.at(1).acquire();
+  const auto second = pool.at(2).acquire();
+  auto refused = pool.at(3).try_acquire_for(1ms);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.failure(), acquire_failure::timed_out);
   const acquire_error error = refused.error();

@@ -52,9 +52,9 @@ extern "C" {
 /// blocks is reserved, but not touched. Blocking.
 int lido_pool_create(const lido_pool_options* options, lido_pool** pool);
 
-/// Frees the pool with all its blocks, also those in use. Returns LIDO_ERROR_NULL for null, and
-/// else LIDO_OK. Requires: no other thread is in a call, and no block is used or released
-/// afterwards. Blocking.
+/// Frees the pool with all its blocks, also those in use; a checked pool reports these, and ends
+/// the program. Returns LIDO_ERROR_NULL for null, and else LIDO_OK. Requires: no other thread is in
+/// a call, and no block is used or released afterwards. Blocking.
 int lido_pool_destroy(lido_pool* pool);
 
 /// Returns an uninitialized block, or null if all are in use or `pool` is null. "All are in use" is
