@@ -92,6 +92,7 @@ using lido::destroy_reasons;
 using lido::duration_histogram;
 using lido::key_hash;
 using lido::keyed_resource_factory;
+using lido::key_view;
 using lido::keyed_resource_pool;
 using lido::keyed_resource_pool_options;
 using lido::keyed_resource_pool_stats;

@@ -62,7 +62,7 @@ def slots_of(allocator):
 
 def resource_slots(core):
     """The slots of a pool_core that are in use."""
-    block = inner(inner(core["state_"])["table"]["first_"])
+    block = inner(inner(core["kernel_"])["table"]["first_"])
     while block:
         for index in range(int(block["size"])):
             slot = as_type(gdb.Value(int(block["first"]) + index * int(block["stride"])), "pool_slot")
@@ -72,15 +72,15 @@ def resource_slots(core):
 
 
 def resources_of(core):
-    state = inner(core["state_"])
-    groups, count = items(state["groups_"])
+    kernel = inner(core["kernel_"])
+    groups, count = items(kernel["groups_"]["groups_"])
     waiting = capacity = 0
     for index in range(count):
         group = inner((groups + index).dereference())
         waiting += int(group["queue"]["size_"])
         capacity += int(group["limits"]["max_size"])
     if not core["main_"]:
-        capacity = int(state["room_"]["max_total_"])
+        capacity = int(kernel["quota_"]["max_total_"])
     return sum(1 for _ in resource_slots(core)), capacity, waiting
 
 

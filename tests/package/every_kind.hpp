@@ -67,7 +67,7 @@ inline void use_resources() {
   require(*pool.acquire() == 5, "a resource");
   require(pool.stats().in_use == 0, "a resource that came back");
   lido::keyed_resource_pool<int, int> keyed([](const int& key) { return 2 * key; });
-  require(*keyed.acquire(21) == 42, "a resource by key");
+  require(*keyed.at(21).acquire() == 42, "a resource by key");
 }
 #endif
 
