@@ -88,7 +88,7 @@ TEST(KeyedViews, AViewWithoutATransparentHashHasAKey) {
   EXPECT_EQ(*view.acquire(), long_name);
 }
 
-TEST(KeyedViews, ALeaseNamesTheLineThatAcquiredIt) {
+TEST(KeyedViews, ALeaseNamesFileAndLineOfItsAcquire) {
   named_links pool(&link_named);
   for (int round = 0; round < 2; ++round) {  // a new key, and what came back last
     const auto lease = pool.at("a").acquire();

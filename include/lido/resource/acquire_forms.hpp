@@ -130,7 +130,9 @@ class acquire_forms {
  protected:
   acquire_forms() noexcept = default;
   acquire_forms(const acquire_forms&) noexcept = default;
+  acquire_forms(acquire_forms&&) noexcept = default;
   acquire_forms& operator=(const acquire_forms&) noexcept = default;
+  acquire_forms& operator=(acquire_forms&&) noexcept = default;
   ~acquire_forms() = default;
 
  private:
