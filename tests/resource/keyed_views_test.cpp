@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lido/keyed_resource_pool.hpp"
+#include "lido/platform/compiler.hpp"
 #include "support/addr2line.hpp"
 
 namespace lido {
@@ -31,7 +32,7 @@ struct lazy {
     handle.resume();
     return outer;
   }
-  static void await_resume() noexcept {}
+  void await_resume() const noexcept { handle.destroy(); }
 };
 
 /// Not in the namespace below, as GCC warns of coroutines with such types in their frames.
@@ -111,6 +112,8 @@ TEST(KeyedViews, AForgottenKeyIsAddedAgainByItsView) {
   EXPECT_EQ(*view.try_acquire_for(std::chrono::seconds(20)), "a");
 }
 
+// Clang 14 cannot compile a template of a coroutine with its sanitizer of function types.
+#if !defined(__clang__) || !LIDO_HAS_ASAN
 // The view and its key are gone when the coroutine begins.
 TEST(KeyedViews, ACoroutineHasItsKey) {
   named_links pool(&link_named, {.each_key = {.maintenance = maintenance::by_tick}});
@@ -122,6 +125,7 @@ TEST(KeyedViews, ACoroutineHasItsKey) {
   EXPECT_TRUE(outer.handle.done());
   outer.handle.destroy();
 }
+#endif
 
 }  // namespace
 }  // namespace lido
