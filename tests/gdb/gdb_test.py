@@ -105,7 +105,8 @@ def natvis_questions(lido: str) -> list[tuple[str, str]]:
     for shown in ElementTree.parse(Path(lido).with_suffix(".natvis")).iter(space + "Type"):
         name = shown.get("Name", "")
         known = NATVIS_OBJECTS[name.removesuffix("<*>").rpartition("::")[2]]
-        questions.append((f"whatis {known}", "type = " + re.escape(name).replace(r"\*", ".*")))
+        questions.append((f"python print(gdb.parse_and_eval('{known}').type.strip_typedefs())",
+                          re.escape(name).replace(r"\*", ".*")))
         expressions = []
         for node in list(shown.iter())[1:]:
             text = (node.text or "").strip()

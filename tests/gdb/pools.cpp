@@ -116,8 +116,8 @@ int main() {
   lido::block_allocator<job> allocator(nodes);
   lido::time_limit limit = std::chrono::milliseconds(2);
   lido::resource_handle no_resource;
-  keep(&first, &row, &notes, &pointer, &at, &allocator, &limit, &no_resource);
+  keep(&first, &idle, &row, &notes, &pointer, &at, &allocator, &limit, &no_resource);
   stop_here();
-  keep(&first, &row, &notes, &pointer, &at, &allocator, &limit, &no_resource);
+  keep(&first, &idle, &row, &notes, &pointer, &at, &allocator, &limit, &no_resource);
   nodes.deallocate(block, 200);
 }
