@@ -7,6 +7,7 @@
 
 #include "lido/resource/deadline_heap.hpp"
 #include "resource/create_quota.hpp"
+#include "resource/creates_wanted.hpp"
 #include "resource/retry_backoff.hpp"
 
 namespace lido::detail {
@@ -107,6 +108,42 @@ TEST(KernelParts, RetriesAreDrawnFromTheWholeDelay) {
     EXPECT_EQ(soon.at(), 1001);
     backoff.failed(1000, 0.5, /*permanent=*/false);
     EXPECT_EQ(backoff.at(), 1001 + limit / 2);
+  }
+}
+
+struct planned {
+  const char* why;
+  create_demand demand;
+  create_supply supply;
+  create_limits limits;
+  std::uint32_t wanted;
+};
+
+// waiters, urgent, min_idle; live, under way, creating, idle; max_size, reserve, max_creating
+constexpr planned plans[] = {
+    {"nothing is needed", {0, 0, 0}, {0, 0, 0, 0}, {4, 0, 4}, 0},
+    {"one for each waiter", {3, 0, 0}, {0, 0, 0, 0}, {4, 0, 4}, 3},
+    {"as max_size allows", {9, 0, 0}, {1, 0, 0, 0}, {4, 0, 4}, 3},
+    {"a full group makes none", {9, 0, 0}, {4, 0, 0, 0}, {4, 0, 4}, 0},
+    {"a group that became smaller makes none", {9, 0, 0}, {6, 0, 0, 0}, {4, 0, 4}, 0},
+    {"what is under way serves waiters", {3, 0, 0}, {2, 2, 2, 0}, {9, 0, 9}, 1},
+    {"as many at once as max_creating", {9, 0, 0}, {1, 1, 1, 0}, {9, 0, 2}, 1},
+    {"creates that are kept count as begun", {2, 0, 0}, {2, 0, 2, 0}, {9, 0, 3}, 1},
+    {"min_idle is made ahead", {0, 0, 2}, {0, 0, 0, 0}, {4, 0, 4}, 2},
+    {"idle ones count for min_idle", {0, 0, 2}, {1, 0, 0, 1}, {4, 0, 4}, 1},
+    {"what is under way and for no waiter does, too", {0, 0, 2}, {1, 1, 1, 0}, {4, 0, 4}, 1},
+    {"but not what is under way for a waiter", {1, 0, 2}, {1, 1, 1, 0}, {4, 0, 4}, 2},
+    {"waiters and min_idle together", {1, 0, 2}, {0, 0, 0, 0}, {4, 0, 4}, 3},
+    {"an urgent waiter may have one of the reserve", {1, 1, 0}, {4, 0, 0, 0}, {4, 1, 4}, 1},
+    {"another waiter may not", {1, 0, 0}, {4, 0, 0, 0}, {4, 1, 4}, 0},
+    {"the reserve has an end", {2, 2, 0}, {5, 0, 0, 0}, {4, 1, 4}, 0},
+    {"what is left of the reserve", {2, 2, 0}, {5, 0, 0, 0}, {4, 2, 4}, 1},
+    {"an urgent waiter waits for no create of others", {1, 1, 0}, {2, 0, 2, 0}, {4, 1, 2}, 1},
+};
+
+TEST(KernelParts, AsManyCreatesAreWantedAsTheLimitsAllow) {
+  for (const planned& one : plans) {
+    EXPECT_EQ(creates_wanted(one.demand, one.supply, one.limits), one.wanted) << one.why;
   }
 }
 
