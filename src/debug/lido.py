@@ -60,9 +60,13 @@ def slots_of(allocator):
     return max(drawn - cached, 0), int(inner(state["capacity_"])), int(inner(state["waiters_"]["length_"]))
 
 
+def kernel_of(core):
+    return inner(inner(core["shell_"])["kernel_"])
+
+
 def resource_slots(core):
     """The slots of a pool_core that are in use."""
-    block = inner(inner(core["kernel_"])["table"]["first_"])
+    block = inner(kernel_of(core)["table"]["first_"])
     while block:
         for index in range(int(block["size"])):
             slot = as_type(gdb.Value(int(block["first"]) + index * int(block["stride"])), "pool_slot")
@@ -72,7 +76,7 @@ def resource_slots(core):
 
 
 def resources_of(core):
-    kernel = inner(core["kernel_"])
+    kernel = kernel_of(core)
     groups, count = items(kernel["groups_"]["groups_"])
     waiting = capacity = 0
     for index in range(count):
@@ -125,7 +129,7 @@ def describe(entry):
     kind, pool = text(entry["kind_"]), entry["pool_"]
     if kind.endswith("resource_pool"):
         core = as_type(pool, "pool_core")
-        uses = ((int(inner(slot["thread"])), int(inner(slot["address"]))) for slot in resource_slots(core))
+        uses = ((int(inner(slot["lease"]["thread"])), int(inner(slot["lease"]["address"]))) for slot in resource_slots(core))
         return resources_of(core), uses
     if kind == "concurrent_slot_map":
         return slots_of(as_type(pool, "slot_allocator")), []

@@ -28,6 +28,8 @@ class group_list {
     groups_[index].swap(groups_.back());
     groups_.pop_back();
   }
+  /// Begins a round of visits to all groups, for `next_in`.
+  [[nodiscard]] std::uint64_t begin_round() noexcept { return ++rounds_; }
   /// Returns a group that was not visited in that round, and is from now on; null: there is none.
   [[nodiscard]] slot_group* next_in(std::uint64_t round) noexcept {
     for (const auto& group : groups_) {
@@ -48,6 +50,7 @@ class group_list {
 
  private:
   std::vector<std::unique_ptr<slot_group>> groups_;
+  std::uint64_t rounds_ = 0;
 };
 
 }  // namespace lido::inline v0::detail

@@ -20,9 +20,9 @@ namespace lido::inline v0::detail {
 [[nodiscard]] inline lease_info info_of(const pool_slot& slot, nanos age) {
   return {.resource = {.place = slot.number, .birth = slot.word().birth()},
           .held_for = std::chrono::nanoseconds(slot.held_for(age)),
-          .thread = slot.thread.get(),
-          .address = slot.address.get(),
-          .exempt = slot.quiet_for.get() == never,
+          .thread = slot.lease.thread.get(),
+          .address = slot.lease.address.get(),
+          .exempt = slot.lease.quiet_for.get() == never,
           .key = {}};
 }
 
@@ -78,7 +78,7 @@ class lease_monitor {
   [[nodiscard]] std::uint8_t look_at(const pool_slot& slot, nanos age) noexcept {
     const nanos held = slot.held_for(age);
     next_.note(slot, held);
-    const nanos quiet = slot.quiet_for.get();
+    const nanos quiet = slot.lease.quiet_for.get();
     if (!watching_ || quiet >= held) {
       return 0;
     }

@@ -7,6 +7,7 @@
 #include "lido/base/error.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/resource/options.hpp"
+#include "lido/resource/stats.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -88,6 +89,14 @@ pool_settings::pool_settings(const resource_pool_options& options)
   constexpr nanos shortest = 1'000'000;
   constexpr nanos longest = 1'000'000'000;
   period = std::clamp(period / 4, shortest, longest);
+}
+
+void pool_settings::report(pool_event event,
+                           const std::shared_ptr<const std::string>& group) const noexcept {
+  if (on_event) {
+    event.pool = group != nullptr ? *group : pool_name;
+    on_event(event);
+  }
 }
 
 std::uint32_t pool_settings::creating_limit(std::size_t size) const noexcept {

@@ -304,7 +304,7 @@ bool pool_waiters::is_deadlock(const slot_group& group) const noexcept {
   }
   return table_.find([&](const pool_slot& slot) {
     const resource_state state = slot.state();
-    return state == resource_state::in_use ? !is_waiting(group, slot.thread.get())
+    return state == resource_state::in_use ? !is_waiting(group, slot.lease.thread.get())
                                            : state != resource_state::empty;
   }) == nullptr;
 }

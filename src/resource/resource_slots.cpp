@@ -120,7 +120,7 @@ bool resource_slots::mark(pool_slot& slot) noexcept {
 void resource_slots::list(pool_slot& slot) noexcept {
   idle_cache::set_maybe_idle(slot, /*on=*/true);
   if (context_.has_groups && !slots_by_time::contains(slot)) {
-    used_.push(slot, slot.last_used.get());
+    used_.push(slot, slot.ages.last_used.get());
   }
 }
 
@@ -182,7 +182,7 @@ void resource_slots::close_surplus(slot_group& group) noexcept {
 bool resource_slots::evict() noexcept {
   while (pool_slot* const slot = used_.first()) {
     if (slot->state() == resource_state::idle &&
-        slot->last_used.get() != slots_by_time::key_of(*slot)) {
+        slot->ages.last_used.get() != slots_by_time::key_of(*slot)) {
       used_.remove(*slot);
       list(*slot);
     } else if (close_if_idle(*slot, destroy_reason::surplus)) {

@@ -122,8 +122,8 @@ class resource_slots {
     used_.remove(slot);
   }
   [[nodiscard]] destroy_reason why_expired(const pool_slot& slot) const noexcept {
-    return context_.now.age >= slot.expires.get() ? destroy_reason::too_old
-                                                  : destroy_reason::flushed;
+    return context_.now.age >= slot.ages.expires.get() ? destroy_reason::too_old
+                                                       : destroy_reason::flushed;
   }
 
   kernel_context& context_;

@@ -41,10 +41,10 @@ void slot_sweep::look_at_idle(pool_slot& slot) noexcept {
   const nanos age = context_.now.age;
   if (slot.is_over(age, group.cache.epoch())) {
     slots_.close_expired(slot);
-  } else if (age - slot.last_used.get() >= life.idle_timeout &&
+  } else if (age - slot.ages.last_used.get() >= life.idle_timeout &&
              group.seen.idle > group.limits.min_idle) {
     group.seen.idle -= slots_.close_if_idle(slot, destroy_reason::idle_too_long) ? 1U : 0U;
-  } else if (age - slot.looked_after.get() < life.keepalive || !slot.maker->can_validate() ||
+  } else if (age - slot.ages.looked_after.get() < life.keepalive || !slot.maker->can_validate() ||
              !group.queue.empty() || context_.is_closed || context_.is_suspended ||
              group.counts.validating() >= group.limits.max_creating ||
              !slots_.check_if_idle(slot, slot_task::validate)) {

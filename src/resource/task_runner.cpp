@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "../platform/platform.hpp"
-#include "core_events.hpp"
+#include "callback_waiter.hpp"
+#include "kernel_shell.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/tuning.hpp"
 
@@ -15,7 +16,7 @@ void task_runner::start() {
   if (has_threads_) {
     const std::lock_guard guard(mutex_);
     threads_.push_back(platform::start_thread(
-        "lido-time", [this, alive = core_.shared_from_this()] { keep_time(); }));
+        "lido-time", [this, alive = shell_.core().shared_from_this()] { keep_time(); }));
   }
 }
 
@@ -53,7 +54,7 @@ std::size_t task_runner::wait_until_ended(const deadline& until) noexcept {
   for (bool in_time = true; in_time;) {
     // relaxed: the mutexes order it
     const std::uint32_t seen = finished_.load(std::memory_order_relaxed);
-    if (core_.is_drained() && busy() == 0) {
+    if (shell_.is_drained() && busy() == 0) {
       break;
     }
     call_before_sleep();  // what is under way may be for this thread to do
@@ -106,7 +107,7 @@ void task_runner::keep_time() noexcept {
     const nanos next = (std::min)(planned, stuck_at_);
     guard.unlock();
     if (is_due) {
-      core_.tick(/*by_pool=*/true);
+      shell_.core().tick(/*by_pool=*/true);
     } else {
       (void)park(
           timer_, seen,
@@ -120,7 +121,7 @@ void task_runner::keep_time() noexcept {
 /// What the other threads, the workers, run. A worker that ends before the pool drops its reference
 /// under the mutex, where it cannot be the last one. Destructors of thread_local objects that run
 /// after that hold nothing up.
-void task_runner::work(std::size_t place, std::shared_ptr<pool_core>&& alive) noexcept {
+void task_runner::work(std::size_t place, std::shared_ptr<void>&& alive) noexcept {
   constexpr std::chrono::seconds longest_idle{10};
   lock guard(mutex_);
   bool is_bored = false;
@@ -169,9 +170,9 @@ void task_runner::run_next(lock& guard) noexcept {
   call_worker();
   guard.unlock();
   if (slot != nullptr) {
-    core_.run_task(*slot);
+    shell_.calls().run_task(*slot);
   } else {
-    core_.run(todo, /*by_pool=*/false);
+    shell_.run(todo, /*by_pool=*/false);
   }
   guard.lock();
   --busy_;
@@ -196,7 +197,7 @@ void task_runner::start_worker(bool beyond) noexcept {
   const auto start = [this] {
     const std::size_t place = free_place();
     threads_[place] = platform::start_thread(
-        "lido-work", [this, place, alive = core_.shared_from_this()]() mutable {
+        "lido-work", [this, place, alive = shell_.core().shared_from_this()]() mutable {
           work(place, std::move(alive));
         });
     ++workers_;

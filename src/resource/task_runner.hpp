@@ -13,9 +13,10 @@
 #include "lido/concurrency/mutex.hpp"
 #include "lido/concurrency/parking.hpp"
 #include "lido/resource/options.hpp"
-#include "lido/resource/pool_core.hpp"
 
 namespace lido::inline v0::detail {
+
+class kernel_shell;
 
 /// In a pool with threads, one keeps time. It runs no code of users except the pool's clock, unless
 /// no worker can be started. Workers are started when there is work and no idle worker, up to a
@@ -25,8 +26,8 @@ namespace lido::inline v0::detail {
 /// In a pool without threads, tasks wait for `run_posted`.
 class task_runner {
  public:
-  task_runner(pool_core& core, bool has_threads) noexcept
-      : core_(core), has_threads_(has_threads), planned_(has_threads ? never : 0) {}
+  task_runner(kernel_shell& shell, bool has_threads) noexcept
+      : shell_(shell), has_threads_(has_threads), planned_(has_threads ? never : 0) {}
 
   /// Throws std::system_error, std::bad_alloc.
   void start();
@@ -59,7 +60,7 @@ class task_runner {
     return busy_ + (has_work() ? 1 : 0);
   }
   void keep_time() noexcept;
-  void work(std::size_t place, std::shared_ptr<pool_core>&& alive) noexcept;
+  void work(std::size_t place, std::shared_ptr<void>&& alive) noexcept;
   void run_alone(lock& guard) noexcept;
   void run_next(lock& guard) noexcept;
   void call_worker() noexcept;
@@ -67,7 +68,7 @@ class task_runner {
   [[nodiscard]] std::size_t free_place();
   static void wake(atomic<std::uint32_t>& word) noexcept;
 
-  pool_core& core_;
+  kernel_shell& shell_;
   const bool has_threads_;
   plain_mutex mutex_;
   effects pending_;

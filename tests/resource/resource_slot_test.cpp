@@ -115,8 +115,8 @@ TEST_F(ResourceSlot, ValidationMakesItFreshButNotLessIdle) {
   slot.used_until(5 * second, limits);
   slot.validated(20 * second, limits);
   EXPECT_TRUE(slot.is_fresh(21 * second, epoch));
-  EXPECT_EQ(slot.last_used.get(), 5 * second);
-  EXPECT_EQ(slot.looked_after.get(), 20 * second);
+  EXPECT_EQ(slot.ages.last_used.get(), 5 * second);
+  EXPECT_EQ(slot.ages.looked_after.get(), 20 * second);
 }
 
 TEST_F(ResourceSlot, LifetimeCountsFromBirthHoweverItIsUsed) {
@@ -150,10 +150,10 @@ TEST_F(ResourceSlot, D1JitterIsDrawnOnceAndUpToAQuarter) {
   EXPECT_EQ(end_of_life(0, limits, 0.5), 87 * second + second / 2);
   EXPECT_GE(end_of_life(0, limits, 0.999999), 75 * second);
   (void)activate_at(0, 0.5);
-  const nanos drawn = slot.expires.get();
+  const nanos drawn = slot.ages.expires.get();
   slot.used_until(second, limits);
   slot.validated(2 * second, limits);
-  EXPECT_EQ(slot.expires.get(), drawn);
+  EXPECT_EQ(slot.ages.expires.get(), drawn);
 }
 
 TEST_F(ResourceSlot, AYearOfLifetimeHasAQuarterOfAYearOfJitter) {
@@ -175,7 +175,7 @@ TEST_F(ResourceSlot, AResourceBeingHandedOverIsHeldForNoTime) {
   EXPECT_EQ(slot.held_for(1000), 990);
   slot.note_receiver(2);
   EXPECT_EQ(slot.held_for(1000), 0);
-  EXPECT_EQ(slot.thread.get(), 2U);
+  EXPECT_EQ(slot.lease.thread.get(), 2U);
 }
 
 static_assert(alignof(pool_slot) >= no_false_sharing);

@@ -116,14 +116,14 @@ class idle_cache {
     pool_slot& slot = *grant.slot;
     thread_state& mine = gate_.mine();
     leaving_mark leaving(mine);
-    slot.thread.set(0);  // the next one does not hold it until it says so
+    slot.lease.thread.set(0);  // the next one does not hold it until it says so
     if (!slot.put_back(grant.ticket)) [[unlikely]] {
       leaving.end();
       release_marked(grant);
       return;
     }
     if (is_flagged()) [[unlikely]] {
-      serve(leaving);
+      report_idle(leaving);
       return;
     }
     // A hint that threads without a state of their own share would keep them without one.
@@ -145,8 +145,9 @@ class idle_cache {
   /// Whether the lease ends because an exception passes it by.
   [[nodiscard]] static bool was_unwound(const pool_slot& slot) noexcept {
     const int active = std::uncaught_exceptions();
-    return active > slot.unwinding.get() || (active != 0 && slot.thread.get() != this_thread_id() &&
-                                             slot.unwinding.get() != pool_slot::kept);
+    return active > slot.lease.unwinding.get() ||
+           (active != 0 && slot.lease.thread.get() != this_thread_id() &&
+            slot.lease.unwinding.get() != lease_record::kept);
   }
 
   /// The first slot of those that may be idle for which `f(slot)` is true, or null.
@@ -240,7 +241,7 @@ class idle_cache {
   // pool_core.cpp
   void release_slow(const slot_grant& grant) noexcept;
   void release_marked(const slot_grant& grant) noexcept;
-  void serve(leaving_mark& leaving) noexcept;
+  void report_idle(leaving_mark& leaving) noexcept;
 
   alignas(no_false_sharing) slow_path_flags flags_;
   relaxed<std::uint32_t> epoch_{1};

@@ -74,7 +74,7 @@ class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /
   }
   /// Nothing if the pool knows no such key. Throws std::bad_alloc.
   [[nodiscard]] std::optional<resource_pool_stats> stats() {
-    return with_key([this](detail::sought_key* key) { return core_->stats_of(*key); });
+    return with_key([this](detail::sought_key* key) { return core_->reports().stats_of(*key); });
   }
 
  private:
@@ -183,15 +183,16 @@ class keyed_resource_pool : public detail::pool_controls {
 
   // ---- numbers ----------------------------------------------------------------------------------
 
-  [[nodiscard]] keyed_resource_pool_stats stats() { return core().all_stats(); }
+  [[nodiscard]] keyed_resource_pool_stats stats() { return core().reports().all_stats(); }
   /// As of `resource_pool`, for all keys.
-  [[nodiscard]] resource_pool_times times() { return core().times(); }
+  [[nodiscard]] resource_pool_times times() { return core().reports().times(); }
   /// Copies the keys, under the pool's mutex. Throws what that throws, and std::bad_alloc.
   [[nodiscard]] std::vector<std::pair<Key, resource_pool_stats>> stats_by_key() {
     std::vector<std::pair<Key, resource_pool_stats>> all;
-    core().for_each_stats([&](const detail::known_key* key, const resource_pool_stats& stats) {
-      all.emplace_back(table::value_of(*key), stats);
-    });
+    core().reports().for_each_stats(
+        [&](const detail::known_key* key, const resource_pool_stats& stats) {
+          all.emplace_back(table::value_of(*key), stats);
+        });
     return all;
   }
 

@@ -33,7 +33,7 @@ class [[nodiscard]] resource_lease {
   resource_lease() noexcept = default;
   resource_lease(resource_lease&& other) noexcept : grant_(std::exchange(other.grant_, {})) {
     if (grant_.slot != nullptr) {
-      grant_.slot->thread.set(0);  // it may be used by another thread from now on
+      grant_.slot->lease.thread.set(0);  // it may be used by another thread from now on
     }
   }
   /// The resource before is given back last, as it may hold `other`.
@@ -79,11 +79,11 @@ class [[nodiscard]] resource_lease {
   }
 
   /// The resource goes back to the pool even if an exception ends the lease.
-  void keep() noexcept { grant_.slot->unwinding.set(detail::pool_slot::kept); }
+  void keep() noexcept { grant_.slot->lease.unwinding.set(detail::lease_record::kept); }
   /// The lease discards its resource unless `keep` is called: for coroutines that may be destroyed
   /// while they are suspended in the middle of a use.
   void discard_unless_kept() noexcept {
-    grant_.slot->unwinding.set(detail::pool_slot::unless_kept);
+    grant_.slot->lease.unwinding.set(detail::lease_record::unless_kept);
   }
   /// Names the resource for `kill`, as long as it lives.
   [[nodiscard]] resource_handle handle() const noexcept {
@@ -92,7 +92,7 @@ class [[nodiscard]] resource_lease {
   /// Time since it was created, as of the last tick of the pool.
   [[nodiscard]] std::chrono::nanoseconds age() const noexcept {
     const detail::nanos now = grant_.slot->record.cache->gate().now();
-    return std::chrono::nanoseconds(std::max<detail::nanos>(now - grant_.slot->born.get(), 0));
+    return std::chrono::nanoseconds(std::max<detail::nanos>(now - grant_.slot->ages.born.get(), 0));
   }
   /// Uses before this one.
   [[nodiscard]] std::uint64_t uses() const noexcept { return grant_.slot->uses() - 1; }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -251,6 +252,8 @@ struct pool_settings : resource_pool_options {
   [[nodiscard]] bool has_threads() const noexcept {
     return maintenance == lido::maintenance::background;
   }
+  /// Calls `on_event`, if there is one. `group`: the pool's name with the key; null without keys.
+  void report(pool_event event, const std::shared_ptr<const std::string>& group) const noexcept;
 
   std::string pool_name;  ///< the name of the options is the caller's memory
   life_limits life;

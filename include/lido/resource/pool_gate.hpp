@@ -69,13 +69,13 @@ class pool_gate {
   void begin_use(pool_slot& slot, bool queued = false) const noexcept {
     slot.count_use(queued);
     if (life.time_uses) [[unlikely]] {
-      slot.use_began.set(steady_now());
+      slot.lease.use_began.set(steady_now());
     }
   }
   void end_use(const pool_slot& slot) noexcept {
     if (life.time_uses) [[unlikely]] {
       const std::size_t own = own_thread_state();
-      use_times_[own].add(steady_now() - slot.use_began.get(), /*shared=*/own == 0);
+      use_times_[own].add(steady_now() - slot.lease.use_began.get(), /*shared=*/own == 0);
     }
   }
   void add_use_times(duration_histogram& to) const noexcept {

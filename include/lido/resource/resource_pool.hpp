@@ -56,7 +56,7 @@ class pool_controls {
   /// Lives as long as the pool.
   [[nodiscard]] std::string_view name() const noexcept { return core_->settings().pool_name; }
   /// All leases at this moment. Throws std::bad_alloc.
-  [[nodiscard]] std::vector<lease_info> leases() const { return core_->leases(); }
+  [[nodiscard]] std::vector<lease_info> leases() const { return core_->reports().leases(); }
 
  protected:
   /// Throws std::bad_alloc.
@@ -154,9 +154,9 @@ class resource_pool : public detail::pool_controls,
 
   // ---- numbers ----------------------------------------------------------------------------------
 
-  [[nodiscard]] resource_pool_stats stats() const noexcept { return core().stats(); }
+  [[nodiscard]] resource_pool_stats stats() const noexcept { return core().reports().stats(); }
   /// Histograms, of 30 KiB: for a scrape, not for a loop. Throws std::bad_alloc.
-  [[nodiscard]] resource_pool_times times() const { return core().times(); }
+  [[nodiscard]] resource_pool_times times() const { return core().reports().times(); }
 
  private:
   template <class, class, bool>

@@ -105,6 +105,31 @@ class relaxed {
   atomic<T> value_{};
 };
 
+/// Ages of a resource, by the pool's clock. The owner writes them.
+struct resource_ages {
+  relaxed<nanos> fresh_until;  ///< then it is validated before its next use
+  relaxed<nanos> expires{never};
+  relaxed<nanos> last_used;
+  relaxed<nanos> looked_after;  ///< used or validated
+  relaxed<nanos> born;
+};
+
+/// The present lease of a resource. Its owner writes it.
+struct lease_record {
+  static constexpr int kept = (std::numeric_limits<int>::max)();
+  static constexpr int unless_kept = -1;
+
+  relaxed<std::uint32_t> thread;  ///< that holds it; 0: none, or one that is not known
+  /// Exceptions active when the lease began. `kept`: it gives back however it ends; `unless_kept`:
+  /// it discards however it ends.
+  relaxed<int> unwinding;
+  relaxed<nanos> held_since{never};  ///< `never`: on its way to its holder
+  relaxed<nanos> use_began;          ///< by the steady clock, where uses are timed
+  relaxed<const void*> address;      ///< of the acquire in the code
+  relaxed<nanos> quiet_for;          ///< reports come so much later; `never`: none come
+  relaxed<bool> resets_by_pool;      ///< the pool's threads reset the resource afterwards
+};
+
 /// One slot of a pool.
 ///
 /// A change of state is one compare-and-swap of the whole word, so of two threads that want
@@ -118,33 +143,18 @@ class alignas(no_false_sharing) pool_slot {
   atomic<std::uint64_t> word_{0};
 
  public:
-  static constexpr int kept = (std::numeric_limits<int>::max)();
-  static constexpr int unless_kept = -1;
-
   // NOLINTBEGIN(*-non-private-member-variables-in-classes): the kernel's, which the slot is part of
   // What each use touches, in two cache lines with the word.
   relaxed<std::uint64_t> key_hash;  ///< of the group's key; set by the kernel at each create
-  relaxed<nanos> fresh_until;
-  relaxed<nanos> expires{never};
-  relaxed<std::uint64_t> hits;    ///< uses of the resource that began without the queue
-  relaxed<std::uint64_t> handed;  ///< those that began in it
-  relaxed<std::uint32_t> epoch;   ///< of the flush before its create; a later one ends it
-  relaxed<std::uint32_t> thread;  ///< that holds it; 0: none, or one that is not known
-  /// Exceptions active when the lease began. `kept`: it gives back however it ends; `unless_kept`:
-  /// it discards however it ends.
-  relaxed<int> unwinding;
-  relaxed<bool> resets_by_pool;  ///< the pool's threads reset it after this lease
-  relaxed<bool> can_reset;       ///< as `maker` has it
-  relaxed<nanos> last_used;
-  relaxed<nanos> looked_after;       ///< used or validated
-  relaxed<nanos> held_since{never};  ///< `never`: on its way to its holder
-  relaxed<nanos> use_began;          ///< by the steady clock, where uses are timed
-  relaxed<const void*> address;
-  relaxed<nanos> quiet_for;        ///< reports of this lease come so much later; `never`: none come
+  relaxed<std::uint64_t> hits;      ///< uses of the resource that began without the queue
+  relaxed<std::uint64_t> handed;    ///< those that began in it
+  relaxed<std::uint32_t> epoch;     ///< of the flush before its create; a later one ends it
+  relaxed<bool> can_reset;          ///< as `maker` has it
+  resource_ages ages;
+  lease_record lease;
   pool_slot_record record;         ///< under the mutex; the owner may read `cache`
   factory_hooks* maker = nullptr;  ///< of the resource, or of the create; set by the kernel
-  relaxed<nanos> born;
-  std::uint32_t number = 0;  ///< constant
+  std::uint32_t number = 0;        ///< constant
   // NOLINTEND(*-non-private-member-variables-in-classes)
 
   pool_slot() noexcept = default;
@@ -209,11 +219,11 @@ class alignas(no_false_sharing) pool_slot {
   /// creating -> in_use as a new resource, owned by the caller. `draw` from [0, 1) decides how much
   /// of its lifetime the jitter takes.
   slot_word activate(nanos now, const life_limits& limits, double draw) noexcept {
-    born.set(now);
-    expires.set(end_of_life(now, limits, draw));
+    ages.born.set(now);
+    ages.expires.set(end_of_life(now, limits, draw));
     hits.set(0);
     handed.set(0);
-    resets_by_pool.set(/*value=*/false);
+    lease.resets_by_pool.set(/*value=*/false);
     used_until(now, limits);
     const slot_word seen = word();
     const slot_word ticket = seen.with_next_birth().with_next_turn().in(resource_state::in_use);
@@ -225,13 +235,13 @@ class alignas(no_false_sharing) pool_slot {
 
   /// The use has ended at `now`.
   void used_until(nanos now, const life_limits& limits) noexcept {
-    last_used.set(now);
+    ages.last_used.set(now);
     validated(now, limits);
   }
   /// It was validated at `now`: as good as just used, but idle all the same.
   void validated(nanos now, const life_limits& limits) noexcept {
-    looked_after.set(now);
-    fresh_until.set((std::min)(later(now, limits.validate_after), expires.get()));
+    ages.looked_after.set(now);
+    ages.fresh_until.set((std::min)(later(now, limits.validate_after), ages.expires.get()));
   }
   /// Of the resource, with the present one.
   [[nodiscard]] std::uint64_t uses() const noexcept { return hits.get() + handed.get(); }
@@ -241,29 +251,29 @@ class alignas(no_false_sharing) pool_slot {
   }
   /// Nothing needs to be looked at before it is used at `now`.
   [[nodiscard]] bool is_fresh(nanos now, std::uint32_t of_epoch) const noexcept {
-    return now < fresh_until.get() && of_epoch == epoch.get();
+    return now < ages.fresh_until.get() && of_epoch == epoch.get();
   }
   /// Too old, or made before a flush.
   [[nodiscard]] bool is_over(nanos now, std::uint32_t of_epoch) const noexcept {
-    return now >= expires.get() || of_epoch != epoch.get();
+    return now >= ages.expires.get() || of_epoch != epoch.get();
   }
   /// `active` exceptions unwind the thread at this moment.
   void note_holder(nanos now, std::uint32_t by, int active, place at) noexcept {
-    held_since.set(now);
-    thread.set(by);
-    unwinding.set(active);
-    address.set(at.address);
-    quiet_for.set(0);
+    lease.held_since.set(now);
+    lease.thread.set(by);
+    lease.unwinding.set(active);
+    lease.address.set(at.address);
+    lease.quiet_for.set(0);
   }
   /// On its way to a waiter.
   void note_receiver(std::uint32_t waiting) noexcept {
-    held_since.set(never);
-    thread.set(waiting);
+    lease.held_since.set(never);
+    lease.thread.set(waiting);
   }
   /// Reports of this lease come so much later.
-  void extend(nanos by) noexcept { quiet_for.set(later(quiet_for.get(), by)); }
+  void extend(nanos by) noexcept { lease.quiet_for.set(later(lease.quiet_for.get(), by)); }
   [[nodiscard]] nanos held_for(nanos now) const noexcept {
-    const nanos since = held_since.get();
+    const nanos since = lease.held_since.get();
     return since == never ? 0 : std::max<nanos>(now - since, 0);
   }
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "scenarios/lent_tools.hpp"
-#include "src/resource/core_events.hpp"
+#include "src/resource/callback_waiter.hpp"
 
 namespace model {
 

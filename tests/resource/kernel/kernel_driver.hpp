@@ -211,7 +211,9 @@ class kernel_driver {
 
   [[nodiscard]] bool holds(char name) { return of(name).does == client::state::holding; }
   [[nodiscard]] std::uint32_t slot_of(char name) { return of(name).grant.slot->number; }
-  [[nodiscard]] std::uint32_t thread_of(char name) { return of(name).grant.slot->thread.get(); }
+  [[nodiscard]] std::uint32_t thread_of(char name) {
+    return of(name).grant.slot->lease.thread.get();
+  }
   [[nodiscard]] std::uint32_t group_of(char name);
   [[nodiscard]] bool gives_no_time(char name) { return of(name).waiter->until.is_at_once(); }
   [[nodiscard]] bool is_late(char name) {

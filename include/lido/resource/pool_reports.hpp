@@ -1,0 +1,50 @@
+/// @file
+/// Internal. What a resource pool says about itself.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "lido/debug/registry.hpp"
+#include "lido/resource/key_table.hpp"
+#include "lido/resource/stats.hpp"
+
+namespace lido::inline v0::detail {
+
+class slot_group;
+
+/// Numbers, histograms and leases. In a process made by fork there is nothing to report.
+///
+/// Each function takes the pool's mutex and looks at each slot once. Leases of a pool without keys
+/// are read without the mutex.
+class pool_reports {
+ public:
+  explicit pool_reports(pool_core& core) noexcept : core_(core) {}
+
+  /// Returns the numbers of a pool without keys.
+  [[nodiscard]] resource_pool_stats stats();
+  /// Returns the sums of all groups, and of those that are gone.
+  [[nodiscard]] keyed_resource_pool_stats all_stats();
+  /// Returns the numbers of one key; nothing if the pool does not know it. Throws what looking for
+  /// it throws.
+  [[nodiscard]] std::optional<resource_pool_stats> stats_of(const sought_key& key);
+  /// Calls `f` with the numbers of each group and its key, under the mutex.
+  void for_each_stats(
+      const std::function<void(const known_key* key, const resource_pool_stats&)>& f);
+  /// Throws std::bad_alloc.
+  [[nodiscard]] resource_pool_times times();
+  /// Returns all leases at this moment. Throws std::bad_alloc.
+  [[nodiscard]] std::vector<lease_info> leases();
+  /// Fills in the report of a pool_core, for the registry. Throws std::bad_alloc.
+  static void fill(void* core, pool_report& out);
+
+ private:
+  [[nodiscard]] resource_pool_stats stats_of(const slot_group& group);
+  template <class F>
+  void for_each_locked(const F& f);
+
+  pool_core& core_;
+};
+
+}  // namespace lido::inline v0::detail

@@ -1,0 +1,90 @@
+// How a callback is served at once, waits, is stopped, and is called.
+#include "callback_waiter.hpp"
+
+#include <exception>
+#include <utility>
+
+#include "../platform/platform.hpp"
+#include "kernel_shell.hpp"
+
+namespace lido::inline v0::detail {
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
+constinit thread_local wait_queue* calling = nullptr;
+
+void call_in_turn(wait_queue& ended) noexcept {
+  if (calling == nullptr) {
+    calling = &ended;
+    call_before_sleep();
+    calling = nullptr;
+    return;
+  }
+  calling->append(ended);
+}
+
+void call_before_sleep() noexcept {
+  while (acquire_waiter* const waiter = calling != nullptr ? calling->pop_front() : nullptr) {
+    waiter->deliver(*waiter);
+  }
+}
+
+namespace {
+
+/// Notes that a callback uses the resource, and then any thread. The pool's threads reset it.
+void note_callback(pool_slot& slot, nanos now, place at) noexcept {
+  slot.note_holder(now, 0, std::uncaught_exceptions(), at);
+  slot.lease.resets_by_pool.set(/*value=*/true);
+  platform::tell_acquire(&slot);
+}
+
+}  // namespace
+
+void callback_waiter::begin(const std::shared_ptr<pool_core>& core, const acquire_call& request,
+                            acquire_completion done) {
+  const slot_grant idle = core->begin_use_of_idle(request);
+  if (idle.slot != nullptr) {
+    note_callback(*idle.slot, core->gate().now(), request.at);
+    done({.grant = idle, .why = nullptr});
+    return;
+  }
+  std::unique_ptr<callback_waiter> waiter(new callback_waiter(core, request, std::move(done)));
+  waiter->on_stop_.emplace(request.stop, stopper{waiter.get()});
+  const auto begin_wait = [&](pool_kernel& kernel, slot_group& group) {
+    callback_waiter& node = *waiter.release();
+    node.group = &group;
+    node.is_stopped_ ? kernel.on_refused(node, acquire_failure::cancelled)
+                     : kernel.on_acquire(node, /*again=*/false);
+  };
+  (void)core->prepare_new(request.key);
+  while (!core->shell().apply_to([&] { return core->find_or_add(request.key); }, begin_wait)) {
+    request.key->prepare();
+  }
+}
+
+void callback_waiter::stop() noexcept {
+  core_->shell().apply([this](pool_kernel& kernel) {
+    is_stopped_ = true;
+    if (word.open() && wait_queue::contains(*this)) {  // or it is about to be called
+      kernel.on_refused(*this, acquire_failure::cancelled);
+    }
+  });
+}
+
+void callback_waiter::deliver_one(acquire_waiter& waiter) noexcept {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): only these have this function
+  const std::unique_ptr<callback_waiter> self(static_cast<callback_waiter*>(&waiter));
+  self->on_stop_.reset();
+  self->done_(self->outcome());
+}
+
+acquire_outcome callback_waiter::outcome() noexcept {
+  if (!word.given()) {
+    return core_->failed(cause(), why);
+  }
+  pool_gate& gate = core_->gate();
+  gate.begin_use(*grant.slot, /*queued=*/true);
+  note_callback(*grant.slot, gate.now(), at_);
+  return {.grant = grant, .why = nullptr};
+}
+
+}  // namespace lido::inline v0::detail

@@ -1,0 +1,62 @@
+/// @file
+/// Internal. A callback that waits for a resource, and the order in which callbacks are called.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "acquire_waiter.hpp"
+#include "lido/debug/place.hpp"
+#include "lido/resource/pool_core.hpp"
+#include "wait_queue.hpp"
+
+namespace lido::inline v0::detail {
+
+/// One wait of a callback, or of a coroutine. On the heap; deletes itself when the callback has
+/// been called.
+class callback_waiter final : public acquire_waiter {
+ public:
+  /// Calls `done` now with an idle resource, or begins its wait. Throws std::bad_alloc, and what a
+  /// sought_key throws; then it is not called.
+  static void begin(const std::shared_ptr<pool_core>& core, const acquire_call& request,
+                    acquire_completion done);
+
+ private:
+  /// Ends the wait of its waiter when a stop is requested.
+  struct stopper {
+    callback_waiter* waiter;
+    void operator()() const noexcept { waiter->stop(); }
+  };
+
+  callback_waiter(std::shared_ptr<pool_core> core, const acquire_call& request,
+                  acquire_completion completion)
+      : acquire_waiter(request.until, 0, &callback_waiter::deliver_one),
+        core_(std::move(core)),
+        done_(std::move(completion)),
+        at_(request.at) {}
+
+  static void deliver_one(acquire_waiter& waiter) noexcept;
+  void stop() noexcept;
+  [[nodiscard]] acquire_outcome outcome() noexcept;
+
+  std::shared_ptr<pool_core> core_;
+  acquire_completion done_;
+  place at_;
+  bool is_stopped_ = false;  // under the mutex
+  std::optional<std::stop_callback<stopper>> on_stop_;
+};
+
+/// Callbacks that the thread has yet to call; null: it is not in one.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
+extern constinit thread_local wait_queue* calling;
+
+/// Calls callbacks one after the other. A callback that releases what it was given ends the wait of
+/// the next, which is called after it has returned: ten thousand must not need a deep stack.
+void call_in_turn(wait_queue& ended) noexcept;
+
+/// Calls those that wait for the callback that this thread is in. For a thread that is about to
+/// sleep: it might sleep for what they have been given.
+void call_before_sleep() noexcept;
+
+}  // namespace lido::inline v0::detail

@@ -1,0 +1,47 @@
+/// @file
+/// Internal. The calls of a pool's factory.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "lido/concurrency/parking.hpp"
+#include "lido/resource/options.hpp"
+#include "lido/resource/slot.hpp"
+
+namespace lido::inline v0::detail {
+
+class kernel_shell;
+
+/// Calls the factory for a slot that the caller owns, without locks, and tells the kernel how a
+/// create or the task of a slot has ended.
+class factory_calls {
+ public:
+  factory_calls(kernel_shell& shell, const pool_settings& settings) noexcept
+      : shell_(shell), settings_(settings) {}
+
+  /// Returns a new resource that the caller keeps; nothing if there is none, or others have it.
+  /// Until the deadline or `create_timeout`; a close, a flush and `stop` ask it to stop.
+  [[nodiscard]] slot_grant create(pool_slot& slot, const deadline& until,
+                                  const std::stop_token& stop) noexcept;
+  /// Returns true if the resource is valid, also where a flush came before: the kernel ends it in
+  /// any case. Until the deadline or `validate_timeout`; stopped as `create`.
+  [[nodiscard]] bool validate(pool_slot& slot, const deadline& until,
+                              const std::stop_token& stop) noexcept;
+  /// Returns false if the resource is of no use any more.
+  [[nodiscard]] bool reset(pool_slot& slot) noexcept { return check(slot, nullptr); }
+  static void destroy(pool_slot& slot) noexcept;
+  /// Runs the task of a slot. Called by a thread that keeps the core alive.
+  void run_task(pool_slot& slot) noexcept;
+
+ private:
+  template <class F>
+  bool call_stoppable(const pool_slot& slot, const std::stop_token& stop, const F& f) noexcept;
+  [[nodiscard]] bool check(pool_slot& slot, const create_context* context) noexcept;
+
+  kernel_shell& shell_;
+  const pool_settings& settings_;
+};
+
+}  // namespace lido::inline v0::detail

@@ -1,0 +1,102 @@
+// The effects of events, in order.
+#include "kernel_shell.hpp"
+
+#include <random>
+#include <utility>
+
+#include "../platform/platform.hpp"
+#include "callback_waiter.hpp"
+
+namespace lido::inline v0::detail {
+
+namespace {
+
+nanos age_now(const pool_settings& settings, nanos real) noexcept {
+  return settings.clock != nullptr ? settings.clock->now().count() : real;
+}
+
+}  // namespace
+
+kernel_shell::kernel_shell(pool_core& core, const pool_settings& settings, slot_maker make)
+    : core_(core),
+      settings_(settings),
+      kernel_(std::make_unique<pool_kernel>(settings, &core, make, std::random_device{}())),
+      runner_(std::make_unique<task_runner>(*this, settings.has_threads())),
+      calls_(*this, settings) {
+  kernel_->gate.advance(age_now(settings, steady_now()));
+}
+
+kernel_shell::~kernel_shell() {
+  if (is_foreign()) {
+    (void)runner_.release();  // its threads are not there
+  }
+}
+
+void kernel_shell::run(effects& out, bool by_pool) noexcept {
+  do {
+    while (out.wakes != 0) {
+      unpark(out.wake[--out.wakes]);
+    }
+    if (!out.start.empty() || by_pool) {
+      runner_->post(out, by_pool);
+    }
+  } while (run_next(out));
+  for (lease_report& report : std::exchange(out.tell, {})) {
+    settings_.report(std::move(report.event), report.pool);
+  }
+  call_in_turn(out.call);
+  if (out.drained) {
+    runner_->wake_closing();
+    std::shared_ptr<pool_core> last;
+    locked([&] { last = std::move(kept_); });
+  }
+}
+
+/// Destroys a resource, or asks the kernel for more. Returns false if there is nothing left.
+bool kernel_shell::run_next(effects& out) noexcept {
+  pool_slot* const slot = out.destroy.pop();
+  if (slot == nullptr && !std::exchange(out.more, false)) {
+    return false;
+  }
+  if (slot != nullptr) {
+    factory_calls::destroy(*slot);
+  }
+  tell_kernel(
+      [slot](pool_kernel& kernel) {
+        slot != nullptr ? kernel.on_destroyed(*slot) : kernel.on_more();
+      },
+      out);
+  return true;
+}
+
+void kernel_shell::tick(bool by_pool) noexcept {
+  const nanos age = age_now(settings_, steady_now());
+  effects out;
+  tell_kernel([age](pool_kernel& kernel) { kernel.on_tick(age); }, out);
+  run(out, by_pool);
+  runner_->run_posted();
+}
+
+moment kernel_shell::read_clocks() const noexcept {
+  const nanos real = steady_now();  // without threads, ages are counted in ticks
+  return {real, settings_.has_threads() ? age_now(settings_, real) : kernel_->gate.now()};
+}
+
+void kernel_shell::keep_while_leased(std::shared_ptr<pool_core> core) noexcept {
+  const auto is_in_use = [](const pool_slot& slot) {
+    return slot.state() == resource_state::in_use;
+  };
+  if (!is_foreign()) {
+    locked([&] { kept_ = kernel_->is_drained() ? nullptr : std::move(core); });
+  } else if (kernel_->table.find(is_in_use) != nullptr) {
+    kept_ = std::move(core);
+  }
+}
+
+void kernel_shell::note_fork() noexcept {
+  // relaxed: the process has one thread
+  foreign_.store(true, std::memory_order_relaxed);
+  kernel_->gate.flags.set(slow_path_flags::hold | slow_path_flags::report);
+}
+
+}  // namespace lido::inline v0::detail

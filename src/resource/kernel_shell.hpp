@@ -1,0 +1,140 @@
+/// @file
+/// Internal. Passes events to the kernel under the pool's mutex, and runs what they leave.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "effects.hpp"
+#include "factory_calls.hpp"
+#include "kernel_context.hpp"
+#include "lido/concurrency/atomic.hpp"
+#include "lido/concurrency/mutex.hpp"
+#include "lido/resource/options.hpp"
+#include "lido/resource/pool_core.hpp"
+#include "pool_kernel.hpp"
+#include "task_runner.hpp"
+
+namespace lido::inline v0::detail {
+
+/// The mutex of a pool, its kernel, and its threads. Each event locks the mutex, tells the kernel,
+/// unlocks, and runs the effects. No user code runs under the mutex, except hashes and comparisons
+/// of keys.
+///
+/// In a process made by fork it does nothing: the parent's resources are not this process's to end,
+/// and another thread may have held the mutex.
+class kernel_shell {
+ public:
+  /// Throws std::bad_alloc.
+  kernel_shell(pool_core& core, const pool_settings& settings, slot_maker make);
+  kernel_shell(const kernel_shell&) = delete;
+  kernel_shell& operator=(const kernel_shell&) = delete;
+  /// Requires: no thread is about to leave a release.
+  ~kernel_shell();
+
+  // ---- events -----------------------------------------------------------------------------------
+
+  /// Passes an event, `event(kernel)`, and runs its effects.
+  template <class Event>
+  void apply(const Event& event) {
+    effects out;
+    tell_kernel(event, out);
+    run(out, /*by_pool=*/false);
+  }
+  /// Passes an event of the group that `find` returns under the mutex. Returns false if that is
+  /// null. If `find` throws, nothing has happened.
+  template <class Find, class Event>
+  bool apply_to(const Find& find, const Event& event);
+  /// Passes an event; the caller runs its effects.
+  template <class Event>
+  void tell_kernel(const Event& event, effects& out) {
+    tell_kernel([] {}, event, out);
+  }
+  /// Runs the effects of an event without the mutex, and those of the events that follow from them.
+  /// `by_pool`: code of users is left to the pool's threads.
+  void run(effects& out, bool by_pool) noexcept;
+  /// Does what is due. `by_pool`: called by the pool's thread that keeps time.
+  void tick(bool by_pool) noexcept;
+  /// Calls `f` under the mutex.
+  template <class F>
+  decltype(auto) locked(const F& f) {
+    const std::lock_guard<counted_mutex> guard(mutex_);
+    return f();
+  }
+
+  // ---- parts ------------------------------------------------------------------------------------
+
+  [[nodiscard]] pool_core& core() const noexcept { return core_; }
+  [[nodiscard]] pool_kernel& kernel() const noexcept { return *kernel_; }
+  [[nodiscard]] task_runner& runner() const noexcept { return *runner_; }
+  [[nodiscard]] factory_calls& calls() noexcept { return calls_; }
+  [[nodiscard]] counted_mutex& mutex() noexcept { return mutex_; }
+
+  // ---- state ------------------------------------------------------------------------------------
+
+  [[nodiscard]] moment read_clocks() const noexcept;
+  /// Returns true if the pool is closed and has no resource.
+  [[nodiscard]] bool is_drained() noexcept {
+    return locked([this] { return kernel_->is_drained(); });
+  }
+  /// Keeps the core alive until the pool is drained, if it is not yet; after a fork for ever, if a
+  /// lease is out.
+  void keep_while_leased(std::shared_ptr<pool_core> core) noexcept;
+  /// The process was made by fork, and has one thread.
+  void note_fork() noexcept;
+  // relaxed (whole function): set by the one thread of that process
+  [[nodiscard]] bool is_foreign() const noexcept {
+    return foreign_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  /// `first` is called under the mutex before the kernel begins.
+  template <class First, class Event>
+  void tell_kernel(const First& first, const Event& event, effects& out);
+  [[nodiscard]] bool run_next(effects& out) noexcept;
+
+  pool_core& core_;
+  const pool_settings& settings_;
+  counted_mutex mutex_;
+  std::unique_ptr<pool_kernel> kernel_;
+  std::unique_ptr<task_runner> runner_;
+  factory_calls calls_;
+  std::shared_ptr<pool_core> kept_;  // while leases outlive the pool; under the mutex
+  atomic<bool> foreign_{false};      // in a process made by fork
+};
+
+template <class First, class Event>
+void kernel_shell::tell_kernel(const First& first, const Event& event, effects& out) {
+  if (is_foreign()) {
+    return;
+  }
+  moment now = read_clocks();
+  const nanos next = locked([&] {
+    first();
+    now.age = (std::max)(now.age, kernel_->gate.now());
+    kernel_->begin(now, out);
+    event(*kernel_);
+    kernel_->finish();
+    return kernel_->next_look();
+  });
+  runner_->plan(next);
+}
+
+template <class Find, class Event>
+bool kernel_shell::apply_to(const Find& find, const Event& event) {
+  effects out;
+  slot_group* group = nullptr;
+  const auto event_of_group = [&](pool_kernel& kernel) {
+    if (group != nullptr) {
+      event(kernel, *group);
+    }
+  };
+  tell_kernel([&] { group = find(); }, event_of_group, out);
+  run(out, /*by_pool=*/false);
+  return group != nullptr;
+}
+
+}  // namespace lido::inline v0::detail

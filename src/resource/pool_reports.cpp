@@ -1,0 +1,135 @@
+// Numbers, histograms and leases of a resource pool.
+#include "lido/resource/pool_reports.hpp"
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "kernel_shell.hpp"
+#include "lido/concurrency/thread_number.hpp"
+
+namespace lido::inline v0::detail {
+
+/// Under the mutex, after a look at each slot.
+resource_pool_stats pool_reports::stats_of(const slot_group& group) {
+  kernel_shell& shell = core_.shell();
+  resource_pool_stats found = shell.kernel().numbers().stats(group);
+  found.mutex_locks = shell.mutex().locks() - 1;  // not this one
+  return found;
+}
+
+/// Under the mutex. Calls `f(key, stats)` for each group.
+template <class F>
+void pool_reports::for_each_locked(const F& f) {
+  pool_kernel& kernel = core_.shell().kernel();
+  kernel.numbers().count_slots();
+  kernel.groups().for_each([&](const slot_group& group) { f(group.cache.key(), stats_of(group)); });
+}
+
+void pool_reports::for_each_stats(
+    const std::function<void(const known_key* key, const resource_pool_stats&)>& f) {
+  require_own_copy(core_.origin());
+  kernel_shell& shell = core_.shell();
+  if (shell.is_foreign()) {
+    return;
+  }
+  shell.locked([&] { for_each_locked(f); });
+}
+
+resource_pool_stats pool_reports::stats() {
+  resource_pool_stats found;
+  for_each_stats(
+      [&found](const known_key* /*key*/, const resource_pool_stats& one) { found = one; });
+  return found;
+}
+
+keyed_resource_pool_stats pool_reports::all_stats() {
+  require_own_copy(core_.origin());
+  kernel_shell& shell = core_.shell();
+  keyed_resource_pool_stats all;
+  if (shell.is_foreign()) {
+    return all;
+  }
+  shell.locked([&] {
+    pool_kernel& kernel = shell.kernel();
+    all.add(kernel.numbers().gone());
+    for_each_locked([&all](const known_key* /*key*/, const resource_pool_stats& one) {
+      ++all.keys;
+      all.add(one);
+    });
+    all.high_water = kernel.numbers().high_water();
+    all.suspended = kernel.is_suspended();  // a key that is gone may have been
+    all.capacity = core_.has_keys() ? core_.settings().max_total : all.capacity;
+  });
+  return all;
+}
+
+std::optional<resource_pool_stats> pool_reports::stats_of(const sought_key& key) {
+  require_own_copy(core_.origin());
+  kernel_shell& shell = core_.shell();
+  if (shell.is_foreign()) {
+    return std::nullopt;
+  }
+  return shell.locked([&]() -> std::optional<resource_pool_stats> {
+    idle_cache* const known = key.find();
+    if (known == nullptr) {
+      return std::nullopt;
+    }
+    shell.kernel().numbers().count_slots();
+    return stats_of(*known->group());
+  });
+}
+
+resource_pool_times pool_reports::times() {
+  require_own_copy(core_.origin());
+  kernel_shell& shell = core_.shell();
+  resource_pool_times found;
+  if (!shell.is_foreign()) {
+    shell.locked([&] {
+      found.waits = shell.kernel().numbers().wait_times();
+      found.creates = shell.kernel().numbers().create_times();
+      core_.gate().add_use_times(found.uses);
+    });
+  }
+  return found;
+}
+
+/// Leases of a pool without keys are read beside their users, each as a whole.
+std::vector<lease_info> pool_reports::leases() {
+  require_own_copy(core_.origin());
+  kernel_shell& shell = core_.shell();
+  std::vector<lease_info> found;
+  if (shell.is_foreign()) {
+    return found;
+  }
+  const nanos age = shell.read_clocks().age;
+  std::unique_lock<counted_mutex> keys(shell.mutex(), std::defer_lock);
+  if (core_.has_keys()) {
+    keys.lock();  // they stay meanwhile
+  }
+  shell.kernel().table.for_each([&](const pool_slot& slot) {
+    const slot_word before = slot.word();
+    if (before.state() != resource_state::in_use) {
+      return;
+    }
+    lease_info info = info_of(slot, age);
+    if (keys.owns_lock()) {
+      info.key = *group_of(slot).name.key;
+    }
+    if (slot.word().in(resource_state::in_use) == before.in(resource_state::in_use)) {
+      found.push_back(std::move(info));
+    }
+  });
+  return found;
+}
+
+void pool_reports::fill(void* core, pool_report& out) {
+  pool_reports& reports = static_cast<pool_core*>(core)->reports();
+  const keyed_resource_pool_stats sums = reports.all_stats();
+  const auto all = std::make_shared<const resource_pool_report>(resource_pool_report{
+      .stats = static_cast<const resource_pool_stats&>(sums), .times = reports.times()});
+  out.stats = static_cast<const pool_stats&>(sums);
+  out.resources = all;
+}
+
+}  // namespace lido::inline v0::detail

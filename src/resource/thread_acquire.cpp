@@ -1,0 +1,157 @@
+// How a thread waits for a resource, and creates or validates one itself.
+#include "thread_acquire.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+
+#include "../platform/platform.hpp"
+#include "callback_waiter.hpp"
+#include "kernel_shell.hpp"
+#include "lido/base/tuning.hpp"
+#include "lido/concurrency/event_sink.hpp"
+#include "lido/concurrency/thread_number.hpp"
+#include "lido/platform/compiler.hpp"
+
+namespace lido::inline v0::detail {
+
+thread_acquire::thread_acquire(pool_core& core, const acquire_call& call) noexcept
+    : core_(core),
+      shell_(core.shell()),
+      settings_(core.settings()),
+      call_(call),
+      waiter_(call.until, this_thread_id()) {
+  waiter_.is_urgent = call.is_urgent;
+  waiter_.overtaken.may_look = calling == nullptr;
+}
+
+acquire_outcome thread_acquire::run() {
+  const bool looks = !core_.prepare_new(call_.key) && !call_.stop.stop_requested();
+  slot_grant got = looks ? core_.take_idle(call_.key) : slot_grant{};
+  bool queued = false;
+  for (bool again = false; got.slot == nullptr; again = true) {
+    enqueue(again);
+    wait();
+    if (!waiter_.word.given()) {
+      return core_.failed(waiter_.cause(), waiter_.why);
+    }
+    got = use();
+    queued = got.slot == waiter_.grant.slot;
+  }
+  pool_gate& gate = core_.gate();
+  got.slot->note_holder(gate.now(), waiter_.thread, std::uncaught_exceptions(), call_.at);
+  gate.begin_use(*got.slot, queued);
+  platform::tell_acquire(got.slot);
+  return {.grant = got, .why = nullptr};
+}
+
+/// Prepares a key that is not known, or was forgotten since the last time.
+void thread_acquire::enqueue(bool again) {
+  while (!begin_wait(again)) {
+    call_.key->prepare();
+  }
+}
+
+/// `again`: what the waiter was given was of no use. False: the key is neither known nor prepared.
+bool thread_acquire::begin_wait(bool again) {
+  waiter_.word.reopen();
+  const bool is_stopped = call_.stop.stop_requested();
+  const bool is_late = again && !call_.until.is_at_once() && call_.until.passed();
+  return shell_.apply_to([&] { return core_.find_or_add(call_.key); },
+                         [&](pool_kernel& kernel, slot_group& group) {
+                           waiter_.group = &group;
+                           if (is_stopped || is_late) {
+                             kernel.on_refused(waiter_, is_stopped ? acquire_failure::cancelled
+                                                                   : acquire_failure::timed_out);
+                           } else {
+                             kernel.on_acquire(waiter_, again);
+                           }
+                         });
+}
+
+/// Until the wait has ended. A thread that ends its own wait tells the kernel.
+void thread_acquire::wait() noexcept {
+  if (!waiter_.word.open()) {
+    return;
+  }
+  if (settings_.detect_hold_and_wait && holds_any()) {
+    shell_.apply([&](pool_kernel& kernel) { kernel.on_hold_and_wait(waiter_); });
+  }
+  const std::int64_t begin = begin_event();
+  bool left = false;
+  const auto cancel = [&word = waiter_.word]() noexcept {
+    const auto* const address = word.address();
+    const auto cause = static_cast<std::uint32_t>(acquire_failure::cancelled);
+    if (word.cancel(cause) == wait_word::ending::asleep) {
+      unpark(address);
+    }
+  };
+  {
+    const std::stop_callback on_stop(call_.stop, cancel);
+    for (int spin = 0; spin < tuning::spins_before_sleep && waiter_.word.open(); ++spin) {
+      cpu_pause();
+    }
+    while (!left && waiter_.word.open()) {
+      left = sleeps_too_long();
+    }
+  }
+  platform::tell_acquire(waiter_.word.address());
+  tell_event(traced_act::wait, settings_.pool_name, begin, waiter_.word.given() ? 1 : 0);
+  if (left || (!waiter_.word.given() && waiter_.cause() == acquire_failure::cancelled)) {
+    shell_.apply([&](pool_kernel& kernel) { kernel.on_left(waiter_); });
+  }
+}
+
+/// Sleeps until the wait ends or the waiter has to look around. True: its time was up, and it has
+/// ended its wait. In a pool without threads it also looks when something has become due.
+bool thread_acquire::sleeps_too_long() noexcept {
+  const bool is_manual = !settings_.has_threads();
+  call_before_sleep();
+  if (is_manual || settings_.is_barging) {
+    shell_.apply([&](pool_kernel& kernel) { kernel.on_look(waiter_); });
+  } else {
+    waiter_.word.begin_sleep();
+  }
+  deadline alarm = waiter_.until;
+  if (is_manual && waiter_.wakes_at != never) {
+    const nanos left = std::max<nanos>(waiter_.wakes_at - steady_now(), 1);
+    alarm = sooner(deadline::after(std::chrono::nanoseconds(left)), alarm);
+  }
+  if (!waiter_.word.open() || waiter_.word.sleep(alarm) || !waiter_.until.passed()) {
+    return false;
+  }
+  return waiter_.word.cancel(static_cast<std::uint32_t>(acquire_failure::timed_out)) !=
+         wait_word::ending::too_late;
+}
+
+/// Returns what the waiter was given, once it is fit for use; nothing if it is of no use.
+slot_grant thread_acquire::use() noexcept {
+  pool_slot& slot = *waiter_.grant.slot;
+  if (waiter_.kind == grant_kind::resource) {
+    return waiter_.grant;
+  }
+  if (waiter_.kind == grant_kind::create) {
+    const bool is_try = call_.until.is_at_once();
+    const deadline until = is_try ? deadline() : call_.until;
+    const slot_grant made = shell_.calls().create(slot, until, call_.stop);
+    return made.slot != nullptr || !is_try ? made : core_.take_idle(call_.key);
+  }
+  if (call_.until.is_at_once()) {
+    call_.until = deadline::after(settings_.validate_timeout);  // for all that it validates
+  }
+  const bool valid = shell_.calls().validate(slot, call_.until, call_.stop);
+  if (valid && slot.epoch.get() == slot.record.cache->epoch()) {
+    slot.validated(core_.gate().now(), settings_.life);
+    return waiter_.grant;
+  }
+  core_.discard_as(slot, valid ? destroy_reason::flushed : destroy_reason::invalid);
+  return {};
+}
+
+bool thread_acquire::holds_any() const noexcept {
+  return shell_.kernel().table.find([this](const pool_slot& slot) {
+    return slot.lease.thread.get() == waiter_.thread && slot.state() == resource_state::in_use;
+  }) != nullptr;
+}
+
+}  // namespace lido::inline v0::detail
