@@ -83,7 +83,7 @@ def resources_of(core):
         group = inner((groups + index).dereference())
         waiting += int(group["queue"]["size_"])
         capacity += int(group["limits"]["max_size"])
-    if not core["main_"]:
+    if not core["groups_"]["main_"]:
         capacity = int(kernel["quota_"]["max_total_"])
     return sum(1 for _ in resource_slots(core)), capacity, waiting
 

@@ -55,8 +55,9 @@ void callback_waiter::begin(const std::shared_ptr<pool_core>& core, const acquir
     node.is_stopped_ ? kernel.on_refused(node, acquire_failure::cancelled)
                      : kernel.on_acquire(node, /*again=*/false);
   };
-  (void)core->prepare_new(request.key);
-  while (!core->shell().apply_to([&] { return core->find_or_add(request.key); }, begin_wait)) {
+  (void)core->groups().prepare_new(request.key);
+  while (!core->shell().apply_to([&] { return core->groups().find_or_add(request.key); },
+                                 begin_wait)) {
     request.key->prepare();
   }
 }

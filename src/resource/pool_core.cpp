@@ -20,26 +20,15 @@
 
 namespace lido::inline v0::detail {
 
-namespace {
-
-group_limits limits_of(const pool_settings& settings, std::size_t max_size,
-                       std::size_t min_idle) noexcept {
-  return {.max_size = static_cast<std::uint32_t>(max_size),
-          .min_idle = static_cast<std::uint32_t>(min_idle),
-          .max_creating = settings.creating_limit(max_size)};
-}
-
-}  // namespace
-
 void LIDO_SAME_CONTAINERS() noexcept {}
 void LIDO_SAME_STRINGS() noexcept {}
 
 pool_core::pool_core(pool_settings settings, slot_maker make, std::unique_ptr<key_table> keys)
     : settings_(std::move(settings)),
       origin_{&thread_numbers, settings_.pool_name.data(), settings_.pool_name.size()},
-      keys_(std::move(keys)),
       shell_(std::make_unique<kernel_shell>(*this, settings_, make)),
-      gate_(&shell_->kernel().gate) {
+      gate_(&shell_->kernel().gate),
+      groups_(*shell_, settings_, std::move(keys)) {
   register_listener();
 }
 
@@ -57,17 +46,17 @@ void pool_core::on_fork(std::uint32_t /*survivor*/) noexcept {
 
 void pool_core::start(std::shared_ptr<factory_hooks> hooks) {
   if (hooks != nullptr) {
-    main_ = &make_group(std::move(hooks), 0, {});
+    groups_.add_main(std::move(hooks));
   }
   if (settings_.registry != nullptr) {
-    const std::string_view kind = main_ != nullptr ? "resource_pool" : "keyed_resource_pool";
+    const std::string_view kind = groups_.has_keys() ? "keyed_resource_pool" : "resource_pool";
     entry_ = std::make_unique<registration>(*settings_.registry, kind, settings_.pool_name,
                                             &pool_reports::fill, this);
   }
   shell_->runner().start();
   shell_->apply([this](pool_kernel& kernel) {  // with keys, too: it begins the count of time
-    if (main_ != nullptr) {
-      kernel.on_idle(*main_->group());
+    if (!groups_.has_keys()) {
+      kernel.on_idle(*groups_.main().group());
     }
   });
 }
@@ -96,23 +85,13 @@ void pool_core::acquire_async(const acquire_call& call, acquire_completion done)
   callback_waiter::begin(alive, call, std::move(done));
 }
 
-slot_grant pool_core::take_idle(const sought_key* key) {
-  if (key == nullptr) {
-    return main_->take_lowest();
-  }
-  return shell_->locked([key] {
-    idle_cache* const known = key->find();
-    return known != nullptr ? known->take_lowest() : slot_grant{};
-  });
-}
-
 slot_grant pool_core::begin_use_of_idle(const acquire_call& call) noexcept {
-  if (has_keys() || call.stop.stop_requested()) {
+  if (groups_.has_keys() || call.stop.stop_requested()) {
     return {};
   }
-  slot_grant idle = main_->try_acquire_last(call.at);  // begins its use
+  slot_grant idle = try_acquire_fast(call.at);  // begins its use
   if (idle.slot == nullptr) {
-    idle = main_->take_lowest();
+    idle = groups_.take_idle(nullptr);
     if (idle.slot != nullptr) {
       gate_->begin_use(*idle.slot);
     }
@@ -228,56 +207,6 @@ void pool_core::detach(const slot_grant& grant) noexcept {
   shell_->apply([&](pool_kernel& kernel) { kernel.on_detached(*grant.slot); });
 }
 
-// ---- groups -------------------------------------------------------------------------------------
-
-idle_cache& pool_core::make_group(std::shared_ptr<factory_hooks> hooks, std::uint64_t hash,
-                                  std::string text) {
-  const group_limits limits = limits_of(settings_, settings_.max_size, settings_.min_idle);
-  return shell_->kernel().add_group(std::move(hooks), limits, hash, std::move(text)).cache;
-}
-
-idle_cache& pool_core::add_group(std::shared_ptr<factory_hooks> hooks, const known_key& key,
-                                 std::string text) {
-  idle_cache& added = make_group(std::move(hooks), key.hash, std::move(text));
-  added.set_key(key);
-  gate_->count_key(key.hash, /*comes=*/true);
-  return added;
-}
-
-slot_group* pool_core::find_or_add(sought_key* key) {
-  idle_cache* cache = main_;
-  if (key != nullptr) {
-    cache = key->is_prepared() ? &key->add(*this) : key->find();
-  }
-  return cache != nullptr ? cache->group() : nullptr;
-}
-
-bool pool_core::prepare_new(sought_key* key) const {
-  if (key == nullptr || gate_->may_know(key->hash())) {
-    return false;
-  }
-  key->prepare();
-  return true;
-}
-
-void pool_core::remove_unused_groups() noexcept {
-  if (!has_keys()) {
-    return;
-  }
-  shell_->locked([this] {
-    if (!gate_->is_quiet()) {
-      return;  // a thread may still look at a group
-    }
-    pool_kernel& kernel = shell_->kernel();
-    kernel.groups().for_each([&](slot_group& group) {
-      if (kernel.can_remove(group) && keys_->forget(group.cache)) {
-        gate_->count_key(group.name.hash, /*comes=*/false);
-        kernel.remove_group(group);
-      }
-    });
-  });
-}
-
 // ---- control ------------------------------------------------------------------------------------
 
 bool pool_core::kill(const resource_handle& handle) noexcept {
@@ -330,10 +259,11 @@ void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
     old_hooks_.reserve(old_hooks_.size() + 1);
     shell_->tell_kernel(
         [&](pool_kernel& kernel) {
-          main_->group()->factory.error.swap(error);
-          main_->group()->factory.hooks.swap(hooks);
-          main_->group()->factory.stop.swap(stopped);
-          kernel.on_flush(*main_->group());
+          slot_group& group = *groups_.main().group();
+          group.factory.error.swap(error);
+          group.factory.hooks.swap(hooks);
+          group.factory.stop.swap(stopped);
+          kernel.on_flush(group);
         },
         out);
     old_hooks_.push_back(std::move(hooks));  // ends what it made
@@ -361,7 +291,7 @@ void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle
     shell_->tell_kernel(
         [&](pool_kernel& kernel) {
           kernel.table.append(std::move(more));
-          slot_group& group = *main_->group();
+          slot_group& group = *groups_.main().group();
           const group_limits limits =
               limits_of(settings_, max_size, min_idle.value_or(group.limits.min_idle));
           kernel.on_limits(group, limits, total);
@@ -386,7 +316,9 @@ void pool_core::tick(bool by_pool) noexcept {
   const auto alive = weak_from_this().lock();
   if (!shell_->is_foreign()) {
     shell_->tick(by_pool);
-    remove_unused_groups();
+    if (groups_.has_keys()) {
+      shell_->locked([this] { groups_.remove_unused(); });
+    }
   }
 }
 

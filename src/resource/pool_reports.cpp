@@ -59,7 +59,7 @@ keyed_resource_pool_stats pool_reports::all_stats() {
     });
     all.high_water = kernel.numbers().high_water();
     all.suspended = kernel.is_suspended();  // a key that is gone may have been
-    all.capacity = core_.has_keys() ? core_.settings().max_total : all.capacity;
+    all.capacity = core_.groups().has_keys() ? core_.settings().max_total : all.capacity;
   });
   return all;
 }
@@ -104,7 +104,7 @@ std::vector<lease_info> pool_reports::leases() {
   }
   const nanos age = shell.read_clocks().age;
   std::unique_lock<counted_mutex> keys(shell.mutex(), std::defer_lock);
-  if (core_.has_keys()) {
+  if (core_.groups().has_keys()) {
     keys.lock();  // they stay meanwhile
   }
   shell.kernel().table.for_each([&](const pool_slot& slot) {

@@ -12,6 +12,7 @@
 #include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/hooks.hpp"
 #include "lido/resource/idle_cache.hpp"
+#include "lido/resource/options.hpp"
 #include "lido/resource/stats.hpp"
 #include "retry_backoff.hpp"
 #include "slot_counts.hpp"
@@ -24,6 +25,13 @@ struct group_limits {
   std::uint32_t min_idle = 0;
   std::uint32_t max_creating = 1;  ///< also of validations at once, plus one
 };
+
+[[nodiscard]] inline group_limits limits_of(const pool_settings& settings, std::size_t max_size,
+                                            std::size_t min_idle) noexcept {
+  return {.max_size = static_cast<std::uint32_t>(max_size),
+          .min_idle = static_cast<std::uint32_t>(min_idle),
+          .max_creating = settings.creating_limit(max_size)};
+}
 
 /// The factory of a group, and how its last create ended.
 struct group_factory {

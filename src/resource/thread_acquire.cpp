@@ -26,8 +26,8 @@ thread_acquire::thread_acquire(pool_core& core, const acquire_call& call) noexce
 }
 
 acquire_outcome thread_acquire::run() {
-  const bool looks = !core_.prepare_new(call_.key) && !call_.stop.stop_requested();
-  slot_grant got = looks ? core_.take_idle(call_.key) : slot_grant{};
+  const bool looks = !core_.groups().prepare_new(call_.key) && !call_.stop.stop_requested();
+  slot_grant got = looks ? core_.groups().take_idle(call_.key) : slot_grant{};
   bool queued = false;
   for (bool again = false; got.slot == nullptr; again = true) {
     enqueue(again);
@@ -57,7 +57,7 @@ bool thread_acquire::begin_wait(bool again) {
   waiter_.word.reopen();
   const bool is_stopped = call_.stop.stop_requested();
   const bool is_late = again && !call_.until.is_at_once() && call_.until.passed();
-  return shell_.apply_to([&] { return core_.find_or_add(call_.key); },
+  return shell_.apply_to([&] { return core_.groups().find_or_add(call_.key); },
                          [&](pool_kernel& kernel, slot_group& group) {
                            waiter_.group = &group;
                            if (is_stopped || is_late) {
@@ -134,7 +134,7 @@ slot_grant thread_acquire::use() noexcept {
     const bool is_try = call_.until.is_at_once();
     const deadline until = is_try ? deadline() : call_.until;
     const slot_grant made = shell_.calls().create(slot, until, call_.stop);
-    return made.slot != nullptr || !is_try ? made : core_.take_idle(call_.key);
+    return made.slot != nullptr || !is_try ? made : core_.groups().take_idle(call_.key);
   }
   if (call_.until.is_at_once()) {
     call_.until = deadline::after(settings_.validate_timeout);  // for all that it validates

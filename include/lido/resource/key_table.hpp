@@ -7,7 +7,7 @@
 namespace lido::inline v0::detail {
 
 class idle_cache;
-class pool_core;  // NOLINT(cppcoreguidelines-virtual-class-destructor): final
+class pool_groups;
 
 /// A key in a table; a derived class has its value.
 struct known_key {
@@ -38,9 +38,9 @@ class sought_key {
   [[nodiscard]] virtual idle_cache* find() const = 0;
   /// Copies the key and makes what else `add` needs, without the mutex. Throws what that throws.
   virtual void prepare() = 0;
-  /// Returns the group of the key, which it adds to the table and to the core if it is not there.
+  /// Returns the group of the key, which it adds to the table and to `groups` if it is not there.
   /// Under the pool's mutex. Throws std::bad_alloc, and as `find`; then nothing is added.
-  [[nodiscard]] virtual idle_cache& add(pool_core& core) = 0;
+  [[nodiscard]] virtual idle_cache& add(pool_groups& groups) = 0;
   /// Says if `add` has what it needs.
   [[nodiscard]] bool is_prepared() const noexcept { return is_prepared_; }
   [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }

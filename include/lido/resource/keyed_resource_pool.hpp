@@ -91,7 +91,7 @@ class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /
       : core_(&core), key_(static_cast<Kept>(std::forward<K>(key))) {}
 
   [[nodiscard]] detail::pool_core& core() const noexcept { return *core_; }
-  [[nodiscard]] table& keys() const noexcept { return static_cast<table&>(*core_->keys()); }
+  [[nodiscard]] table& keys() const noexcept { return static_cast<table&>(core_->groups().keys()); }
 
   /// What the thread released last, or any thread, if it is of the key.
   [[LIDO_ALWAYS_INLINE]] detail::slot_grant try_last(detail::place at) {

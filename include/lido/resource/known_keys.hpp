@@ -16,7 +16,7 @@
 #include "lido/base/fail.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/resource/key_table.hpp"
-#include "lido/resource/pool_core.hpp"
+#include "lido/resource/pool_groups.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -82,12 +82,12 @@ class known_keys final : public key_table {
       hooks_ = all_.make_hooks_(entry_->value);
       this->set_prepared(/*on=*/true);
     }
-    [[nodiscard]] idle_cache& add(pool_core& core) override {
+    [[nodiscard]] idle_cache& add(pool_groups& groups) override {
       this->set_prepared(/*on=*/false);  // it is moved from below
       const auto [node, is_new] = all_.groups_.try_emplace(std::move(*entry_), nullptr);
       if (is_new) {
         scope_exit undo([&, added = node] { all_.groups_.erase(added); });
-        node->second = &core.add_group(std::move(hooks_), node->first, std::move(text_));
+        node->second = &groups.add(std::move(hooks_), node->first, std::move(text_));
         undo.dismiss();
       }
       return *node->second;

@@ -21,6 +21,7 @@
 #include "lido/resource/idle_cache.hpp"
 #include "lido/resource/key_table.hpp"
 #include "lido/resource/options.hpp"
+#include "lido/resource/pool_groups.hpp"
 #include "lido/resource/pool_reports.hpp"
 #include "lido/resource/stats.hpp"
 
@@ -91,7 +92,8 @@ using acquire_completion = completion<acquire_outcome>;
 using close_completion = completion<close_report>;
 
 /// A resource pool without its R. Its parts: `kernel_shell` has the mutex and the kernel,
-/// `thread_acquire` and `callback_waiter` wait, `pool_reports` has the numbers.
+/// `pool_groups` knows which group a key has, `thread_acquire` and `callback_waiter` wait, and
+/// `pool_reports` has the numbers.
 ///
 /// Lives as long as the pool, its threads, and leases that outlive it. In a process made by fork it
 /// refuses use and ends nothing.
@@ -114,7 +116,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
 
   /// The fast path of a pool without keys.
   [[nodiscard]] slot_grant try_acquire_fast(place at) noexcept {
-    return main_->try_acquire_last(at);
+    return groups_.main().try_acquire_last(at);
   }
   /// Waits until the deadline; not at all if that is at once. Throws what a sought_key throws.
   [[nodiscard]] acquire_outcome acquire(const acquire_call& call);
@@ -156,26 +158,8 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   /// Closes the pool. Leases that are still out keep it alive.
   void let_go() noexcept;
 
-  // ---- groups -----------------------------------------------------------------------------------
-
-  [[nodiscard]] bool has_keys() const noexcept { return keys_ != nullptr; }
-  /// Returns null in a pool without keys.
-  [[nodiscard]] key_table* keys() const noexcept { return keys_.get(); }
-  /// Adds the group of a new key. Under the mutex, for a sought_key. Throws std::bad_alloc.
-  idle_cache& add_group(std::shared_ptr<factory_hooks> hooks, const known_key& key,
-                        std::string text);
-  /// Returns the group of a key, which it adds if the key is prepared, or the one of a pool without
-  /// keys; null: the key is neither known nor prepared. Under the mutex. Throws what a sought_key
-  /// throws.
-  [[nodiscard]] slot_group* find_or_add(sought_key* key);
-  /// Prepares a key that is new for sure, so that it is looked up only once. Returns false if the
-  /// key may be known, or if there is none.
-  [[nodiscard]] bool prepare_new(sought_key* key) const;
-
   // ---- parts of an acquire ----------------------------------------------------------------------
 
-  /// Takes the idle resource in the lowest position, if it is fresh. The caller begins its use.
-  [[nodiscard]] slot_grant take_idle(const sought_key* key);
   /// Begins the use of an idle resource, the thread's last one first, in a pool without keys.
   [[nodiscard]] slot_grant begin_use_of_idle(const acquire_call& call) noexcept;
   /// Returns the outcome of an acquire that has failed. Costs the same however many leases are out.
@@ -187,23 +171,20 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   [[nodiscard]] const pool_origin& origin() const noexcept { return origin_; }
   [[nodiscard]] pool_gate& gate() const noexcept { return *gate_; }
   [[nodiscard]] kernel_shell& shell() const noexcept { return *shell_; }
+  [[nodiscard]] pool_groups& groups() noexcept { return groups_; }
   [[nodiscard]] pool_reports& reports() noexcept { return reports_; }
 
  private:
   void on_thread_exit(std::uint32_t /*number*/) noexcept override {}
   void on_fork(std::uint32_t survivor) noexcept override;
-  idle_cache& make_group(std::shared_ptr<factory_hooks> hooks, std::uint64_t hash,
-                         std::string text);
-  void remove_unused_groups() noexcept;
   [[nodiscard]] bool is_reset_by_pool(pool_slot& slot) const noexcept;
   std::size_t close_without_report(const deadline& until) noexcept;
 
   const pool_settings settings_;
   const pool_origin origin_;  ///< leases may end in code with another copy of the library
-  const std::unique_ptr<key_table> keys_;
   const std::unique_ptr<kernel_shell> shell_;
   pool_gate* gate_;
-  idle_cache* main_ = nullptr;  // of a pool without keys
+  pool_groups groups_;
   pool_reports reports_{*this};
   std::vector<std::shared_ptr<factory_hooks>> old_hooks_;  // under resizing_
   std::unique_ptr<registration> entry_;                    // null: in no registry, or no longer

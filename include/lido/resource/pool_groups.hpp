@@ -1,0 +1,59 @@
+/// @file
+/// Internal. Which group a key has.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "lido/resource/idle_cache.hpp"
+#include "lido/resource/key_table.hpp"
+#include "lido/resource/options.hpp"
+
+namespace lido::inline v0::detail {
+
+class factory_hooks;
+class kernel_shell;
+class slot_group;
+
+/// The groups of a pool: one for each key, or the main group of a pool without keys. Adds a group
+/// when a key is first sought, and removes those that have nothing.
+class pool_groups {
+ public:
+  /// `keys`: null in a pool without keys.
+  pool_groups(kernel_shell& shell, const pool_settings& settings,
+              std::unique_ptr<key_table> keys) noexcept
+      : shell_(shell), settings_(settings), keys_(std::move(keys)) {}
+
+  [[nodiscard]] bool has_keys() const noexcept { return keys_ != nullptr; }
+  /// Requires: `has_keys`.
+  [[nodiscard]] key_table& keys() const noexcept { return *keys_; }
+  /// Requires: not `has_keys`, and the main group was added.
+  [[nodiscard]] idle_cache& main() const noexcept { return *main_; }
+
+  /// Takes the idle resource in the lowest position, if it is fresh. The caller begins its use.
+  /// `key`: null in a pool without keys. Throws what a sought_key throws.
+  [[nodiscard]] slot_grant take_idle(const sought_key* key) const;
+  /// Prepares a key that is new for sure, so that it is looked up only once. Returns false if the
+  /// key may be known, or is null. Throws what a sought_key throws.
+  [[nodiscard]] bool prepare_new(sought_key* key) const;
+
+  // ---- under the pool's mutex -------------------------------------------------------------------
+
+  /// Returns the group of a key, which it adds if the key is prepared; null: the key is neither
+  /// known nor prepared. Of a null key: the main group. Throws what a sought_key throws.
+  [[nodiscard]] slot_group* find_or_add(sought_key* key);
+  /// Throws std::bad_alloc.
+  void add_main(std::shared_ptr<factory_hooks> hooks);
+  /// Adds the group of a new key. For a sought_key. Throws std::bad_alloc.
+  idle_cache& add(std::shared_ptr<factory_hooks> hooks, const known_key& key, std::string text);
+  /// Removes the groups that have nothing, with their keys, unless a thread may look at one.
+  void remove_unused() noexcept;
+
+ private:
+  kernel_shell& shell_;
+  const pool_settings& settings_;
+  const std::unique_ptr<key_table> keys_;
+  idle_cache* main_ = nullptr;
+};
+
+}  // namespace lido::inline v0::detail

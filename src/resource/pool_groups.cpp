@@ -1,0 +1,64 @@
+// Looks for groups, adds and removes them.
+#include "lido/resource/pool_groups.hpp"
+
+#include <utility>
+
+#include "kernel_shell.hpp"
+
+namespace lido::inline v0::detail {
+
+slot_grant pool_groups::take_idle(const sought_key* key) const {
+  if (key == nullptr) {
+    return main_->take_lowest();
+  }
+  return shell_.locked([key] {
+    idle_cache* const known = key->find();
+    return known != nullptr ? known->take_lowest() : slot_grant{};
+  });
+}
+
+bool pool_groups::prepare_new(sought_key* key) const {
+  if (key == nullptr || shell_.kernel().gate.may_know(key->hash())) {
+    return false;
+  }
+  key->prepare();
+  return true;
+}
+
+slot_group* pool_groups::find_or_add(sought_key* key) {
+  idle_cache* cache = main_;
+  if (key != nullptr) {
+    cache = key->is_prepared() ? &key->add(*this) : key->find();
+  }
+  return cache != nullptr ? cache->group() : nullptr;
+}
+
+void pool_groups::add_main(std::shared_ptr<factory_hooks> hooks) {
+  const group_limits limits = limits_of(settings_, settings_.max_size, settings_.min_idle);
+  main_ = &shell_.kernel().add_group(std::move(hooks), limits, 0, {}).cache;
+}
+
+idle_cache& pool_groups::add(std::shared_ptr<factory_hooks> hooks, const known_key& key,
+                             std::string text) {
+  pool_kernel& kernel = shell_.kernel();
+  const group_limits limits = limits_of(settings_, settings_.max_size, settings_.min_idle);
+  idle_cache& added = kernel.add_group(std::move(hooks), limits, key.hash, std::move(text)).cache;
+  added.set_key(key);
+  kernel.gate.count_key(key.hash, /*comes=*/true);
+  return added;
+}
+
+void pool_groups::remove_unused() noexcept {
+  pool_kernel& kernel = shell_.kernel();
+  if (!kernel.gate.is_quiet()) {
+    return;  // a thread may still look at a group
+  }
+  kernel.groups().for_each([&](slot_group& group) {
+    if (kernel.can_remove(group) && keys_->forget(group.cache)) {
+      kernel.gate.count_key(group.name.hash, /*comes=*/false);
+      kernel.remove_group(group);
+    }
+  });
+}
+
+}  // namespace lido::inline v0::detail
