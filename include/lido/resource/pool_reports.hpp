@@ -12,6 +12,7 @@
 
 namespace lido::inline v0::detail {
 
+class pool_core;  // NOLINT(cppcoreguidelines-virtual-class-destructor): final
 class slot_group;
 
 /// Numbers, histograms and leases. In a process made by fork there is nothing to report.
