@@ -10,7 +10,7 @@
 #include "lease_monitor.hpp"
 #include "lido/concurrency/wait_word.hpp"
 #include "lido/resource/deadline_heap.hpp"
-#include "lido/resource/hooks.hpp"
+#include "lido/resource/factory_hooks.hpp"
 #include "lido/resource/slot.hpp"
 #include "lido/resource/stats.hpp"
 
@@ -33,7 +33,7 @@ struct refusal {
 enum class grant_kind : std::uint8_t {
   resource,  ///< fit for use
   validate,  ///< to be validated by the waiter, which uses it if it is valid
-  create     ///< a reserved slot: the waiter creates the resource
+  create     ///< an empty slot: the waiter creates the resource, in a pool without threads
 };
 
 /// When a waiter came.
@@ -82,7 +82,7 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
 
   // NOLINTBEGIN(*-non-private-member-variables-in-classes): a node of the kernel
   wait_word word;
-  deadline until;              ///< in real time
+  deadline until;              ///< in real time; changed where a waiter waits for an answer
   const std::uint32_t thread;  ///< 0: a callback
   const delivery deliver;
   slot_group* group = nullptr;

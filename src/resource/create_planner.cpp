@@ -48,15 +48,14 @@ void create_planner::plan(slot_group& group) noexcept {
   if (due != never) {
     timers_.push(group, due);
   }
-  wake_for_timer(group, due);
-  waiters_.set_flags(group);
+  if (!context_.settings.has_threads()) {
+    wake_for_timer(group, due);
+  }
+  waiters_.set_flags(group);  // the group may have a surplus now, or none any more
 }
 
 /// Wakes the first thread that waits in a pool without threads, which does what is due.
 void create_planner::wake_for_timer(slot_group& group, nanos due) noexcept {
-  if (context_.settings.has_threads()) {
-    return;
-  }
   due = (std::min)(due, group.counts.awaited() != 0 ? slots_.next_answer() : never);
   acquire_waiter* waiter = due != never ? group.queue.first() : nullptr;
   while (waiter != nullptr && waiter->is_callback()) {
@@ -114,11 +113,11 @@ bool create_planner::evict_for(const slot_group& group) noexcept {
 /// The pool's threads create; in a pool without threads the first waiter does, if it is a thread.
 /// If no waiter is left there, the create is undone, since no tick may come.
 bool create_planner::begin_create(slot_group& group) noexcept {
-  pool_slot* const slot = slots_.begin_create(group);
+  pool_slot* const slot = slots_.claim_empty(group);
   if (slot == nullptr) {
     return false;
   }
-  if (give_to_waiter(group, *slot)) {
+  if (!context_.settings.has_threads() && let_waiter_create(group, *slot)) {
     return true;
   }
   if (!makes_ahead() && group.queue.empty()) {
@@ -129,10 +128,9 @@ bool create_planner::begin_create(slot_group& group) noexcept {
   return true;
 }
 
-bool create_planner::give_to_waiter(slot_group& group, pool_slot& slot) noexcept {
+bool create_planner::let_waiter_create(slot_group& group, pool_slot& slot) noexcept {
   bool is_given = false;
-  while (!is_given && !context_.settings.has_threads() && !context_.is_suspended &&
-         !context_.out->is_full()) {
+  while (!is_given && !context_.is_suspended && !context_.out->is_full()) {
     acquire_waiter* const waiter = waiters_.first_open(group);
     if (waiter == nullptr || waiter->is_callback()) {
       return false;

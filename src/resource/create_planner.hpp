@@ -51,7 +51,7 @@ class create_planner {
   void wake_for_timer(slot_group& group, nanos due) noexcept;
   [[nodiscard]] bool evict_for(const slot_group& group) noexcept;
   [[nodiscard]] bool begin_create(slot_group& group) noexcept;
-  [[nodiscard]] bool give_to_waiter(slot_group& group, pool_slot& slot) noexcept;
+  [[nodiscard]] bool let_waiter_create(slot_group& group, pool_slot& slot) noexcept;
 
   kernel_context& context_;
   resource_slots& slots_;

@@ -53,11 +53,12 @@ struct lease_report {
 
 using sleep_word = const atomic<std::uint32_t>*;
 
-/// What `pool_core` does once it has unlocked the mutex; see `pool_core::run` for the order.
+/// What `kernel_shell` does once it has unlocked the mutex; see `kernel_shell::run` for the order.
 struct effects {
   static constexpr std::size_t room = 16;
+  static constexpr std::size_t most_unasked = 4;  ///< wakes of one step that began with room left
 
-  std::array<sleep_word, room + 4> wake{};  ///< threads; they may be gone
+  std::array<sleep_word, room + most_unasked> wake{};  ///< threads; they may be gone
   std::size_t wakes = 0;
   slot_queue start;    ///< tasks for the runner
   slot_queue destroy;  ///< closing; `on_destroyed` follows for each

@@ -102,10 +102,12 @@ void factory_calls::destroy(pool_slot& slot) noexcept {
 }
 
 void factory_calls::run_task(pool_slot& slot) noexcept {
-  effects out;
   if (slot.record.task == slot_task::create) {
     (void)create(slot, {}, {});
-  } else if (slot.record.task == slot_task::none) {  // it is closing
+    return;
+  }
+  effects out;
+  if (slot.record.task == slot_task::none) {  // it is closing
     out.destroy.push(slot);
   } else {
     const bool passed = slot.record.task == slot_task::reset ? reset(slot) : validate(slot, {}, {});

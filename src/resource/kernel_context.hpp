@@ -26,8 +26,8 @@ class kernel_context {
   /// Matches waiters and resources of a group at the end of the event, the group whose waiter came
   /// first before others.
   void match_later(slot_group& group) noexcept {
-    if (!to_match::contains(group)) {
-      changed_.push(
+    if (!match_heap::contains(group)) {
+      to_match_.push(
           group, group.queue.empty() ? create_quota::no_waiter : group.queue.first()->came.order);
     }
   }
@@ -38,10 +38,10 @@ class kernel_context {
     return group;
   }
   /// Returns the next group to match, or null.
-  [[nodiscard]] slot_group* next_to_match() noexcept { return changed_.first(); }
-  void forget_match(slot_group& group) noexcept { changed_.remove(group); }
+  [[nodiscard]] slot_group* next_to_match() noexcept { return to_match_.first(); }
+  void forget_match(slot_group& group) noexcept { to_match_.remove(group); }
   [[nodiscard]] static bool is_to_match(const slot_group& group) noexcept {
-    return to_match::contains(group);
+    return match_heap::contains(group);
   }
 
   // NOLINTBEGIN(*-non-private-member-variables-in-classes): read by all parts
@@ -55,9 +55,9 @@ class kernel_context {
                             // NOLINTEND(*-non-private-member-variables-in-classes)
 
  private:
-  using to_match = deadline_heap<slot_group, by_turn>;
+  using match_heap = deadline_heap<slot_group, by_match>;
 
-  to_match changed_;
+  match_heap to_match_;
 };
 
 }  // namespace lido::inline v0::detail

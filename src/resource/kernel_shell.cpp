@@ -40,11 +40,13 @@ void kernel_shell::run(effects& out, bool by_pool) noexcept {
     if (!out.start.empty() || by_pool) {
       runner_->post(out, by_pool);
     }
-  } while (run_next(out));
+  } while (destroy_next(out));
   for (lease_report& report : std::exchange(out.tell, {})) {
     settings_.report(std::move(report.event), report.pool);
   }
-  call_in_turn(out.call);
+  if (!out.call.empty()) {
+    call_in_turn(out.call);
+  }
   if (out.drained) {
     runner_->wake_closing();
     std::shared_ptr<pool_core> last;
@@ -53,7 +55,7 @@ void kernel_shell::run(effects& out, bool by_pool) noexcept {
 }
 
 /// Destroys a resource, or asks the kernel for more. Returns false if there is nothing left.
-bool kernel_shell::run_next(effects& out) noexcept {
+bool kernel_shell::destroy_next(effects& out) noexcept {
   pool_slot* const slot = out.destroy.pop();
   if (slot == nullptr && !std::exchange(out.more, false)) {
     return false;
@@ -96,7 +98,7 @@ void kernel_shell::keep_while_leased(std::shared_ptr<pool_core> core) noexcept {
 void kernel_shell::note_fork() noexcept {
   // relaxed: the process has one thread
   foreign_.store(true, std::memory_order_relaxed);
-  kernel_->gate.flags.set(slow_path_flags::hold | slow_path_flags::report);
+  kernel_->gate.flags.set(slow_path_flags::keep_off | slow_path_flags::ask_kernel);
 }
 
 }  // namespace lido::inline v0::detail

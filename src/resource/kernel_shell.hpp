@@ -94,7 +94,7 @@ class kernel_shell {
   /// `first` is called under the mutex before the kernel begins.
   template <class First, class Event>
   void tell_kernel(const First& first, const Event& event, effects& out);
-  [[nodiscard]] bool run_next(effects& out) noexcept;
+  [[nodiscard]] bool destroy_next(effects& out) noexcept;
 
   pool_core& core_;
   const pool_settings& settings_;
@@ -120,7 +120,7 @@ void kernel_shell::tell_kernel(const First& first, const Event& event, effects& 
     kernel_->finish();
     return kernel_->next_look();
   });
-  runner_->plan(next);
+  runner_->tick_by(next);
 }
 
 template <class Find, class Event>

@@ -91,7 +91,7 @@ slot_grant pool_core::begin_use_of_idle(const acquire_call& call) noexcept {
   }
   slot_grant idle = try_acquire_fast(call.at);  // begins its use
   if (idle.slot == nullptr) {
-    idle = groups_.take_idle(nullptr);
+    idle = groups_.take_lowest(nullptr);
     if (idle.slot != nullptr) {
       gate_->begin_use(*idle.slot);
     }
@@ -121,39 +121,11 @@ acquire_outcome pool_core::failed(acquire_failure cause, const refusal& found) c
 
 // ---- release ------------------------------------------------------------------------------------
 
-void idle_cache::release_slow(const slot_grant& grant) noexcept {
-  core_->release_slow(grant, was_unwound(*grant.slot));
-}
-
-void idle_cache::release_marked(const slot_grant& grant) noexcept {
-  core_->release_marked(grant);
-}
-
-void idle_cache::report_idle(leaving_mark& leaving) noexcept {
-  core_->report_idle(*group(), leaving);
-}
-
-void pool_core::release_marked(const slot_grant& grant) noexcept {
-  const auto alive = weak_from_this().lock();  // until the end of this function
-  platform::tell_release(grant.slot);
-  shell_->apply([&](pool_kernel& kernel) { kernel.on_released(*grant.slot, /*resets=*/false); });
-}
-
-/// The slot may be gone already.
-void pool_core::report_idle(slot_group& group, leaving_mark& leaving) noexcept {
-  if (const auto alive = weak_from_this().lock()) {  // or the slot has found its end already
-    shell_->apply([&](pool_kernel& kernel) {
-      leaving.end();
-      kernel.on_idle(group);
-    });
-  }
-}
-
 void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
   if (shell_->is_foreign()) {
     return;
   }
-  const auto alive = weak_from_this().lock();  // as above
+  const auto alive = weak_from_this().lock();  // until the end of this function
   pool_slot& slot = *grant.slot;
   platform::tell_release(&slot);
   if (unwound || slot.uses() >= settings_.life.max_uses) {

@@ -7,7 +7,7 @@
 
 namespace lido::inline v0::detail {
 
-slot_grant pool_groups::take_idle(const sought_key* key) const {
+slot_grant pool_groups::take_lowest(const sought_key* key) const {
   if (key == nullptr) {
     return main_->take_lowest();
   }

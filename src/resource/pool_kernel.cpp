@@ -77,7 +77,7 @@ void pool_kernel::match(slot_group& group, bool force) noexcept {
       planner_.start_creates();
     }
     if (!planner_.is_owed(group)) {
-      waiters_.hand_over_idle(group, force);
+      waiters_.give_idle(group, force);
       waiters_.validate_idle(group);
     }
   }
@@ -105,7 +105,7 @@ slot_group& pool_kernel::add_group(std::shared_ptr<factory_hooks> hooks, const g
 }
 
 bool pool_kernel::can_remove(const slot_group& group) const noexcept {
-  return group.counts.live() == 0 && group.queue.empty() && group.leaving == 0 &&
+  return group.counts.live() == 0 && group.queue.empty() && group.self_ended == 0 &&
          !group.retry.waits(context_.now.real) && !kernel_context::is_to_match(group);
 }
 
@@ -145,7 +145,7 @@ void pool_kernel::on_acquire(acquire_waiter& waiter, bool again) noexcept {
   waiters_.join(waiter, again);
   if (group.queue.first() == &waiter) {
     match(group, /*force=*/true);
-  } else {
+  } else {  // what is idle and fit went to those before it (I3)
     waiters_.validate_idle(group);
     planner_.plan(group);
     planner_.start_creates();
@@ -216,7 +216,7 @@ void pool_kernel::on_released(pool_slot& slot, bool resets) noexcept {
   if (resets) {
     slots_.begin_check(slot, slot_task::reset);
   } else {
-    hand_over_after_use(group, slot);
+    give_after_use(group, slot);
   }
 }
 
@@ -240,11 +240,11 @@ void pool_kernel::on_idle(slot_group& group) noexcept {
 }
 
 /// Where each use begins with a validation, a waiter's does, too.
-void pool_kernel::hand_over_after_use(slot_group& group, pool_slot& slot) noexcept {
+void pool_kernel::give_after_use(slot_group& group, pool_slot& slot) noexcept {
   if (context_.settings.life.validate_after == 0 && slot.maker->can_validate()) {
     slots_.make_idle(slot);
   } else {
-    waiters_.hand_over_or_idle(group, slot, planner_.is_owed(group));
+    waiters_.give_or_make_idle(group, slot, planner_.is_owed(group));
   }
 }
 
@@ -281,7 +281,7 @@ void pool_kernel::on_created(pool_slot& slot, create_outcome& outcome, nanos beg
     ++group.totals.handed_over;
     numbers_.note_high_water(group);
   } else {
-    waiters_.hand_over_or_idle(group, slot, planner_.is_owed(group));
+    waiters_.give_or_make_idle(group, slot, planner_.is_owed(group));
   }
 }
 
@@ -298,10 +298,10 @@ void pool_kernel::on_checked(pool_slot& slot, bool passed) noexcept {
   }
   if (is_reset) {
     slot.used_until(context_.now.age, context_.settings.life);
-    hand_over_after_use(group, slot);
+    give_after_use(group, slot);
   } else {
     slot.validated(context_.now.age, context_.settings.life);
-    waiters_.hand_over_or_idle(group, slot, planner_.is_owed(group));
+    waiters_.give_or_make_idle(group, slot, planner_.is_owed(group));
   }
 }
 
@@ -401,8 +401,8 @@ void pool_kernel::on_close() noexcept {
 
 void pool_kernel::set_gate() noexcept {
   const bool holds = context_.is_closed || context_.is_suspended;
-  gate.flags.set((holds ? slow_path_flags::hold : 0U) |
-                 (context_.is_closed ? slow_path_flags::report : 0U));
+  gate.flags.set((holds ? slow_path_flags::keep_off : 0U) |
+                 (context_.is_closed ? slow_path_flags::ask_kernel : 0U));
 }
 
 }  // namespace lido::inline v0::detail

@@ -32,19 +32,18 @@ namespace lido::inline v0::detail {
 ///
 /// Threads acquire and release idle resources beside an event, and end their own waits. So the
 /// kernel changes slots and waiters' words by compare-and-swap, and sets flags before it looks at
-/// what threads may have released: see idle_cache.hpp.
+/// what threads may have released: see slow_path_flags.hpp (1, 2).
 ///
 /// Its parts: `resource_slots` moves slots from state to state, `pool_waiters` ends waits,
 /// `create_planner` begins creates, `slot_sweep` looks at ages. An event calls them, and then
 /// `match` for each group that it changed.
 ///
 /// Invariants
-///  I1 A slot that is not empty is counted in its group and in the total, once; no create begins
-///     that would bring either over its limit.
-///  I2 The bit of a slot is set if and only if the slot is idle, or in use without a mark.
-///  I3 While a group has waiters that may be served, none of its resources is idle and fit.
-///  I4 An open waiter is in the queue of its group and in the heap of deadlines. A waiter is in
-///     neither once the kernel has ended its wait.
+///  I1, I2 See resource_slots. No create begins that would bring a group or the total over its
+///  limit. I3 While a group has waiters that may be served, none of its resources is idle and fit;
+///  except
+///     that one is left for a waiter that was woken to look, where running threads may overtake.
+///  I4 See pool_waiters.
 class pool_kernel {
  public:
   /// `seed` decides the jitter. Throws std::bad_alloc.
@@ -142,7 +141,7 @@ class pool_kernel {
  private:
   void match(slot_group& group, bool force = false) noexcept;
   void end_due() noexcept;
-  void hand_over_after_use(slot_group& group, pool_slot& slot) noexcept;
+  void give_after_use(slot_group& group, pool_slot& slot) noexcept;
   void set_gate() noexcept;
   /// Returns a number from [0, 1).
   [[nodiscard]] double draw() noexcept {

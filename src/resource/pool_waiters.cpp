@@ -16,10 +16,13 @@ void pool_waiters::join(acquire_waiter& waiter, bool first) noexcept {
   slot_group& group = *waiter.group;
   const nanos real = context_.now.real;
   const bool is_early = first || waiter.is_urgent;
+  // Of early ones the order is that of the waiter that they stand before.
   waiter.came = {real,
                  is_early && !group.queue.empty() ? group.queue.first()->came.order : ++arrivals_};
   waiter.has_time =
       waiter.until.nanoseconds() > later(real, context_.settings.validate_timeout.count());
+  // A waiter that comes back is counted already. After a validation in vain it counts again, as the
+  // hand-over of what it validated did.
   group.totals.exhausted += first && waiter.kind != grant_kind::validate ? 0 : 1;
   acquire_waiter* next = is_early ? group.queue.first() : nullptr;
   while (!first && next != nullptr && next->is_urgent) {
@@ -45,7 +48,7 @@ void pool_waiters::note_left(acquire_waiter& waiter) noexcept {
   if (wait_queue::contains(waiter)) {
     leave(waiter);
   } else {
-    --group.leaving;
+    --group.self_ended;
   }
   pool_numbers::count_failure(group, waiter.cause());
   explain(waiter);
@@ -88,7 +91,7 @@ acquire_waiter* pool_waiters::first_open(slot_group& group) noexcept {
       context_.match_later(group);
       return nullptr;
     }
-    refuse(*waiter, acquire_failure::timed_out);
+    refuse(*waiter, acquire_failure::timed_out);  // one that was cancelled keeps that cause
   }
   return nullptr;
 }
@@ -110,15 +113,15 @@ bool pool_waiters::are_too_many(const slot_group& group) const noexcept {
 void pool_waiters::set_flags(slot_group& group) const noexcept {
   const bool has_waiters = !group.queue.empty();
   const bool is_held = has_waiters && (!context_.settings.is_barging || group.is_overdue);
-  group.cache.set_flags((is_held ? slow_path_flags::hold : 0U) |
-                        (has_waiters || group.has_surplus() ? slow_path_flags::report : 0U));
+  group.cache.set_flags((is_held ? slow_path_flags::keep_off : 0U) |
+                        (has_waiters || group.has_surplus() ? slow_path_flags::ask_kernel : 0U));
 }
 
 // ---- ends ---------------------------------------------------------------------------------------
 
 /// Ends the wait of a waiter that is in no queue: it was given something, or there is a cause.
-/// Wakes its thread, or leaves its callback to the core. Returns false if its thread has ended the
-/// wait, and will say so. Of a thread only the address of its word is used: it may be gone.
+/// Wakes its thread, or leaves its callback to the effects. Returns false if its thread has ended
+/// the wait, and will say so. Of a thread only the address of its word is used: it may be gone.
 bool pool_waiters::end_wait(acquire_waiter& waiter,
                             std::optional<acquire_failure> cause) const noexcept {
   slot_group& group = *waiter.group;
@@ -128,7 +131,7 @@ bool pool_waiters::end_wait(acquire_waiter& waiter,
   const wait_word::ending found =
       cause ? waiter.word.cancel(static_cast<std::uint32_t>(*cause)) : waiter.word.give();
   if (found == wait_word::ending::too_late) {
-    ++group.leaving;
+    ++group.self_ended;
     return false;
   }
   if (is_callback) {
@@ -187,7 +190,7 @@ bool pool_waiters::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind
   return true;
 }
 
-void pool_waiters::hand_over_idle(slot_group& group, bool force) noexcept {
+void pool_waiters::give_idle(slot_group& group, bool force) noexcept {
   while (acquire_waiter* waiter = first_open(group)) {
     if (context_.out->is_full()) {
       context_.match_later(group);
@@ -198,8 +201,8 @@ void pool_waiters::hand_over_idle(slot_group& group, bool force) noexcept {
       break;
     }
     group.has_stale = false;
-    pool_slot* const slot =
-        group.cache.find_maybe_idle([&](pool_slot& one) { return slots_.take_if_fit(group, one); });
+    pool_slot* const slot = group.cache.find_maybe_idle(
+        [&](pool_slot& one) { return slots_.take_or_mark(group, one); });
     if (slot == nullptr) {
       group.is_overdue =
           context_.settings.is_barging && was_overtaken_for_long(*waiter, context_.now.real);
@@ -215,7 +218,7 @@ void pool_waiters::hand_over_idle(slot_group& group, bool force) noexcept {
   }
 }
 
-void pool_waiters::hand_over_or_idle(slot_group& group, pool_slot& slot, bool is_owed) noexcept {
+void pool_waiters::give_or_make_idle(slot_group& group, pool_slot& slot, bool is_owed) noexcept {
   acquire_waiter* waiter =
       context_.is_suspended || context_.out->is_full() || is_owed ? nullptr : first_open(group);
   // One that was validated for a waiter would have to be validated again if it were left idle.
@@ -261,7 +264,7 @@ void pool_waiters::validate_idle(slot_group& group) noexcept {
     if (first == nullptr) {
       return;
     }
-    if (hand_over_unchecked(group, *first)) {
+    if (give_unchecked(group, *first)) {
       continue;
     }
     if (group.counts.awaited() >= group.queue.size() ||
@@ -277,7 +280,7 @@ void pool_waiters::validate_idle(slot_group& group) noexcept {
 }
 
 /// Hands a waiter an idle resource that it validates itself.
-bool pool_waiters::hand_over_unchecked(slot_group& group, acquire_waiter& waiter) noexcept {
+bool pool_waiters::give_unchecked(slot_group& group, acquire_waiter& waiter) noexcept {
   const bool needs_no_answer = !context_.settings.has_threads();
   const bool is_alone = group.queue.size() == 1 && waiter.has_time && group.counts.checking() == 0;
   if (waiter.is_callback() || (!needs_no_answer && !is_alone)) {

@@ -20,9 +20,9 @@ namespace lido::inline v0::detail {
 ///
 /// A wait ends by time in one of three ways. A thread that sleeps sees that its time is up, ends
 /// its own wait and tells the kernel (`on_left`): no other thread has to be there for it. A tick
-/// ends those whose time is up (`refuse_late`), for callbacks, which no thread waits for. A release
-/// that finds a late waiter first in the queue skips it (`first_open`), so that it gets no resource
-/// that it would not use.
+/// ends all whose time is up (`refuse_late`); for a callback nothing else does. A release that
+/// finds a late waiter first in the queue skips it (`first_open`), so that it gets no resource that
+/// it would not use.
 ///
 /// Invariant I4: an open waiter is in the queue of its group and in the heap of deadlines. A waiter
 /// is in neither once the kernel has ended its wait.
@@ -65,11 +65,12 @@ class pool_waiters {
 
   // ---- hand-over --------------------------------------------------------------------------------
 
-  /// Gives idle resources to waiters. `force`: also where running threads may overtake.
-  void hand_over_idle(slot_group& group, bool force) noexcept;
+  /// Gives idle resources to waiters. Marks those in use that it comes across, so that their
+  /// releases come to the kernel. `force`: also where running threads may overtake.
+  void give_idle(slot_group& group, bool force) noexcept;
   /// Gives a resource that the caller owns, and that is fit, to the first waiter, or makes it idle.
   /// `is_owed`: another group is to have it.
-  void hand_over_or_idle(slot_group& group, pool_slot& slot, bool is_owed) noexcept;
+  void give_or_make_idle(slot_group& group, pool_slot& slot, bool is_owed) noexcept;
   /// Ends a wait with a slot. Returns false if the waiter was cancelled at this moment: then the
   /// slot is still the caller's.
   [[nodiscard]] bool hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind kind) noexcept;
@@ -93,7 +94,7 @@ class pool_waiters {
   [[nodiscard]] static bool was_overtaken_for_long(const acquire_waiter& waiter,
                                                    nanos real) noexcept;
   [[nodiscard]] bool wake_to_look(acquire_waiter& waiter, bool is_idle) const noexcept;
-  [[nodiscard]] bool hand_over_unchecked(slot_group& group, acquire_waiter& waiter) noexcept;
+  [[nodiscard]] bool give_unchecked(slot_group& group, acquire_waiter& waiter) noexcept;
   [[nodiscard]] bool is_waiting(const slot_group& group, std::uint32_t thread) const noexcept;
 
   kernel_context& context_;

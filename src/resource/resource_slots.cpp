@@ -10,7 +10,7 @@ namespace lido::inline v0::detail {
 
 // ---- creates ------------------------------------------------------------------------------------
 
-pool_slot* resource_slots::begin_create(slot_group& group) noexcept {
+pool_slot* resource_slots::claim_empty(slot_group& group) noexcept {
   pool_slot* const slot = table_.take_empty();
   if (slot == nullptr) {
     return nullptr;
@@ -54,7 +54,7 @@ bool resource_slots::take_idle(pool_slot& slot, resource_state to) noexcept {
   return is_taken;
 }
 
-bool resource_slots::take_if_fit(slot_group& group, pool_slot& slot) noexcept {
+bool resource_slots::take_or_mark(slot_group& group, pool_slot& slot) noexcept {
   for (;;) {  // other threads may take it, or give it back, at any time
     if (slot.state() != resource_state::idle && mark(slot)) {
       return false;

@@ -40,16 +40,16 @@ class resource_slots {
   // ---- creates ----------------------------------------------------------------------------------
 
   /// Reserves an empty slot for a create in that group. Returns null if there is no memory.
-  [[nodiscard]] pool_slot* begin_create(slot_group& group) noexcept;
+  [[nodiscard]] pool_slot* claim_empty(slot_group& group) noexcept;
   /// Puts a created resource in use, by the caller. `draw` decides how much of its lifetime the
   /// jitter takes. Returns the ticket.
   slot_word activate(pool_slot& slot, double draw) noexcept;
 
   // ---- idle resources ---------------------------------------------------------------------------
 
-  /// Takes a slot if it is idle and needs no check. It is in use from now on. An expired one is
-  /// closed; the release of one in use will take the slow path.
-  [[nodiscard]] bool take_if_fit(slot_group& group, pool_slot& slot) noexcept;
+  /// Takes a slot if it is idle and needs no check. It is in use from now on. Otherwise closes an
+  /// expired one, and marks one in use, whose release then takes the slow path.
+  [[nodiscard]] bool take_or_mark(slot_group& group, pool_slot& slot) noexcept;
   /// Takes an idle resource that must be validated, and moves it to `to`. Returns null if there is
   /// none; with `only` also if there are two.
   [[nodiscard]] pool_slot* take_stale(slot_group& group, resource_state to, bool only) noexcept;

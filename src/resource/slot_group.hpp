@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "lido/resource/deadline_heap.hpp"
-#include "lido/resource/hooks.hpp"
+#include "lido/resource/factory_hooks.hpp"
 #include "lido/resource/idle_cache.hpp"
 #include "lido/resource/options.hpp"
 #include "lido/resource/stats.hpp"
@@ -52,7 +52,7 @@ struct group_name {
 struct group_hunger {
   std::uint32_t wanted = 0;  ///< creates for waiters
   nanos since = 0;           ///< when the first waiter came that a create is for
-  bool is_bounded = false;   ///< in which heap of hungry groups it is
+  bool is_bounded = false;   ///< unproven, and trying a create already: see create_quota
 };
 
 /// What the last look at all slots saw of a group; the sweep that is under way takes from it.
@@ -71,13 +71,13 @@ struct group_listing {
 /// Names three heaps that a group may be in.
 struct by_hunger {};
 struct by_timer {};
-struct by_turn {};
+struct by_match {};
 
 /// The resources and waiters of one key; a pool without keys has one group. Under the pool's mutex,
 /// except `cache`.
 class slot_group final : public heap_hook<slot_group, by_hunger>,
                          public heap_hook<slot_group, by_timer>,
-                         public heap_hook<slot_group, by_turn> {
+                         public heap_hook<slot_group, by_match> {
  public:
   slot_group(pool_core* core, pool_gate& gate, std::shared_ptr<factory_hooks> maker,
              const group_limits& most, const retry_backoff& backoff, group_name named)
@@ -112,9 +112,9 @@ class slot_group final : public heap_hook<slot_group, by_hunger>,
   const group_name name;
   slot_counts counts;
   wait_queue queue;
-  std::uint32_t leaving = 0;  ///< threads that ended their waits; the kernel has unlinked them
-  bool is_overdue = false;    ///< the first waiter was overtaken for long enough
-  bool has_stale = false;     ///< idle resources that must be validated first were seen
+  std::uint32_t self_ended = 0;  ///< unlinked waiters whose threads ended the wait, and will say so
+  bool is_overdue = false;       ///< the first waiter was overtaken for long enough
+  bool has_stale = false;        ///< idle resources that must be validated first were seen
   group_hunger hunger;
   group_seen seen;
   resource_pool_stats totals;

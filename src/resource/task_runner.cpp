@@ -1,4 +1,6 @@
 // What runs the tasks of a pool: its threads, of which one keeps time, or calls of `tick`.
+#include "task_runner.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -30,13 +32,13 @@ void task_runner::post(effects& out, bool all) noexcept {
     pending_.call.append(out.call);
     pending_.tell.splice(pending_.tell.end(), out.tell);
   }
-  call_worker();
+  call_worker(/*beyond=*/false);
   if (stopping_) {
     run_alone(guard);
   }
 }
 
-void task_runner::plan(nanos at) noexcept {
+void task_runner::tick_by(nanos at) noexcept {
   // relaxed: a first look; the mutex decides
   if (at >= planned_.load(std::memory_order_relaxed)) {
     return;
@@ -92,7 +94,7 @@ void task_runner::keep_time() noexcept {
   while (!stopping_) {
     if (stuck_at_ <= steady_now()) {
       stuck_at_ = never;
-      start_worker(/*beyond=*/true);
+      call_worker(/*beyond=*/true);
       run_alone(guard);  // if the system has no thread for a worker
     }
     // relaxed (2x): under the mutex
@@ -167,7 +169,7 @@ void task_runner::run_next(lock& guard) noexcept {
   }
   ++busy_;
   stuck_at_ = never;
-  call_worker();
+  call_worker(/*beyond=*/false);
   guard.unlock();
   if (slot != nullptr) {
     shell_.calls().run_task(*slot);
@@ -179,19 +181,17 @@ void task_runner::run_next(lock& guard) noexcept {
   wake(finished_);
 }
 
-/// Under the mutex. Wakes an idle worker, or starts one, if there is work.
-void task_runner::call_worker() noexcept {
-  if (has_work() && idle_ != 0) {
-    wake(work_);
-  } else {
-    start_worker(/*beyond=*/false);
+/// Under the mutex. Wakes an idle worker, or starts one, if there is work. At the limit, and if no
+/// work is taken for a while, the thread that keeps time starts one `beyond` it.
+void task_runner::call_worker(bool beyond) noexcept {
+  if (!has_work()) {
+    return;
   }
-}
-
-/// Under the mutex. Starts a worker if there is work and no idle worker. At the limit, and if no
-/// work is taken for a while, the thread that keeps time starts one beyond it.
-void task_runner::start_worker(bool beyond) noexcept {
-  if (stopping_ || threads_.empty() || !has_work() || idle_ != 0) {
+  if (idle_ != 0) {
+    wake(work_);
+    return;
+  }
+  if (stopping_ || threads_.empty()) {
     return;
   }
   const auto start = [this] {

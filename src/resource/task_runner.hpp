@@ -34,7 +34,7 @@ class task_runner {
   /// Takes what is in `out.start`; with `all` also what is to be destroyed, told and called.
   void post(effects& out, bool all) noexcept;
   /// The pool must be ticked at that time, in real time, or before.
-  void plan(nanos at) noexcept;
+  void tick_by(nanos at) noexcept;
   /// Runs what was posted, in a pool without threads.
   void run_posted() noexcept {
     if (!has_threads_) {
@@ -63,8 +63,7 @@ class task_runner {
   void work(std::size_t place, std::shared_ptr<void>&& alive) noexcept;
   void run_alone(lock& guard) noexcept;
   void run_next(lock& guard) noexcept;
-  void call_worker() noexcept;
-  void start_worker(bool beyond) noexcept;
+  void call_worker(bool beyond) noexcept;
   [[nodiscard]] std::size_t free_place();
   static void wake(atomic<std::uint32_t>& word) noexcept;
 
@@ -79,7 +78,7 @@ class task_runner {
   std::size_t busy_ = 0;
   bool stopping_ = false;
   nanos stuck_at_ = never;  // when there is to be a worker beyond the limit
-  atomic<nanos> planned_;
+  atomic<nanos> planned_;   // when the next tick is due; 0 without threads, where none is planned
   atomic<std::uint32_t> timer_{0};     // changes when plans do
   atomic<std::uint32_t> work_{0};      // changes when there is work
   atomic<std::uint32_t> finished_{0};  // changes when a task ends, and when the pool is drained

@@ -1,4 +1,4 @@
-// How a thread waits for a resource, and creates or validates one itself.
+// How a thread waits for a resource.
 #include "thread_acquire.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ thread_acquire::thread_acquire(pool_core& core, const acquire_call& call) noexce
 
 acquire_outcome thread_acquire::run() {
   const bool looks = !core_.groups().prepare_new(call_.key) && !call_.stop.stop_requested();
-  slot_grant got = looks ? core_.groups().take_idle(call_.key) : slot_grant{};
+  slot_grant got = looks ? core_.groups().take_lowest(call_.key) : slot_grant{};
   bool queued = false;
   for (bool again = false; got.slot == nullptr; again = true) {
     enqueue(again);
@@ -35,7 +35,7 @@ acquire_outcome thread_acquire::run() {
     if (!waiter_.word.given()) {
       return core_.failed(waiter_.cause(), waiter_.why);
     }
-    got = use();
+    got = make_fit();
     queued = got.slot == waiter_.grant.slot;
   }
   pool_gate& gate = core_.gate();
@@ -45,28 +45,25 @@ acquire_outcome thread_acquire::run() {
   return {.grant = got, .why = nullptr};
 }
 
-/// Prepares a key that is not known, or was forgotten since the last time.
+/// Joins the queue of the key's group. Prepares a key that is not known, or was forgotten since the
+/// last time. `again`: what the waiter was given was of no use.
 void thread_acquire::enqueue(bool again) {
-  while (!begin_wait(again)) {
+  waiter_.word.reopen();
+  const auto begin = [&](pool_kernel& kernel, slot_group& group) {
+    waiter_.group = &group;
+    // A new waiter that is late may still get what is idle.
+    const bool is_late = again && !call_.until.is_at_once() && call_.until.passed();
+    if (call_.stop.stop_requested()) {
+      kernel.on_refused(waiter_, acquire_failure::cancelled);
+    } else if (is_late) {
+      kernel.on_refused(waiter_, acquire_failure::timed_out);
+    } else {
+      kernel.on_acquire(waiter_, again);
+    }
+  };
+  while (!shell_.apply_to([&] { return core_.groups().find_or_add(call_.key); }, begin)) {
     call_.key->prepare();
   }
-}
-
-/// `again`: what the waiter was given was of no use. False: the key is neither known nor prepared.
-bool thread_acquire::begin_wait(bool again) {
-  waiter_.word.reopen();
-  const bool is_stopped = call_.stop.stop_requested();
-  const bool is_late = again && !call_.until.is_at_once() && call_.until.passed();
-  return shell_.apply_to([&] { return core_.groups().find_or_add(call_.key); },
-                         [&](pool_kernel& kernel, slot_group& group) {
-                           waiter_.group = &group;
-                           if (is_stopped || is_late) {
-                             kernel.on_refused(waiter_, is_stopped ? acquire_failure::cancelled
-                                                                   : acquire_failure::timed_out);
-                           } else {
-                             kernel.on_acquire(waiter_, again);
-                           }
-                         });
 }
 
 /// Until the wait has ended. A thread that ends its own wait tells the kernel.
@@ -92,7 +89,7 @@ void thread_acquire::wait() noexcept {
       cpu_pause();
     }
     while (!left && waiter_.word.open()) {
-      left = sleeps_too_long();
+      left = sleep_or_give_up();
     }
   }
   platform::tell_acquire(waiter_.word.address());
@@ -104,7 +101,7 @@ void thread_acquire::wait() noexcept {
 
 /// Sleeps until the wait ends or the waiter has to look around. True: its time was up, and it has
 /// ended its wait. In a pool without threads it also looks when something has become due.
-bool thread_acquire::sleeps_too_long() noexcept {
+bool thread_acquire::sleep_or_give_up() noexcept {
   const bool is_manual = !settings_.has_threads();
   call_before_sleep();
   if (is_manual || settings_.is_barging) {
@@ -125,7 +122,7 @@ bool thread_acquire::sleeps_too_long() noexcept {
 }
 
 /// Returns what the waiter was given, once it is fit for use; nothing if it is of no use.
-slot_grant thread_acquire::use() noexcept {
+slot_grant thread_acquire::make_fit() noexcept {
   pool_slot& slot = *waiter_.grant.slot;
   if (waiter_.kind == grant_kind::resource) {
     return waiter_.grant;
@@ -134,7 +131,7 @@ slot_grant thread_acquire::use() noexcept {
     const bool is_try = call_.until.is_at_once();
     const deadline until = is_try ? deadline() : call_.until;
     const slot_grant made = shell_.calls().create(slot, until, call_.stop);
-    return made.slot != nullptr || !is_try ? made : core_.groups().take_idle(call_.key);
+    return made.slot != nullptr || !is_try ? made : core_.groups().take_lowest(call_.key);
   }
   if (call_.until.is_at_once()) {
     call_.until = deadline::after(settings_.validate_timeout);  // for all that it validates

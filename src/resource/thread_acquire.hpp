@@ -10,8 +10,9 @@ namespace lido::inline v0::detail {
 
 class kernel_shell;
 
-/// Takes an idle resource, or waits, and does what it is told meanwhile: creates a resource, or
-/// validates one. On the stack of its thread, which keeps the core alive.
+/// Takes an idle resource, or waits. Validates a resource itself where the kernel says so; in a
+/// pool without threads it also creates one. On the stack of its thread, which keeps the core
+/// alive.
 class thread_acquire {
  public:
   thread_acquire(pool_core& core, const acquire_call& call) noexcept;
@@ -20,17 +21,16 @@ class thread_acquire {
 
  private:
   void enqueue(bool again);
-  [[nodiscard]] bool begin_wait(bool again);
   void wait() noexcept;
-  [[nodiscard]] bool sleeps_too_long() noexcept;
-  [[nodiscard]] slot_grant use() noexcept;
+  [[nodiscard]] bool sleep_or_give_up() noexcept;
+  [[nodiscard]] slot_grant make_fit() noexcept;
   [[nodiscard]] bool holds_any() const noexcept;
 
   pool_core& core_;
   kernel_shell& shell_;
   const pool_settings& settings_;
-  acquire_call call_;
-  acquire_waiter waiter_;
+  acquire_call call_;      // its deadline is for all that the thread does
+  acquire_waiter waiter_;  // its deadline is for one wait
 };
 
 }  // namespace lido::inline v0::detail

@@ -145,14 +145,15 @@ class acquire_forms {
   [[LIDO_ALWAYS_INLINE]] lease_type acquire_at(place at, When when, std::stop_token stop) {
     const slot_grant last = stop.stop_requested() ? slot_grant{} : self().try_last(at);
     return last.slot != nullptr ? lease_type(last)
-                                : wait_until(at, deadline_of(when), std::move(stop)).value();
+                                : acquire_slow(at, deadline_of(when), std::move(stop)).value();
   }
   [[LIDO_ALWAYS_INLINE]] result_type try_at(place at, const deadline& until, std::stop_token stop) {
     const slot_grant last = stop.stop_requested() ? slot_grant{} : self().try_last(at);
     return last.slot != nullptr ? result_type(acquire_outcome{.grant = last, .why = nullptr})
-                                : wait_until(at, until, std::move(stop));
+                                : acquire_slow(at, until, std::move(stop));
   }
-  [[LIDO_NOINLINE]] result_type wait_until(place at, const deadline& until, std::stop_token stop) {
+  [[LIDO_NOINLINE]] result_type acquire_slow(place at, const deadline& until,
+                                             std::stop_token stop) {
     return self().with_key([&](sought_key* key) {
       return result_type(self().core().acquire({until, std::move(stop), at, key}));
     });

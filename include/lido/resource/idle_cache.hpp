@@ -48,12 +48,13 @@ class idle_cache {
   idle_cache& operator=(const idle_cache&) = delete;
   ~idle_cache() = default;
 
-  /// What this thread had last, if that is idle and fresh.
+  /// Returns what this thread had last, if that is idle and fresh. In a pool without keys, whose
+  /// one group has the hash 0.
   [[nodiscard]] slot_grant try_acquire_last(place at) noexcept {
     pool_slot* const slot = gate_.mine().last[0].get();
     slot_grant grant{slot, {}};
-    return slot != nullptr && !is_held() && slot->take(grant.ticket) ? check(grant, at)
-                                                                     : slot_grant{};
+    return slot != nullptr && !is_off_limits() && slot->take(grant.ticket) ? check(grant, at)
+                                                                           : slot_grant{};
   }
   /// The same in a pool with many keys, for one with that hash. The caller compares the keys, and
   /// calls `offer` if they differ.
@@ -66,12 +67,12 @@ class idle_cache {
       return {};
     }
     idle_cache& cache = *grant.slot->record.cache;  // the group stays while its slot is in use
-    return cache.is_held() ? cache.decline(grant) : cache.check(grant, at);
+    return cache.is_off_limits() ? cache.decline(grant) : cache.check(grant, at);
   }
   /// The lowest that is idle and fresh; the caller notes itself as the holder.
   [[nodiscard]] slot_grant take_lowest() noexcept {
     slot_grant found;
-    if (!is_held()) {
+    if (!is_off_limits()) {
       found.slot = find_maybe_idle([&](pool_slot& slot) {
         return slot.state() == resource_state::idle && slot.is_fresh(gate_.now(), epoch()) &&
                slot.take(found.ticket);
@@ -94,8 +95,8 @@ class idle_cache {
   }
 
   /// Newcomers leave idle resources alone.
-  [[nodiscard]] bool is_held() const noexcept {
-    return ((flags_.get() | gate_.flags.get()) & slow_path_flags::hold) != 0;
+  [[nodiscard]] bool is_off_limits() const noexcept {
+    return ((flags_.get() | gate_.flags.get()) & slow_path_flags::keep_off) != 0;
   }
   /// Releases have to look at what the kernel wants.
   [[nodiscard]] bool is_flagged() const noexcept { return (flags_.get() | gate_.flags.get()) != 0; }

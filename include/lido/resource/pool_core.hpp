@@ -17,7 +17,7 @@
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/debug/place.hpp"
 #include "lido/debug/registry.hpp"
-#include "lido/resource/hooks.hpp"
+#include "lido/resource/factory_hooks.hpp"
 #include "lido/resource/idle_cache.hpp"
 #include "lido/resource/key_table.hpp"
 #include "lido/resource/options.hpp"
@@ -128,11 +128,6 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
 
   /// Ends a use that needs more than a compare-and-swap.
   void release_slow(const slot_grant& grant, bool unwound) noexcept;
-  /// Ends a use of a slot whose release the kernel decides.
-  void release_marked(const slot_grant& grant) noexcept;
-  /// Tells the kernel that a slot of the group was made idle, in sight of a flag. Ends the mark,
-  /// until which the group stays.
-  void report_idle(slot_group& group, leaving_mark& leaving) noexcept;
   void discard(const slot_grant& grant) noexcept;
   void discard_as(pool_slot& slot, destroy_reason why) noexcept;
   /// The resource was moved out of its slot.

@@ -32,7 +32,7 @@ class pool_groups {
 
   /// Takes the idle resource in the lowest position, if it is fresh. The caller begins its use.
   /// `key`: null in a pool without keys. Throws what a sought_key throws.
-  [[nodiscard]] slot_grant take_idle(const sought_key* key) const;
+  [[nodiscard]] slot_grant take_lowest(const sought_key* key) const;
   /// Prepares a key that is new for sure, so that it is looked up only once. Returns false if the
   /// key may be known, or is null. Throws what a sought_key throws.
   [[nodiscard]] bool prepare_new(sought_key* key) const;

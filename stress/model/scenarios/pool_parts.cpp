@@ -6,7 +6,7 @@
 
 #include "checker/plain.hpp"
 #include "lido/concurrency/wait_word.hpp"
-#include "lido/resource/hooks.hpp"
+#include "lido/resource/factory_hooks.hpp"
 #include "lido/resource/idle_cache.hpp"
 #include "scenarios/scenario.hpp"
 

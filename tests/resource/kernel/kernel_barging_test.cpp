@@ -60,9 +60,9 @@ TEST_F(KernelBarging, NewcomersLeaveResourcesToAWaiterThatWasOvertakenForLong) {
   k.acquire_fast('D');
   k.tick(10);
   EXPECT_EQ(k.look('B'), "");  // and finds no resource
-  EXPECT_TRUE(k.is_held());
+  EXPECT_TRUE(k.is_off_limits());
   EXPECT_EQ(k.release('D'), "B has 0");
-  EXPECT_FALSE(k.is_held());
+  EXPECT_FALSE(k.is_off_limits());
 }
 
 TEST_F(KernelBarging, AWaiterIsNotWokenNeedlessly) {

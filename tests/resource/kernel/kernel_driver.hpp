@@ -186,7 +186,7 @@ class kernel_driver {
     return groups_[group]->retry.waits(now_.real);
   }
   /// Whether idle resources are left to a waiter.
-  [[nodiscard]] bool is_held() const { return groups_[0]->cache.is_held(); }
+  [[nodiscard]] bool is_off_limits() const { return groups_[0]->cache.is_off_limits(); }
   [[nodiscard]] bool is_drained() const { return pool_.is_drained(); }
   /// Resources that are neither gone nor in use.
   [[nodiscard]] std::size_t unsettled() const { return pool_.count_unsettled(); }

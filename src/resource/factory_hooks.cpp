@@ -1,5 +1,5 @@
 // A factory behind virtual calls.
-#include "lido/resource/hooks.hpp"
+#include "lido/resource/factory_hooks.hpp"
 
 namespace lido::inline v0::detail {
 

@@ -1,0 +1,32 @@
+// Releases that the kernel hears of.
+#include "lido/resource/idle_cache.hpp"
+
+#include "../platform/platform.hpp"
+#include "kernel_shell.hpp"
+#include "lido/resource/pool_core.hpp"
+
+namespace lido::inline v0::detail {
+
+void idle_cache::release_slow(const slot_grant& grant) noexcept {
+  core_->release_slow(grant, was_unwound(*grant.slot));
+}
+
+/// The kernel decides what becomes of the slot.
+void idle_cache::release_marked(const slot_grant& grant) noexcept {
+  const auto alive = core_->weak_from_this().lock();  // until the end of this function
+  platform::tell_release(grant.slot);
+  core_->shell().apply(
+      [&](pool_kernel& kernel) { kernel.on_released(*grant.slot, /*resets=*/false); });
+}
+
+/// The slot is idle already, and may be gone; this group stays until the mark ends.
+void idle_cache::report_idle(leaving_mark& leaving) noexcept {
+  if (const auto alive = core_->weak_from_this().lock()) {  // or the slot has found its end already
+    alive->shell().apply([&](pool_kernel& kernel) {
+      leaving.end();
+      kernel.on_idle(*group());
+    });
+  }
+}
+
+}  // namespace lido::inline v0::detail
