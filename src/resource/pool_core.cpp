@@ -286,11 +286,12 @@ void pool_core::watch_leases(bool on) noexcept {
 void pool_core::tick(bool by_pool) noexcept {
   require_own_copy(origin_);
   const auto alive = weak_from_this().lock();
-  if (!shell_->is_foreign()) {
-    shell_->tick(by_pool);
-    if (groups_.has_keys()) {
-      shell_->locked([this] { groups_.remove_unused(); });
-    }
+  if (shell_->is_foreign()) {
+    return;
+  }
+  shell_->tick(by_pool);
+  if (groups_.has_keys()) {
+    shell_->locked([this] { groups_.remove_unused(); });
   }
 }
 
