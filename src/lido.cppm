@@ -90,6 +90,7 @@ using lido::create_result;
 using lido::destroy_reason;
 using lido::destroy_reasons;
 using lido::duration_histogram;
+using lido::event_listener;
 using lido::key_hash;
 using lido::keyed_resource_factory;
 using lido::key_view;

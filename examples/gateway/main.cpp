@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <exception>

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "create_outcome.hpp"
 #include "lease_monitor.hpp"
 #include "lido/concurrency/wait_word.hpp"
 #include "lido/resource/deadline_heap.hpp"

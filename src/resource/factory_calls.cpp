@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "../platform/platform.hpp"
+#include "create_outcome.hpp"
 #include "kernel_shell.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/concurrency/event_sink.hpp"

@@ -1,6 +1,8 @@
 // A factory behind virtual calls.
 #include "lido/resource/factory_hooks.hpp"
 
+#include "create_outcome.hpp"
+
 namespace lido::inline v0::detail {
 
 namespace {
@@ -32,12 +34,10 @@ create_outcome factory_hooks::create(pool_slot& slot, const create_context& cont
   create_outcome out;
   create_failure_text why;
   const auto make = [&] {
-    std::optional<create_error> error = do_create(slot, context);
-    out.made = !error;
-    if (error) {
-      out.permanent = error->permanent;
-      why.text = std::move(error->text);
-    }
+    create_error error;
+    out.made = do_create(slot, context, error);
+    out.permanent = error.permanent;
+    why.text = std::move(error.text);
   };
   attempt(make, [&] { why = {std::current_exception(), text_of_caught(out.permanent)}; });
   const auto explain = [&] {

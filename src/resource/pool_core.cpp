@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <stop_token>
 #include <string>
@@ -16,6 +17,7 @@
 #include "lido/base/error.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/concurrency/backoff.hpp"
+#include "lido/debug/registry.hpp"
 #include "thread_acquire.hpp"
 
 namespace lido::inline v0::detail {
@@ -244,13 +246,15 @@ void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
   (void)stopped.request_stop();
 }
 
-void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle) {
+void pool_core::resize(std::size_t max_size, const std::size_t* min_idle) {
   require_own_copy(origin_);
-  if (max_size > most_resources - settings_.reserve || (min_idle && *min_idle > max_size)) {
-    throw_invalid_option(settings_.pool_name,
-                         "max_size " + std::to_string(max_size) +
-                             (min_idle ? " with min_idle " + std::to_string(*min_idle) : "") +
-                             " is not possible");
+  if (max_size > most_resources - settings_.reserve ||
+      (min_idle != nullptr && *min_idle > max_size)) {
+    throw_invalid_option(
+        settings_.pool_name,
+        "max_size " + std::to_string(max_size) +
+            (min_idle != nullptr ? " with min_idle " + std::to_string(*min_idle) : "") +
+            " is not possible");
   }
   if (shell_->is_foreign()) {
     return;
@@ -264,8 +268,8 @@ void pool_core::resize(std::size_t max_size, std::optional<std::size_t> min_idle
         [&](pool_kernel& kernel) {
           kernel.table.append(std::move(more));
           slot_group& group = *groups_.main().group();
-          const group_limits limits =
-              limits_of(settings_, max_size, min_idle.value_or(group.limits.min_idle));
+          const group_limits limits = limits_of(
+              settings_, max_size, min_idle != nullptr ? *min_idle : group.limits.min_idle);
           kernel.on_limits(group, limits, total);
         },
         out);
@@ -388,6 +392,11 @@ void pool_core::let_go() noexcept {
   };
   attempt(report, [] {});  // there may be no memory for it
   shell_->keep_while_leased(alive);
+}
+
+std::shared_ptr<pool_core> make_core(pool_settings settings, slot_maker make,
+                                     std::unique_ptr<key_table> keys) {
+  return std::make_shared<pool_core>(std::move(settings), make, std::move(keys));
 }
 
 }  // namespace lido::inline v0::detail

@@ -9,6 +9,7 @@
 #include <random>
 #include <string>
 
+#include "create_outcome.hpp"
 #include "create_planner.hpp"
 #include "create_quota.hpp"
 #include "effects.hpp"
@@ -23,6 +24,7 @@
 #include "resource_slots.hpp"
 #include "slot_group.hpp"
 #include "slot_sweep.hpp"
+#include "slot_table.hpp"
 
 namespace lido::inline v0::detail {
 

@@ -13,6 +13,7 @@
 #include "lido/resource/slot.hpp"
 #include "lido/resource/stats.hpp"
 #include "slot_group.hpp"
+#include "slot_table.hpp"
 
 namespace lido::inline v0::detail {
 

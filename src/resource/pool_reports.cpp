@@ -7,6 +7,7 @@
 
 #include "kernel_shell.hpp"
 #include "lido/concurrency/thread_number.hpp"
+#include "lido/debug/registry.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -26,8 +27,7 @@ void pool_reports::for_each_locked(const F& f) {
   kernel.groups().for_each([&](const slot_group& group) { f(group.cache.key(), stats_of(group)); });
 }
 
-void pool_reports::for_each_stats(
-    const std::function<void(const known_key* key, const resource_pool_stats&)>& f) {
+void pool_reports::for_each_stats(callable_ref<const known_key*, const resource_pool_stats&> f) {
   require_own_copy(core_.origin());
   kernel_shell& shell = core_.shell();
   if (shell.is_foreign()) {
@@ -64,19 +64,19 @@ keyed_resource_pool_stats pool_reports::all_stats() {
   return all;
 }
 
-std::optional<resource_pool_stats> pool_reports::stats_of(const sought_key& key) {
+bool pool_reports::find_stats(const sought_key& key, resource_pool_stats& found) {
   require_own_copy(core_.origin());
   kernel_shell& shell = core_.shell();
   if (shell.is_foreign()) {
-    return std::nullopt;
+    return false;
   }
-  return shell.locked([&]() -> std::optional<resource_pool_stats> {
+  return shell.locked([&] {
     idle_cache* const known = key.find();
-    if (known == nullptr) {
-      return std::nullopt;
+    if (known != nullptr) {
+      shell.kernel().numbers().count_slots();
+      found = stats_of(*known->group());
     }
-    shell.kernel().numbers().count_slots();
-    return stats_of(*known->group());
+    return known != nullptr;
   });
 }
 

@@ -10,6 +10,7 @@
 #include "pool_numbers.hpp"
 #include "resource_slots.hpp"
 #include "slot_group.hpp"
+#include "slot_table.hpp"
 #include "wait_queue.hpp"
 
 namespace lido::inline v0::detail {

@@ -10,6 +10,7 @@
 #include "lido/resource/slot.hpp"
 #include "slot_counts.hpp"
 #include "slot_group.hpp"
+#include "slot_table.hpp"
 
 namespace lido::inline v0::detail {
 

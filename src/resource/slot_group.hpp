@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "create_outcome.hpp"
 #include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/factory_hooks.hpp"
 #include "lido/resource/idle_cache.hpp"

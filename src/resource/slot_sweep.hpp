@@ -11,6 +11,7 @@
 #include "pool_numbers.hpp"
 #include "resource_slots.hpp"
 #include "slot_group.hpp"
+#include "slot_table.hpp"
 
 namespace lido::inline v0::detail {
 

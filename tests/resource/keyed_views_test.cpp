@@ -1,6 +1,7 @@
 // Views of keys: what they have of the pool and of the key, and what goes on without them.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <coroutine>
 #include <exception>
 #include <string>

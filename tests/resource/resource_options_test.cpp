@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "lido/resource_pool.hpp"
 
@@ -14,6 +17,23 @@ using namespace std::chrono_literals;
 using std::chrono::hours;
 using std::chrono::nanoseconds;
 using fractions = std::chrono::duration<double>;
+
+TEST(EventListener, TakesAnyFunction) {
+  auto owned = std::make_unique<int>(0);
+  int& told = *owned;
+  const event_listener moved = [owned = std::move(owned)](const pool_event& /*event*/) {
+    ++*owned;
+  };
+  const event_listener copy = moved;  // NOLINT(performance-unnecessary-copy-initialization)
+  moved({.what = pool_event::kind::create_failed});
+  copy({.what = pool_event::kind::create_failed});
+  EXPECT_EQ(told, 2);
+
+  EXPECT_TRUE(static_cast<bool>(moved));
+  EXPECT_FALSE(static_cast<bool>(event_listener()));
+  EXPECT_FALSE(static_cast<bool>(event_listener(nullptr)));
+  EXPECT_FALSE(static_cast<bool>(event_listener(std::function<void(const pool_event&)>())));
+}
 
 TEST(TimeLimit, IsTheDurationThatItIsMadeFrom) {
   EXPECT_EQ(time_limit(), 0ns);

@@ -7,14 +7,7 @@
 #include <cstdint>
 #include <limits>
 
-// Of <chrono> the clocks and durations alone, where the library has them apart: a fifth of the time
-// to include all that object_pool.hpp needs.
-#if __has_include(<bits/chrono.h>)
-#include <bits/chrono.h>
-#else
-#include <chrono>
-#endif
-
+#include "lido/base/durations.hpp"
 #include "lido/concurrency/atomic.hpp"
 
 namespace lido::inline v0::detail {

@@ -2,11 +2,11 @@
 /// Public. The ways to acquire, which a `resource_pool` and the view of a key have in common.
 #pragma once
 
-#include <chrono>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
 
+#include "lido/base/durations.hpp"
 #include "lido/debug/place.hpp"
 #include "lido/platform/compiler.hpp"
 #include "lido/resource/co_acquire.hpp"

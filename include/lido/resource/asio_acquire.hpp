@@ -49,6 +49,7 @@
 #include "lido/platform/compiler.hpp"
 #include "lido/resource/co_acquire.hpp"
 #include "lido/resource/lease.hpp"
+#include "lido/resource/stop_request.hpp"
 
 namespace lido::inline v0 {
 

@@ -4,13 +4,10 @@
 
 #include <coroutine>
 #include <memory>
-#include <optional>
-#include <stop_token>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
-#include "lido/concurrency/atomic.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/lease.hpp"
 
@@ -34,34 +31,23 @@ template <class R, class Done>
   });
 }
 
-/// Has a part of the source, which may otherwise go while it is stopping.
-struct stop_request {
-  std::stop_source source;
-  void operator()() const noexcept {
-    std::stop_source kept = source;  // some libraries ask only what is not const
-    (void)kept.request_stop();
-  }
-};
+struct coroutine_line;
 
-/// One of two threads comes first, whichever it is, and leaves; what it did before, the second one
-/// sees. Progress: wait-free.
-class meeting {
+/// A coroutine that waits. May end before its wait does: what it would have been given goes back.
+class coroutine_wait {
  public:
-  /// Once by each of the two.
-  [[nodiscard]] bool comes_second() noexcept {
-    // (1) - this acq_rel-exchange synchronizes-with the acq_rel-exchange (1) of the first
-    return one_came_.exchange(true, std::memory_order_acq_rel);
-  }
+  coroutine_wait() noexcept = default;
+  coroutine_wait(const coroutine_wait&) = delete;
+  coroutine_wait& operator=(const coroutine_wait&) = delete;
+  ~coroutine_wait();
+
+  /// Puts into `outcome` what the acquire has got, and goes on with the coroutine if it was
+  /// suspended meanwhile. Returns false if it need not be suspended. Throws as `acquire_async`.
+  [[nodiscard]] bool begin(pool_core& core, acquire_call& call, acquire_outcome& outcome,
+                           std::coroutine_handle<> coroutine);
 
  private:
-  atomic<bool> one_came_{false};
-};
-
-/// Where the callback of a coroutine finds what it is for. The second of the callback and the
-/// thread that is about to suspend the coroutine goes on with it.
-struct coroutine_line {
-  atomic<acquire_outcome*> result;  ///< null once the coroutine is gone
-  meeting both;
+  std::shared_ptr<coroutine_line> line_;
 };
 
 /// Of a pool without keys.
@@ -85,12 +71,7 @@ class acquire_awaiter {
   }
   acquire_awaiter(const acquire_awaiter&) = delete;
   acquire_awaiter& operator=(const acquire_awaiter&) = delete;
-  ~acquire_awaiter() {
-    // relaxed: what a callback finds here it does not touch
-    if (line_ != nullptr && line_->result.exchange(nullptr, std::memory_order_relaxed) != nullptr) {
-      (void)end_.request_stop();  // others come sooner
-    }
-  }
+  ~acquire_awaiter() = default;
 
   [[nodiscard]] bool await_ready() noexcept {
     if (!has_key && !request_.stop.stop_requested()) {
@@ -98,28 +79,8 @@ class acquire_awaiter {
     }
     return outcome_.grant.slot != nullptr;
   }
-  bool await_suspend(std::coroutine_handle<> coroutine) {
-    auto line = std::make_shared<coroutine_line>();
-    // relaxed: no other thread knows it
-    line->result.store(&outcome_, std::memory_order_relaxed);
-    end_ = std::stop_source();
-    on_stop_.emplace(request_.stop, stop_request{end_});
-    request_.stop = end_.get_token();
-    line_ = line;  // the awaiter may be gone below
-    core_.acquire_async(
-        request_, acquire_completion([line, coroutine](acquire_outcome outcome) noexcept {
-          // relaxed: the awaiter was there before the callback
-          acquire_outcome* const result = line->result.exchange(nullptr, std::memory_order_relaxed);
-          if (result == nullptr) {  // the coroutine is gone
-            (void)acquire_result<R>(std::move(outcome));
-            return;
-          }
-          *result = std::move(outcome);
-          if (line->both.comes_second()) {
-            coroutine.resume();
-          }
-        }));
-    return !line->both.comes_second();
+  [[nodiscard]] bool await_suspend(std::coroutine_handle<> coroutine) {
+    return wait_.begin(core_, request_, outcome_, coroutine);
   }
   [[nodiscard]] Result await_resume() {
     acquire_result<R> result(std::move(outcome_));
@@ -137,9 +98,7 @@ class acquire_awaiter {
   acquire_call request_;
   Key key_;
   acquire_outcome outcome_;
-  std::shared_ptr<coroutine_line> line_;
-  std::stop_source end_{std::nostopstate};
-  std::optional<std::stop_callback<stop_request>> on_stop_;
+  coroutine_wait wait_;
 };
 
 }  // namespace lido::inline v0::detail

@@ -2,7 +2,6 @@
 /// Public. What creates, validates, resets and destroys the resources of a pool.
 #pragma once
 
-#include <chrono>
 #include <concepts>
 #include <memory>
 #include <stdexcept>
@@ -13,6 +12,8 @@
 #include <utility>
 #include <variant>
 
+#include "lido/base/callback.hpp"
+#include "lido/base/durations.hpp"
 #include "lido/base/error.hpp"
 #include "lido/base/fail.hpp"
 
@@ -133,13 +134,6 @@ LIDO_HAS(validate);
 LIDO_HAS(reset);
 LIDO_HAS(destroy);
 #undef LIDO_HAS
-
-/// A pointer to a function, a std::function: what can be set to null.
-template <class F>
-concept may_be_nothing = std::is_pointer_v<F> || requires(F& callable) {
-  callable = nullptr;
-  static_cast<bool>(callable == nullptr);
-};
 
 /// Throws std::invalid_argument if there is nothing to call.
 template <class F>

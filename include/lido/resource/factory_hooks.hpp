@@ -3,10 +3,8 @@
 #pragma once
 
 #include <cstddef>
-#include <exception>
 #include <memory>
 #include <new>
-#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -17,18 +15,7 @@
 
 namespace lido::inline v0::detail {
 
-/// What a failed create said.
-struct create_failure_text {
-  std::exception_ptr error;  ///< null if it returned a create_error
-  std::string text;
-};
-
-/// How a create ended.
-struct create_outcome {
-  bool made = false;
-  bool permanent = false;                            ///< trying again is of no use
-  std::shared_ptr<const create_failure_text> error;  ///< null if it was made, or without memory
-};
+struct create_outcome;
 
 /// A factory. Called without locks, never twice at once for one slot.
 class factory_hooks {
@@ -50,8 +37,9 @@ class factory_hooks {
   [[nodiscard]] bool can_reset() const noexcept { return resets_; }
 
  private:
-  [[nodiscard]] virtual std::optional<create_error> do_create(pool_slot& slot,
-                                                              const create_context& context) = 0;
+  /// Returns false if `create` returned a create_error, which `why` then is.
+  [[nodiscard]] virtual bool do_create(pool_slot& slot, const create_context& context,
+                                       create_error& why) = 0;
   [[nodiscard]] virtual bool do_validate(pool_slot& slot, const create_context& context) = 0;
   [[nodiscard]] virtual bool do_reset(pool_slot& slot) = 0;
   virtual void do_destroy(pool_slot& slot, destroy_reason reason) noexcept = 0;
@@ -74,11 +62,10 @@ class typed_pool_slot : public pool_slot {
 
 /// A slot_maker.
 template <class R>
-std::unique_ptr<pool_slot_block> make_slots(std::uint32_t size) {
+made_slots make_slots(std::uint32_t size) {
   const std::shared_ptr<typed_pool_slot<R>[]> block(new typed_pool_slot<R>[size]);
   pool_slot* const first = block.get();
-  return std::unique_ptr<pool_slot_block>(
-      new pool_slot_block{block, first, sizeof(typed_pool_slot<R>), size});
+  return {block, first, sizeof(typed_pool_slot<R>)};
 }
 
 /// The hooks of a pool, or of one key: keys share their factory.
@@ -102,19 +89,21 @@ class typed_factory_hooks final : public factory_hooks {
         },
         key_);
   }
-  std::optional<create_error> do_create(pool_slot& slot, const create_context& context) override {
+  [[nodiscard]] bool do_create(pool_slot& slot, const create_context& context,
+                               [[maybe_unused]] create_error& why) override {
     void* const storage = static_cast<typed_pool_slot<R>&>(slot).storage();
     using result = decltype(call_create(context));
     if constexpr (std::is_same_v<result, create_result<R>>) {
       result made = call_create(context);
       if (auto* const error = std::get_if<create_error>(&made)) {
-        return std::move(*error);
+        why = std::move(*error);
+        return false;
       }
       ::new (storage) R(std::get<R>(std::move(made)));
     } else {
       ::new (storage) R(call_create(context));
     }
-    return std::nullopt;
+    return true;
   }
   [[nodiscard]] bool do_validate(pool_slot& slot, const create_context& context) override {
     R& resource = value(slot);

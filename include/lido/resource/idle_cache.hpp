@@ -2,14 +2,13 @@
 /// Internal. The lock-free part of a resource pool: idle resources, and when to leave them alone.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <new>
+#include <utility>
 
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/thread_number.hpp"
@@ -31,8 +30,7 @@ struct position_chunk {
   atomic<std::uint64_t> maybe_idle{0};
   std::uint64_t taken = 0;  ///< positions with a slot; under the mutex
   std::array<relaxed<pool_slot*>, 64> places{};
-  atomic<position_chunk*> next{nullptr};
-  std::unique_ptr<position_chunk> owned;
+  atomic<position_chunk*> next{nullptr};  ///< owned by the cache
 };
 
 /// The idle resources of one group, as every thread sees them without a lock.
@@ -46,7 +44,12 @@ class idle_cache {
       : core_(core), group_(group), gate_(gate) {}
   idle_cache(const idle_cache&) = delete;
   idle_cache& operator=(const idle_cache&) = delete;
-  ~idle_cache() = default;
+  // relaxed (whole function): no other thread knows the cache any more
+  ~idle_cache() {
+    for (position_chunk* chunk = first_.next.load(std::memory_order_relaxed); chunk != nullptr;) {
+      delete std::exchange(chunk, chunk->next.load(std::memory_order_relaxed));
+    }
+  }
 
   /// Returns what this thread had last, if that is idle and fresh. In a pool without keys, whose
   /// one group has the hash 0.
@@ -170,15 +173,17 @@ class idle_cache {
   [[nodiscard]] bool add(pool_slot& slot) noexcept {
     position_chunk* chunk = &first_;
     while (chunk->taken == ~std::uint64_t{0}) {
-      if (chunk->owned == nullptr) {
-        chunk->owned.reset(new (std::nothrow) position_chunk);
+      // relaxed: only changed under the mutex
+      position_chunk* more = chunk->next.load(std::memory_order_relaxed);
+      if (more == nullptr) {
+        more = new (std::nothrow) position_chunk;
         // (2) - this release-store synchronizes-with the acquire-load (1)
-        chunk->next.store(chunk->owned.get(), std::memory_order_release);
+        chunk->next.store(more, std::memory_order_release);
       }
-      chunk = chunk->owned.get();
-      if (chunk == nullptr) {
+      if (more == nullptr) {
         return false;
       }
+      chunk = more;
     }
     const auto place = static_cast<std::size_t>(std::countr_one(chunk->taken));
     chunk->places[place].set(&slot);  // (3) publishes it

@@ -74,7 +74,11 @@ class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /
   }
   /// Nothing if the pool knows no such key. Throws std::bad_alloc.
   [[nodiscard]] std::optional<resource_pool_stats> stats() {
-    return with_key([this](detail::sought_key* key) { return core_->reports().stats_of(*key); });
+    resource_pool_stats found;
+    const bool is_known = with_key([this, &found](detail::sought_key* key) {
+      return core_->reports().find_stats(*key, found);
+    });
+    return is_known ? std::optional(found) : std::nullopt;
   }
 
  private:

@@ -3,11 +3,11 @@
 /// returns that does not throw.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <type_traits>
 #include <utility>
 
+#include "lido/base/durations.hpp"
 #include "lido/concurrency/parking.hpp"
 #include "lido/resource/pool_core.hpp"
 
@@ -92,7 +92,7 @@ class [[nodiscard]] resource_lease {
   /// Time since it was created, as of the last tick of the pool.
   [[nodiscard]] std::chrono::nanoseconds age() const noexcept {
     const detail::nanos now = grant_.slot->record.cache->gate().now();
-    return std::chrono::nanoseconds(std::max<detail::nanos>(now - grant_.slot->ages.born.get(), 0));
+    return std::chrono::nanoseconds(detail::passed_since(grant_.slot->ages.born.get(), now));
   }
   /// Uses before this one.
   [[nodiscard]] std::uint64_t uses() const noexcept { return grant_.slot->uses() - 1; }

@@ -2,15 +2,17 @@
 /// Public. How a resource pool is set up at run time.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
+
+#include "lido/base/callback.hpp"
+#include "lido/base/durations.hpp"
 
 namespace lido::inline v0 {
 
@@ -89,6 +91,35 @@ class time_source {
 struct pool_event;
 class registry;
 
+/// Any function that takes a `const pool_event&`, or none. Copies share it.
+class event_listener {
+ public:
+  event_listener() noexcept = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): as a pointer
+  explicit(false) event_listener(std::nullptr_t) noexcept {}
+  /// Throws std::bad_alloc, and what copying `f` throws.
+  template <class F>
+    requires(!std::is_same_v<F, event_listener> && std::is_invocable_v<F&, const pool_event&>)
+  // NOLINTNEXTLINE(google-explicit-constructor): options are written as functions
+  explicit(false) event_listener(F f) {
+    if constexpr (detail::may_be_nothing<F>) {
+      if (f == nullptr) {
+        return;
+      }
+    }
+    f_ = std::make_shared<F>(std::move(f));
+    call_ = [](void* made, const pool_event& event) { (*static_cast<F*>(made))(event); };
+  }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return call_ != nullptr; }
+  /// Requires: there is a function.
+  void operator()(const pool_event& event) const { call_(f_.get(), event); }
+
+ private:
+  std::shared_ptr<void> f_;
+  void (*call_)(void* f, const pool_event& event) = nullptr;
+};
+
 /// Options of a `resource_pool`. Use designated initialisers: `{.max_size = 8, .name = "db"}`.
 /// Where a time of zero is allowed, it switches the limit off.
 struct resource_pool_options {
@@ -154,15 +185,15 @@ struct resource_pool_options {
 
   /// A lease held for longer is reported once as slow, or as a suspected leak, and once more when
   /// it comes back. Zero: never.
-  time_limit report_slow_after = std::chrono::nanoseconds(0);
-  time_limit report_leak_after = std::chrono::nanoseconds(0);
+  time_limit report_slow_after = time_limit();
+  time_limit report_leak_after = time_limit();
 
   /// Reads the steady clock twice in each use, for `times().uses`.
   bool time_uses = false;
 
   /// Called with events, without locks, from any thread, also after the end of the pool for leases
   /// that outlive it: captures must live that long. Must not throw.
-  std::function<void(const pool_event&)> on_event = {};
+  event_listener on_event = {};
 
   lido::queueing queueing = lido::queueing::fifo;
 
@@ -217,6 +248,11 @@ struct life_limits {
 /// A moment so long after another, without overflow. Requires: both >= 0.
 [[nodiscard]] constexpr nanos later(nanos moment, nanos by) noexcept {
   return by >= never - moment ? never : moment + by;
+}
+
+/// From a moment until `now`; 0 if it is not over yet.
+[[nodiscard]] constexpr nanos passed_since(nanos moment, nanos now) noexcept {
+  return now > moment ? now - moment : 0;
 }
 
 /// By std::chrono::steady_clock.

@@ -2,21 +2,20 @@
 /// Internal. A resource pool without its R.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "lido/base/callback.hpp"
+#include "lido/base/durations.hpp"
 #include "lido/concurrency/mutex.hpp"
 #include "lido/concurrency/parking.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/debug/place.hpp"
-#include "lido/debug/registry.hpp"
 #include "lido/resource/factory_hooks.hpp"
 #include "lido/resource/idle_cache.hpp"
 #include "lido/resource/key_table.hpp"
@@ -43,6 +42,7 @@ void LIDO_SAME_CONTAINERS() noexcept;
 void LIDO_SAME_STRINGS() noexcept;
 
 class kernel_shell;
+class registration;
 class slot_group;
 struct refusal;
 
@@ -72,22 +72,6 @@ struct acquire_outcome {
   std::shared_ptr<const acquire_error::details> why;  ///< null with a slot, and without memory
 };
 
-/// A callback, called once, without locks, with a Result. Move-only.
-template <class Result>
-class completion {
- public:
-  template <class F>
-  explicit completion(F f)
-      : f_(new F(std::move(f)), [](void* made) noexcept { delete static_cast<F*>(made); }),
-        call_([](void* made, Result&& result) noexcept {
-          (*static_cast<F*>(made))(std::move(result));
-        }) {}
-  void operator()(Result result) noexcept { call_(f_.get(), std::move(result)); }
-
- private:
-  std::unique_ptr<void, void (*)(void*) noexcept> f_;
-  void (*call_)(void* f, Result&& result) noexcept;
-};
 using acquire_completion = completion<acquire_outcome>;
 using close_completion = completion<close_report>;
 
@@ -139,7 +123,8 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   /// Flushes the group of a key, or all. Throws std::bad_alloc, and what looking for a key throws.
   void flush(const sought_key* key = nullptr);
   void replace_hooks(std::shared_ptr<factory_hooks> hooks);
-  void resize(std::size_t max_size, std::optional<std::size_t> min_idle);
+  /// `min_idle`: null leaves it as it is.
+  void resize(std::size_t max_size, const std::size_t* min_idle);
   void suspend(bool on) noexcept;
   /// `by_pool`: by its thread that keeps time, which runs no code of users.
   void tick(bool by_pool = false) noexcept;
@@ -186,5 +171,9 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   plain_mutex resizing_;                                   // one at a time; outside of the shell's
   plain_mutex ending_;  // one close stops the threads; outside of all others
 };
+
+/// Throws std::bad_alloc.
+[[nodiscard]] std::shared_ptr<pool_core> make_core(pool_settings settings, slot_maker make,
+                                                   std::unique_ptr<key_table> keys);
 
 }  // namespace lido::inline v0::detail

@@ -2,50 +2,45 @@
 /// Internal. What all groups of a resource pool share.
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
 #include "lido/concurrency/atomic.hpp"
-#include "lido/concurrency/zeroed_array.hpp"
-#include "lido/resource/duration_histogram.hpp"
 #include "lido/resource/slot.hpp"
 #include "lido/resource/slow_path_flags.hpp"
 #include "lido/resource/thread_state.hpp"
 
+namespace lido::inline v0 {
+class duration_histogram;
+}
+
 namespace lido::inline v0::detail {
+
+struct gate_memory;
 
 /// What all groups of a pool share: flags, time, limits, and the states of threads.
 class pool_gate {
  public:
   /// `max_total`: of a pool with keys; 0 without. Throws std::bad_alloc.
-  pool_gate(const life_limits& limits, std::uint32_t max_total)
-      : life(limits),
-        threads_(std::make_unique<thread_state[]>(thread_states)),
-        last_of_keys_(max_total == 0
-                          ? nullptr
-                          : std::make_unique<relaxed<pool_slot*>[]>(hints_of(max_total))),
-        keys_like_(max_total == 0
-                       ? nullptr
-                       : std::make_unique<relaxed<std::uint32_t>[]>(hints_of(max_total))),
-        hint_shift_(64 - static_cast<int>(std::bit_width(hints_of(max_total) - 1))),
-        use_times_(limits.time_uses ? thread_states : 0, room::fixed) {}
+  pool_gate(const life_limits& limits, std::uint32_t max_total);
+  pool_gate(const pool_gate&) = delete;
+  pool_gate& operator=(const pool_gate&) = delete;
+  ~pool_gate();
 
   [[nodiscard]] thread_state& mine() const noexcept { return threads_[own_thread_state()]; }
   /// What any thread had last of a key with that hash. Requires: a pool with keys.
   [[nodiscard]] relaxed<pool_slot*>& last_of_key(std::uint64_t hash) const noexcept {
-    return last_of_keys_.get()[hint_of(hash)];
+    return last_of_keys_[hint_of(hash)];
   }
   /// Returns false if the pool has no key of that hash; true if it may have one. Requires: as
   /// above.
   [[nodiscard]] bool may_know(std::uint64_t hash) const noexcept {
-    return keys_like_.get()[hint_of(hash)].get() != 0;
+    return keys_like_[hint_of(hash)].get() != 0;
   }
   /// A key of that hash comes or goes. Under the pool's mutex.
   void count_key(std::uint64_t hash, bool comes) const noexcept {
-    relaxed<std::uint32_t>& keys = keys_like_.get()[hint_of(hash)];
+    relaxed<std::uint32_t>& keys = keys_like_[hint_of(hash)];
     keys.set(comes ? keys.get() + 1 : keys.get() - 1);
   }
   [[nodiscard]] bool has_keys() const noexcept { return last_of_keys_ != nullptr; }
@@ -63,7 +58,11 @@ class pool_gate {
   /// As of the last tick.
   [[nodiscard]] nanos now() const noexcept { return now_.get(); }
   /// Under the pool's mutex. Never goes back.
-  void advance(nanos now) noexcept { now_.set((std::max)(now, now_.get())); }
+  void advance(nanos now) noexcept {
+    if (now > now_.get()) {
+      now_.set(now);
+    }
+  }
 
   /// The calling thread's use of the slot begins, and ends.
   void begin_use(pool_slot& slot, bool queued = false) const noexcept {
@@ -74,35 +73,27 @@ class pool_gate {
   }
   void end_use(const pool_slot& slot) noexcept {
     if (life.time_uses) [[unlikely]] {
-      const std::size_t own = own_thread_state();
-      use_times_[own].add(steady_now() - slot.lease.use_began.get(), /*shared=*/own == 0);
+      add_use_time(steady_now() - slot.lease.use_began.get());
     }
   }
-  void add_use_times(duration_histogram& to) const noexcept {
-    for (std::size_t i = 0; i < use_times_.size(); ++i) {
-      to.add(use_times_[i]);
-    }
-  }
+  void add_use_times(duration_histogram& to) const noexcept;
 
   slow_path_flags flags;   // NOLINT(*-non-private-member-variables-in-classes)
   const life_limits life;  // NOLINT(*-non-private-member-variables-in-classes)
 
  private:
-  /// Four for each resource, so that few keys share one.
-  [[nodiscard]] static constexpr std::size_t hints_of(std::uint32_t max_total) noexcept {
-    return std::bit_ceil(std::max<std::size_t>(4 * std::size_t{max_total}, 64));
-  }
+  void add_use_time(nanos length) noexcept;
   [[nodiscard]] std::uint64_t hint_of(std::uint64_t hash) const noexcept {
     constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15U;  // spreads hashes that are numbers
     return (hash * golden_ratio) >> hint_shift_;
   }
 
   relaxed<nanos> now_;
-  std::unique_ptr<thread_state[]> threads_;
-  std::unique_ptr<relaxed<pool_slot*>[]> last_of_keys_;
-  std::unique_ptr<relaxed<std::uint32_t>[]> keys_like_;  ///< how many keys share a hint
+  std::shared_ptr<gate_memory> memory_;  ///< of what the next three point to
+  thread_state* threads_;
+  relaxed<pool_slot*>* last_of_keys_;  ///< null in a pool without keys
+  relaxed<std::uint32_t>* keys_like_;  ///< how many keys share a hint
   int hint_shift_;
-  zeroed_array<duration_counts> use_times_;  ///< of each thread state
 };
 
 }  // namespace lido::inline v0::detail

@@ -2,13 +2,15 @@
 /// Internal. What a resource pool says about itself.
 #pragma once
 
-#include <functional>
-#include <optional>
 #include <vector>
 
-#include "lido/debug/registry.hpp"
+#include "lido/base/callback.hpp"
 #include "lido/resource/key_table.hpp"
 #include "lido/resource/stats.hpp"
+
+namespace lido::inline v0 {
+struct pool_report;
+}  // namespace lido::inline v0
 
 namespace lido::inline v0::detail {
 
@@ -27,12 +29,11 @@ class pool_reports {
   [[nodiscard]] resource_pool_stats stats();
   /// Returns the sums of all groups, and of those that are gone.
   [[nodiscard]] keyed_resource_pool_stats all_stats();
-  /// Returns the numbers of one key; nothing if the pool does not know it. Throws what looking for
-  /// it throws.
-  [[nodiscard]] std::optional<resource_pool_stats> stats_of(const sought_key& key);
+  /// Writes the numbers of one key. Returns false if the pool does not know it. Throws what looking
+  /// for it throws.
+  [[nodiscard]] bool find_stats(const sought_key& key, resource_pool_stats& found);
   /// Calls `f` with the numbers of each group and its key, under the mutex.
-  void for_each_stats(
-      const std::function<void(const known_key* key, const resource_pool_stats&)>& f);
+  void for_each_stats(callable_ref<const known_key* /*key*/, const resource_pool_stats&> f);
   /// Throws std::bad_alloc.
   [[nodiscard]] resource_pool_times times();
   /// Returns all leases at this moment. Throws std::bad_alloc.

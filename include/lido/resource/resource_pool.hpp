@@ -3,14 +3,13 @@
 /// or expire, and are waited for.
 #pragma once
 
-#include <chrono>
 #include <memory>
-#include <optional>
 #include <stop_token>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "lido/base/durations.hpp"
 #include "lido/base/exceptions_agree.hpp"
 #include "lido/platform/compiler.hpp"
 #include "lido/resource/acquire_forms.hpp"
@@ -61,16 +60,13 @@ class pool_controls {
  protected:
   /// Throws std::bad_alloc.
   pool_controls(pool_settings settings, slot_maker make, std::unique_ptr<key_table> keys = nullptr)
-      : core_(std::make_shared<pool_core>(std::move(settings), make, std::move(keys))) {
+      : core_(make_core(std::move(settings), make, std::move(keys))) {
     LIDO_SAME_CONTAINERS();
     LIDO_SAME_STRINGS();
   }
   ~pool_controls() = default;  // not `end`: a constructor may fail before the core has started
   /// First of all in a pool's destructor.
-  void end() noexcept {
-    core_->let_go();
-    core_.reset();
-  }
+  void end() noexcept { core_->let_go(); }
   [[nodiscard]] pool_core& core() const noexcept { return *core_; }
 
  private:
@@ -142,8 +138,8 @@ class resource_pool : public detail::pool_controls,
   /// New limits, each 0 to 65535; surplus resources end as soon as they are idle. Throws
   /// std::invalid_argument (above 65535, min_idle above max_size), std::bad_alloc; then nothing has
   /// changed.
-  void resize(std::size_t max_size) { core().resize(max_size, std::nullopt); }
-  void resize(std::size_t max_size, std::size_t min_idle) { core().resize(max_size, min_idle); }
+  void resize(std::size_t max_size) { core().resize(max_size, nullptr); }
+  void resize(std::size_t max_size, std::size_t min_idle) { core().resize(max_size, &min_idle); }
   /// Waits until so many resources are idle, as after the start of a pool with `min_idle`. False:
   /// the time was up first, or the pool is closed.
   template <class Rep, class Period>

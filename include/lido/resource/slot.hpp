@@ -1,14 +1,11 @@
 /// @file
-/// Internal. A place for one resource: its state, its age, and its holder; and all places of a
-/// pool, which stay where they are until the pool ends.
+/// Internal. A place for one resource: its state, its age, and its holder.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <utility>
 
 #include "lido/concurrency/atomic.hpp"
 #include "lido/debug/place.hpp"
@@ -241,7 +238,9 @@ class alignas(no_false_sharing) pool_slot {
   /// It was validated at `now`: as good as just used, but idle all the same.
   void validated(nanos now, const life_limits& limits) noexcept {
     ages.looked_after.set(now);
-    ages.fresh_until.set((std::min)(later(now, limits.validate_after), ages.expires.get()));
+    const nanos unchecked = later(now, limits.validate_after);
+    const nanos end = ages.expires.get();
+    ages.fresh_until.set(end < unchecked ? end : unchecked);
   }
   /// Of the resource, with the present one.
   [[nodiscard]] std::uint64_t uses() const noexcept { return hits.get() + handed.get(); }
@@ -274,7 +273,7 @@ class alignas(no_false_sharing) pool_slot {
   void extend(nanos by) noexcept { lease.quiet_for.set(later(lease.quiet_for.get(), by)); }
   [[nodiscard]] nanos held_for(nanos now) const noexcept {
     const nanos since = lease.held_since.get();
-    return since == never ? 0 : std::max<nanos>(now - since, 0);
+    return since == never ? 0 : passed_since(since, now);
   }
 
  private:
@@ -299,100 +298,15 @@ struct slot_grant {
 // Returned in registers: through memory, an acquire with its release takes half as long again.
 static_assert(sizeof(slot_grant) <= 16);
 
-/// Slots that were made together. They lie as far apart as those of their R, which this class does
+/// Slots that were made together. They lie as far apart as those of their R, which the pool does
 /// not know.
-struct pool_slot_block {
-  [[nodiscard]] pool_slot& operator[](std::uint32_t index) const noexcept {
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
-    return *reinterpret_cast<pool_slot*>(static_cast<std::byte*>(first) + stride * index);
-  }
-
+struct made_slots {
   std::shared_ptr<void> all;
   void* first;  ///< a pool_slot
   std::size_t stride;
-  std::uint32_t size;
-  atomic<pool_slot_block*> next{nullptr};
-  std::unique_ptr<pool_slot_block> owned = {};
 };
 
-/// Makes a block of so many slots of one R. Throws std::bad_alloc.
-using slot_maker = std::unique_ptr<pool_slot_block> (*)(std::uint32_t size);
-
-/// Slots by number, and a stack of the empty ones.
-///
-/// `find` may be called by any thread at any time; everything else needs the pool's mutex.
-class pool_slot_table {
- public:
-  /// Throws std::bad_alloc.
-  pool_slot_table(slot_maker make, std::uint32_t size) : make_(make) {
-    append(make((std::max)(1U, size)));
-  }
-
-  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
-  /// A block that `append` can take; made without the mutex. Null if there are `size` slots.
-  [[nodiscard]] std::unique_ptr<pool_slot_block> make_more(std::uint32_t size) const {
-    return size > size_ ? make_(size - size_) : nullptr;
-  }
-  /// Null: nothing.
-  void append(std::unique_ptr<pool_slot_block> block) noexcept {
-    if (block == nullptr) {
-      return;
-    }
-    // Lowest on top, so that a small load keeps to low slots.
-    for (std::uint32_t i = block->size; i-- > 0;) {
-      (*block)[i].number = size_ + i;
-      put_empty((*block)[i]);
-    }
-    size_ += block->size;
-    std::unique_ptr<pool_slot_block>& end = last_ != nullptr ? last_->owned : first_;
-    end = std::move(block);
-    if (last_ != nullptr) {
-      // (3) - this release-store synchronizes-with the acquire-load (4)
-      last_->next.store(end.get(), std::memory_order_release);
-    }
-    last_ = end.get();
-  }
-
-  /// The empty slot that was in use last, or null.
-  [[nodiscard]] pool_slot* take_empty() noexcept {
-    pool_slot* const slot = empty_;
-    if (slot != nullptr) {
-      empty_ = std::exchange(slot->record.next_task, nullptr);
-    }
-    return slot;
-  }
-  void put_empty(pool_slot& slot) noexcept { slot.record.next_task = std::exchange(empty_, &slot); }
-
-  /// The first slot for which `f(slot)` is true, or null.
-  template <class F>
-  [[nodiscard]] pool_slot* find(const F& f) const {
-    std::uint32_t at = 0;
-    for (pool_slot_block* block = first_.get(); block != nullptr;) {
-      if (at == block->size) {
-        // (4) - this acquire-load synchronizes-with the release-store (3), so slots are visible
-        block = block->next.load(std::memory_order_acquire);
-        at = 0;
-      } else if (pool_slot& slot = (*block)[at++]; f(slot)) {
-        return &slot;
-      }
-    }
-    return nullptr;
-  }
-  template <class F>
-  void for_each(const F& f) const {
-    (void)find([&](pool_slot& slot) { return f(slot), false; });
-  }
-  /// Null: there is no such slot.
-  [[nodiscard]] pool_slot* at(std::uint32_t number) const noexcept {
-    return find([number](const pool_slot& slot) { return slot.number == number; });
-  }
-
- private:
-  slot_maker make_;
-  std::uint32_t size_ = 0;
-  std::unique_ptr<pool_slot_block> first_;
-  pool_slot_block* last_ = nullptr;
-  pool_slot* empty_ = nullptr;  // linked by record.next_task
-};
+/// Makes so many slots of one R. Throws std::bad_alloc.
+using slot_maker = made_slots (*)(std::uint32_t size);
 
 }  // namespace lido::inline v0::detail

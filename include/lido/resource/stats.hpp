@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -13,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lido/base/durations.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/resource/duration_histogram.hpp"
 #include "lido/resource/factory.hpp"

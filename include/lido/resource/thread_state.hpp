@@ -2,7 +2,6 @@
 /// Internal. What a resource pool keeps for each thread.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +22,8 @@ struct alignas(no_false_sharing) thread_state {
 
 /// How many of them a pool has. Threads with higher numbers, and those without one, share the
 /// first.
-inline constexpr std::size_t thread_states = (std::min)(max_thread_number, 128U) + 1;
+inline constexpr std::size_t thread_states =
+    (max_thread_number < 128 ? max_thread_number : 128) + 1;
 
 /// Which of them is the calling thread's own; 0: none.
 [[nodiscard]] inline std::size_t own_thread_state() noexcept {

@@ -1,5 +1,5 @@
 /// Two of which the second goes on.
-#include "lido/resource/co_acquire.hpp"
+#include "resource/meeting.hpp"
 
 #include <array>
 

@@ -8,6 +8,7 @@
 #include "lido/concurrency/wait_word.hpp"
 #include "lido/resource/factory_hooks.hpp"
 #include "lido/resource/idle_cache.hpp"
+#include "resource/slot_table.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace model {

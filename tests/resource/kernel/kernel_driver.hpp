@@ -22,8 +22,8 @@ class fake_hooks final : public detail::factory_hooks {
   fake_hooks(bool validates, bool resets) : factory_hooks(validates, resets) {}
 
  private:
-  std::optional<create_error> do_create(detail::pool_slot& /*slot*/,
-                                        const create_context& /*context*/) override {
+  bool do_create(detail::pool_slot& /*slot*/, const create_context& /*context*/,
+                 create_error& /*why*/) override {
     std::abort();
   }
   bool do_validate(detail::pool_slot& /*slot*/, const create_context& /*context*/) override {

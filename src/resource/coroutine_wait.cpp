@@ -1,0 +1,60 @@
+// A coroutine that waits for a resource.
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <utility>
+
+#include "lido/concurrency/atomic.hpp"
+#include "lido/resource/co_acquire.hpp"
+#include "lido/resource/stop_request.hpp"
+#include "meeting.hpp"
+
+namespace lido::inline v0::detail {
+
+/// Where the callback of a coroutine finds what it is for. The second of the callback and the
+/// thread that is about to suspend the coroutine goes on with it.
+struct coroutine_line {
+  explicit coroutine_line(acquire_outcome& outcome) noexcept : result(&outcome) {}
+
+  atomic<acquire_outcome*> result;  ///< null once the coroutine is gone
+  meeting both;
+  std::stop_source end;
+  std::optional<std::stop_callback<stop_request>> on_stop;  ///< by the coroutine's own thread
+};
+
+coroutine_wait::~coroutine_wait() {
+  if (line_ == nullptr) {
+    return;
+  }
+  line_->on_stop.reset();  // the line may outlive the source
+  // relaxed: what a callback finds here it does not touch
+  if (line_->result.exchange(nullptr, std::memory_order_relaxed) != nullptr) {
+    (void)line_->end.request_stop();  // others come sooner
+  }
+}
+
+bool coroutine_wait::begin(pool_core& core, acquire_call& call, acquire_outcome& outcome,
+                           std::coroutine_handle<> coroutine) {
+  const auto line = std::make_shared<coroutine_line>(outcome);
+  line->on_stop.emplace(call.stop, stop_request{line->end});
+  call.stop = line->end.get_token();
+  line_ = line;  // the awaiter may be gone below
+  core.acquire_async(call, acquire_completion([line, coroutine](acquire_outcome found) noexcept {
+                       // relaxed: the awaiter was there before the callback
+                       acquire_outcome* const result =
+                           line->result.exchange(nullptr, std::memory_order_relaxed);
+                       if (result == nullptr) {  // the coroutine is gone
+                         if (found.grant.slot != nullptr) {
+                           found.grant.slot->record.cache->release(found.grant);
+                         }
+                         return;
+                       }
+                       *result = std::move(found);
+                       if (line->both.comes_second()) {
+                         coroutine.resume();
+                       }
+                     }));
+  return !line->both.comes_second();
+}
+
+}  // namespace lido::inline v0::detail

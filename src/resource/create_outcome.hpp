@@ -1,0 +1,23 @@
+// How a create ended.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <string>
+
+namespace lido::inline v0::detail {
+
+/// What a failed create said.
+struct create_failure_text {
+  std::exception_ptr error;  ///< null if it returned a create_error
+  std::string text;
+};
+
+/// How a create ended.
+struct create_outcome {
+  bool made = false;
+  bool permanent = false;                            ///< trying again is of no use
+  std::shared_ptr<const create_failure_text> error;  ///< null if it was made, or without memory
+};
+
+}  // namespace lido::inline v0::detail
