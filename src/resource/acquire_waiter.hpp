@@ -92,7 +92,6 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
   arrival came;
   nanos wakes_at = never;  ///< real time: when a thread that looks for itself looks next
   overtaking overtaken;
-  bool has_time = true;    ///< for a validation of its own
   bool holds = false;      ///< its thread holds a resource of the pool
   bool is_urgent = false;  ///< served before others, and worth a resource of the reserve
   refusal why;             ///< of a wait that ends without a resource

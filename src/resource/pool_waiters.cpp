@@ -14,13 +14,10 @@ namespace lido::inline v0::detail {
 /// An urgent waiter stands behind the urgent ones and before all others.
 void pool_waiters::join(acquire_waiter& waiter, bool first) noexcept {
   slot_group& group = *waiter.group;
-  const nanos real = context_.now.real;
   const bool is_early = first || waiter.is_urgent;
   // Of early ones the order is that of the waiter that they stand before.
-  waiter.came = {real,
+  waiter.came = {context_.now.real,
                  is_early && !group.queue.empty() ? group.queue.first()->came.order : ++arrivals_};
-  waiter.has_time =
-      waiter.until.nanoseconds() > later(real, context_.settings.validate_timeout.count());
   // A waiter that comes back is counted already. After a validation in vain it counts again, as the
   // hand-over of what it validated did.
   group.totals.exhausted += first && waiter.kind != grant_kind::validate ? 0 : 1;
@@ -282,7 +279,9 @@ void pool_waiters::validate_idle(slot_group& group) noexcept {
 /// Hands a waiter an idle resource that it validates itself.
 bool pool_waiters::give_unchecked(slot_group& group, acquire_waiter& waiter) noexcept {
   const bool needs_no_answer = !context_.settings.has_threads();
-  const bool is_alone = group.queue.size() == 1 && waiter.has_time && group.counts.checking() == 0;
+  const nanos end = later(context_.now.real, context_.settings.validate_timeout.count());
+  const bool is_alone =
+      group.queue.size() == 1 && group.counts.checking() == 0 && waiter.until.nanoseconds() > end;
   if (waiter.is_callback() || (!needs_no_answer && !is_alone)) {
     return false;
   }

@@ -77,6 +77,19 @@ TEST_F(KernelValidation, A11AThreadWithoutEnoughTimeLeavesItToTheRunner) {
   EXPECT_EQ(k.validated(0), "A has 0");
 }
 
+TEST_F(KernelValidation, A11AThreadThatHasWaitedForLongLeavesItToTheRunner) {
+  test::pool_setup setup = setup_of(maintenance::background);
+  setup.options.max_size = 1;
+  setup.options.validate_if_idle_longer_than = 0ms;
+  kernel each(setup);
+  each.acquire('A');
+  EXPECT_EQ(each.created(0), "A has 0");
+  EXPECT_EQ(each.acquire('B', {.for_ms = 120}), "");
+  each.pass(50);
+  EXPECT_EQ(each.release('A'), "validate 0");
+  EXPECT_EQ(each.validated(0), "B has 0");
+}
+
 TEST_F(KernelValidation, ACallbackLeavesItToTheRunner) {
   fill(k, 1);
   EXPECT_EQ(k.acquire('a'), "validate 0");
