@@ -76,6 +76,8 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
     return static_cast<acquire_failure>(word.cause());
   }
   [[nodiscard]] bool is_callback() const noexcept { return deliver != nullptr; }
+  /// Returns true if it comes back: what it was given to validate or to create was of no use.
+  [[nodiscard]] bool comes_back() const noexcept { return kind != grant_kind::resource; }
   /// Returns true if the deadline has passed, in a wait that is not for what can be had at once.
   [[nodiscard]] bool is_late(nanos real) const noexcept {
     return until.nanoseconds() <= real && !until.is_at_once();

@@ -53,7 +53,7 @@ void callback_waiter::begin(const std::shared_ptr<pool_core>& core, const acquir
     callback_waiter& node = *waiter.release();
     node.group = &group;
     node.is_stopped_ ? kernel.on_refused(node, acquire_failure::cancelled)
-                     : kernel.on_acquire(node, /*again=*/false);
+                     : kernel.on_acquire(node);
   };
   (void)core->groups().prepare_new(request.key);
   while (!core->shell().apply_to([&] { return core->groups().find_or_add(request.key); },

@@ -131,18 +131,18 @@ nanos pool_kernel::next_timer() const noexcept {
 
 // ---- waiters ------------------------------------------------------------------------------------
 
-void pool_kernel::on_acquire(acquire_waiter& waiter, bool again) noexcept {
+void pool_kernel::on_acquire(acquire_waiter& waiter) noexcept {
   slot_group& group = *waiter.group;
   if (context_.is_closed || group.is_hopeless(context_.now.real)) {
     waiters_.refuse(waiter,
                     context_.is_closed ? acquire_failure::closed : acquire_failure::create_failed);
     return;
   }
-  if (again && waiter.until.is_at_once() && waiter.kind == grant_kind::create) {
+  if (waiter.until.is_at_once() && waiter.kind == grant_kind::create) {
     waiters_.refuse(waiter, acquire_failure::timed_out);  // one try is enough
     return;
   }
-  waiters_.join(waiter, again);
+  waiters_.join(waiter);
   if (group.queue.first() == &waiter) {
     match(group, /*force=*/true);
   } else {  // what is idle and fit went to those before it (I3)
@@ -160,7 +160,7 @@ void pool_kernel::on_acquire(acquire_waiter& waiter, bool again) noexcept {
   }
   if (is_at_once) {
     waiters_.refuse(waiter, acquire_failure::timed_out);
-  } else if (!again && !waiter.is_urgent && waiters_.are_too_many(group)) {
+  } else if (!waiter.comes_back() && !waiter.is_urgent && waiters_.are_too_many(group)) {
     waiters_.refuse(waiter, acquire_failure::too_many_waiters);
   } else {
     return;

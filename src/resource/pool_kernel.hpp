@@ -70,10 +70,9 @@ class pool_kernel {
   void begin(const moment& now, effects& out) noexcept;
   void finish() noexcept;
 
-  /// A waiter comes, or comes back after what it was given was of no use (`again`): then it is
-  /// first. Afterwards its wait has ended, or it is in the queue. One that gives no time at all is
-  /// not in the queue afterwards.
-  void on_acquire(acquire_waiter& waiter, bool again) noexcept;
+  /// A waiter comes, or comes back and is first. Afterwards its wait has ended, or it is in the
+  /// queue. One that gives no time at all is not in the queue afterwards.
+  void on_acquire(acquire_waiter& waiter) noexcept;
   /// A waiter that was woken without an end looks for itself, and is asleep afterwards if it is
   /// still open: until its `wakes_at` at the latest.
   void on_look(acquire_waiter& waiter) noexcept;

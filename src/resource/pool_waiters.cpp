@@ -12,17 +12,18 @@ namespace lido::inline v0::detail {
 // ---- queues -------------------------------------------------------------------------------------
 
 /// An urgent waiter stands behind the urgent ones and before all others.
-void pool_waiters::join(acquire_waiter& waiter, bool first) noexcept {
+void pool_waiters::join(acquire_waiter& waiter) noexcept {
   slot_group& group = *waiter.group;
-  const bool is_early = first || waiter.is_urgent;
+  const bool is_first = waiter.comes_back();
+  const bool is_early = is_first || waiter.is_urgent;
   // Of early ones the order is that of the waiter that they stand before.
   waiter.came = {context_.now.real,
                  is_early && !group.queue.empty() ? group.queue.first()->came.order : ++arrivals_};
-  // A waiter that comes back is counted already. After a validation in vain it counts again, as the
+  // After a create in vain it is counted already. After a validation it counts again, as the
   // hand-over of what it validated did.
-  group.totals.exhausted += first && waiter.kind != grant_kind::validate ? 0 : 1;
+  group.totals.exhausted += waiter.kind == grant_kind::create ? 0 : 1;
   acquire_waiter* next = is_early ? group.queue.first() : nullptr;
-  while (!first && next != nullptr && next->is_urgent) {
+  while (!is_first && next != nullptr && next->is_urgent) {
     next = wait_queue::after(*next);
   }
   group.queue.insert(waiter, next);

@@ -40,8 +40,8 @@ class pool_waiters {
 
   // ---- queues -----------------------------------------------------------------------------------
 
-  /// Puts a waiter into the queue of its group: last, or with `first` in front of all others.
-  void join(acquire_waiter& waiter, bool first) noexcept;
+  /// Puts a waiter into the queue of its group: last, or in front of all others if it comes back.
+  void join(acquire_waiter& waiter) noexcept;
   /// Notes that a thread has ended its own wait.
   void note_left(acquire_waiter& waiter) noexcept;
   /// Ends a wait without a resource, in a queue or not, unless its thread has ended it.

@@ -29,8 +29,8 @@ acquire_outcome thread_acquire::run() {
   const bool looks = !core_.groups().prepare_new(call_.key) && !call_.stop.stop_requested();
   slot_grant got = looks ? core_.groups().take_lowest(call_.key) : slot_grant{};
   bool queued = false;
-  for (bool again = false; got.slot == nullptr; again = true) {
-    enqueue(again);
+  while (got.slot == nullptr) {
+    enqueue();
     wait();
     if (!waiter_.word.given()) {
       return core_.failed(waiter_.cause(), waiter_.why);
@@ -46,19 +46,19 @@ acquire_outcome thread_acquire::run() {
 }
 
 /// Joins the queue of the key's group. Prepares a key that is not known, or was forgotten since the
-/// last time. `again`: what the waiter was given was of no use.
-void thread_acquire::enqueue(bool again) {
+/// last time.
+void thread_acquire::enqueue() {
   waiter_.word.reopen();
   const auto begin = [&](pool_kernel& kernel, slot_group& group) {
     waiter_.group = &group;
     // A new waiter that is late may still get what is idle.
-    const bool is_late = again && !call_.until.is_at_once() && call_.until.passed();
+    const bool is_late = waiter_.comes_back() && !call_.until.is_at_once() && call_.until.passed();
     if (call_.stop.stop_requested()) {
       kernel.on_refused(waiter_, acquire_failure::cancelled);
     } else if (is_late) {
       kernel.on_refused(waiter_, acquire_failure::timed_out);
     } else {
-      kernel.on_acquire(waiter_, again);
+      kernel.on_acquire(waiter_);
     }
   };
   while (!shell_.apply_to([&] { return core_.groups().find_or_add(call_.key); }, begin)) {

@@ -20,7 +20,7 @@ class thread_acquire {
   [[nodiscard]] acquire_outcome run();
 
  private:
-  void enqueue(bool again);
+  void enqueue();
   void wait() noexcept;
   [[nodiscard]] bool sleep_or_give_up() noexcept;
   [[nodiscard]] slot_grant make_fit() noexcept;

@@ -167,13 +167,13 @@ happenings kernel_driver::acquire(char name, const wait_setup& how) {
   one.waiter->group = groups_[how.group];
   one.holds = how.holds;
   one.waiter->is_urgent = how.is_urgent;
-  return begin(one, /*again=*/false);
+  return begin(one);
 }
 
-happenings kernel_driver::begin(client& one, bool again) {
+happenings kernel_driver::begin(client& one) {
   one.does = client::state::waiting;
   one.is_asleep = false;
-  happenings all = event([&] { pool_.on_acquire(*one.waiter, again); });
+  happenings all = event([&] { pool_.on_acquire(*one.waiter); });
   if (one.does == client::state::waiting && one.holds) {
     const happenings more = event([&] { pool_.on_hold_and_wait(*one.waiter); });
     all.insert(all.end(), more.begin(), more.end());
@@ -325,7 +325,7 @@ happenings kernel_driver::has_validated(char name, bool valid) {
   happenings all = event([&] { pool_.on_discarded(slot, destroy_reason::invalid); });
   before_return(one);
   one.waiter->word.reopen();
-  const happenings more = begin(one, /*again=*/true);
+  const happenings more = begin(one);
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }
@@ -374,7 +374,7 @@ happenings kernel_driver::finish_create(pool_slot& slot, bool made, bool permane
   if (creator != nullptr) {
     before_return(*creator);
     creator->waiter->word.reopen();
-    const happenings more = begin(*creator, /*again=*/true);
+    const happenings more = begin(*creator);
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;

@@ -271,7 +271,7 @@ class kernel_driver {
   void begin_use(client& one);
   /// The slot that the client holds, and holds no more. Null if it holds none.
   detail::pool_slot* take_from(client& one);
-  happenings begin(client& one, bool again);
+  happenings begin(client& one);
   happenings go_to_sleep(client& one, happenings all);
   happenings finish_create(detail::pool_slot& slot, bool made, bool permanent, client* creator);
   [[nodiscard]] static detail::deadline until(detail::nanos when) {
