@@ -25,10 +25,10 @@ namespace lido::inline v0::detail {
 void LIDO_SAME_CONTAINERS() noexcept {}
 void LIDO_SAME_STRINGS() noexcept {}
 
-pool_core::pool_core(pool_settings settings, slot_maker make, std::unique_ptr<key_table> keys)
+pool_core::pool_core(pool_settings settings, slot_maker make, std::shared_ptr<key_table> keys)
     : settings_(std::move(settings)),
       origin_{&thread_numbers, settings_.pool_name.data(), settings_.pool_name.size()},
-      shell_(std::make_unique<kernel_shell>(*this, settings_, make)),
+      shell_(std::make_shared<kernel_shell>(*this, settings_, make)),
       gate_(&shell_->kernel().gate),
       groups_(*shell_, settings_, std::move(keys)) {
   register_listener();
@@ -52,7 +52,7 @@ void pool_core::start(std::shared_ptr<factory_hooks> hooks) {
   }
   if (settings_.registry != nullptr) {
     const std::string_view kind = groups_.has_keys() ? "keyed_resource_pool" : "resource_pool";
-    entry_ = std::make_unique<registration>(*settings_.registry, kind, settings_.pool_name,
+    entry_ = std::make_shared<registration>(*settings_.registry, kind, settings_.pool_name,
                                             &pool_reports::fill, this);
   }
   shell_->runner().start();
@@ -395,7 +395,7 @@ void pool_core::let_go() noexcept {
 }
 
 std::shared_ptr<pool_core> make_core(pool_settings settings, slot_maker make,
-                                     std::unique_ptr<key_table> keys) {
+                                     std::shared_ptr<key_table> keys) {
   return std::make_shared<pool_core>(std::move(settings), make, std::move(keys));
 }
 

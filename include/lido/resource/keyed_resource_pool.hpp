@@ -158,7 +158,7 @@ class keyed_resource_pool : public detail::pool_controls {
   explicit keyed_resource_pool(F factory, const keyed_resource_pool_options& options = {})
       : pool_controls(
             detail::settings_of_keys(options), &detail::make_slots<R>,
-            std::make_unique<table>(
+            std::make_shared<table>(
                 [all = detail::share_factory<R, Key>(options.each_key.name, std::move(factory))](
                     const Key& key) { return detail::make_hooks<R>(all, key); })) {
     core().start(nullptr);

@@ -87,7 +87,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
  public:
   /// `keys`: null in a pool without keys. Ticks remove groups that have nothing. Throws
   /// std::bad_alloc.
-  pool_core(pool_settings settings, slot_maker make, std::unique_ptr<key_table> keys);
+  pool_core(pool_settings settings, slot_maker make, std::shared_ptr<key_table> keys);
   pool_core(const pool_core&) = delete;
   pool_core& operator=(const pool_core&) = delete;
   ~pool_core();
@@ -162,18 +162,19 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
 
   const pool_settings settings_;
   const pool_origin origin_;  ///< leases may end in code with another copy of the library
-  const std::unique_ptr<kernel_shell> shell_;
+  // Shared pointers, though not shared: a unique_ptr takes three times as long to compile here.
+  const std::shared_ptr<kernel_shell> shell_;
   pool_gate* gate_;
   pool_groups groups_;
   pool_reports reports_{*this};
   std::vector<std::shared_ptr<factory_hooks>> old_hooks_;  // under resizing_
-  std::unique_ptr<registration> entry_;                    // null: in no registry, or no longer
+  std::shared_ptr<registration> entry_;                    // null: in no registry, or no longer
   plain_mutex resizing_;                                   // one at a time; outside of the shell's
   plain_mutex ending_;  // one close stops the threads; outside of all others
 };
 
 /// Throws std::bad_alloc.
 [[nodiscard]] std::shared_ptr<pool_core> make_core(pool_settings settings, slot_maker make,
-                                                   std::unique_ptr<key_table> keys);
+                                                   std::shared_ptr<key_table> keys);
 
 }  // namespace lido::inline v0::detail

@@ -21,7 +21,7 @@ class pool_groups {
  public:
   /// `keys`: null in a pool without keys.
   pool_groups(kernel_shell& shell, const pool_settings& settings,
-              std::unique_ptr<key_table> keys) noexcept
+              std::shared_ptr<key_table> keys) noexcept
       : shell_(shell), settings_(settings), keys_(std::move(keys)) {}
 
   [[nodiscard]] bool has_keys() const noexcept { return keys_ != nullptr; }
@@ -52,7 +52,7 @@ class pool_groups {
  private:
   kernel_shell& shell_;
   const pool_settings& settings_;
-  const std::unique_ptr<key_table> keys_;
+  const std::shared_ptr<key_table> keys_;
   idle_cache* main_ = nullptr;
 };
 

@@ -59,7 +59,7 @@ class pool_controls {
 
  protected:
   /// Throws std::bad_alloc.
-  pool_controls(pool_settings settings, slot_maker make, std::unique_ptr<key_table> keys = nullptr)
+  pool_controls(pool_settings settings, slot_maker make, std::shared_ptr<key_table> keys = nullptr)
       : core_(make_core(std::move(settings), make, std::move(keys))) {
     LIDO_SAME_CONTAINERS();
     LIDO_SAME_STRINGS();
