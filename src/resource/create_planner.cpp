@@ -61,7 +61,7 @@ void create_planner::wake_for_timer(slot_group& group, nanos due) noexcept {
   while (waiter != nullptr && waiter->is_callback()) {
     waiter = wait_queue::after(*waiter);
   }
-  if (waiter != nullptr && due < waiter->wakes_at && !context_.out->is_full() &&
+  if (waiter != nullptr && due < waiter->wakes_at && !context_.out->has_no_room() &&
       waiter->word.poke()) {
     context_.out->wake_later(waiter->word.address());
   }
@@ -82,7 +82,7 @@ void create_planner::look_again(slot_group& group) noexcept {
 }
 
 void create_planner::match_due() noexcept {
-  while (timers_.next() <= context_.now.real) {
+  while (timers_.least_key() <= context_.now.real) {
     context_.match_later(*timers_.first());
     timers_.remove(*timers_.first());
   }
@@ -90,7 +90,7 @@ void create_planner::match_due() noexcept {
 
 void create_planner::start_creates() noexcept {
   while (slot_group* const group = quota_.next()) {
-    if (!context_.settings.has_threads() && context_.out->is_full()) {
+    if (!context_.settings.has_threads() && context_.out->has_no_room()) {
       context_.match_later(*group);  // the thread that is to create could not be woken
       return;
     }
@@ -130,7 +130,7 @@ bool create_planner::begin_create(slot_group& group) noexcept {
 
 bool create_planner::let_waiter_create(slot_group& group, pool_slot& slot) noexcept {
   bool is_given = false;
-  while (!is_given && !context_.is_suspended && !context_.out->is_full()) {
+  while (!is_given && !context_.is_suspended && !context_.out->has_no_room()) {
     acquire_waiter* const waiter = waiters_.first_open(group);
     if (waiter == nullptr || waiter->is_callback()) {
       return false;

@@ -35,7 +35,7 @@ class create_planner {
   /// Matches the groups later that are to be looked at by now.
   void match_due() noexcept;
   /// Returns when the next group is to be looked at, in real time.
-  [[nodiscard]] nanos next_look() const noexcept { return timers_.next(); }
+  [[nodiscard]] nanos next_look() const noexcept { return timers_.least_key(); }
   /// Forgets a group that is to be removed.
   void forget(slot_group& group) noexcept {
     quota_.forget(group);

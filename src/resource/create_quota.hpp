@@ -58,7 +58,8 @@ class create_quota {
   }
   /// Returns the hungry group that is next, or null.
   [[nodiscard]] slot_group* next() const noexcept {
-    const bool is_bounded = all_.unproven() < max_total_ / 2 && bounded_.next() < free_.next();
+    const bool is_bounded =
+        all_.unproven() < max_total_ / 2 && bounded_.least_key() < free_.least_key();
     return is_bounded ? bounded_.first() : free_.first();
   }
   /// Returns the order of the waiter for which a hungry group creates.

@@ -68,7 +68,8 @@ struct effects {
   bool drained = false;
   bool more = false;  ///< call `on_more` afterwards: there was no room
 
-  [[nodiscard]] bool is_full() const noexcept { return wakes >= room; }
+  /// Returns true if no further thread may be woken in this event.
+  [[nodiscard]] bool has_no_room() const noexcept { return wakes >= room; }
   void wake_later(sleep_word word) noexcept { wake[wakes++] = word; }
 };
 

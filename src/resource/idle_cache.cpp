@@ -19,8 +19,8 @@ void idle_cache::release_marked(const slot_grant& grant) noexcept {
       [&](pool_kernel& kernel) { kernel.on_released(*grant.slot, /*resets=*/false); });
 }
 
-/// The slot is idle already, and may be gone; this group stays until the mark ends.
-void idle_cache::report_idle(leaving_mark& leaving) noexcept {
+/// The slot is idle already, and may be gone; this group stays until `leaving` ends.
+void idle_cache::report_idle(leaving_guard& leaving) noexcept {
   if (const auto alive = core_->weak_from_this().lock()) {  // or the slot has found its end already
     alive->shell().apply([&](pool_kernel& kernel) {
       leaving.end();

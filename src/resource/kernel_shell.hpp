@@ -118,7 +118,7 @@ void kernel_shell::tell_kernel(const First& first, const Event& event, effects& 
     kernel_->begin(now, out);
     event(*kernel_);
     kernel_->finish();
-    return kernel_->next_look();
+    return kernel_->next_tick();
   });
   runner_->tick_by(next);
 }

@@ -91,7 +91,7 @@ slot_grant pool_core::begin_use_of_idle(const acquire_call& call) noexcept {
   if (groups_.has_keys() || call.stop.stop_requested()) {
     return {};
   }
-  slot_grant idle = try_acquire_fast(call.at);  // begins its use
+  slot_grant idle = try_acquire_last(call.at);  // begins its use
   if (idle.slot == nullptr) {
     idle = groups_.take_lowest(nullptr);
     if (idle.slot != nullptr) {

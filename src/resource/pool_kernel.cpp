@@ -44,7 +44,7 @@ void pool_kernel::begin(const moment& now, effects& out) noexcept {
 void pool_kernel::finish() noexcept {
   effects& out = *context_.out;
   // One group at a time, as long as there is room for those to be woken.
-  while (context_.next_to_match() != nullptr && !out.is_full()) {
+  while (context_.next_to_match() != nullptr && !out.has_no_room()) {
     slot_group& group = *context_.next_to_match();
     context_.forget_match(group);
     match(group);
@@ -65,7 +65,7 @@ void pool_kernel::finish() noexcept {
 /// Gives waiters of a group what they can have, and begins what they need, after anything that may
 /// let a waiter go on, or a create begin. `force`: also where running threads may overtake.
 void pool_kernel::match(slot_group& group, bool force) noexcept {
-  if (context_.out->is_full()) {
+  if (context_.out->has_no_room()) {
     context_.match_later(group);
     return;
   }
@@ -73,6 +73,7 @@ void pool_kernel::match(slot_group& group, bool force) noexcept {
     waiters_.refuse_all(
         group, context_.is_closed ? acquire_failure::closed : acquire_failure::create_failed);
   } else if (!context_.is_suspended) {
+    // With keys, an older waiter of another key comes first, until enough is evicted for it.
     if (planner_.is_owed(group)) {
       planner_.start_creates();
     }

@@ -37,8 +37,8 @@ namespace lido::inline v0::detail {
 /// what threads may have released: see slow_path_flags.hpp (1, 2).
 ///
 /// Its parts: `resource_slots` moves slots from state to state, `pool_waiters` ends waits,
-/// `create_planner` begins creates, `slot_sweep` looks at ages. An event calls them, and then
-/// `match` for each group that it changed.
+/// `create_planner` begins creates, `slot_sweep` looks at ages. An event calls them. `match`
+/// follows for each group that it changed: at once, or in `finish` where it said `match_later`.
 ///
 /// Invariants
 ///  I1, I2 See resource_slots. No create begins that would bring a group or the total over its
@@ -120,7 +120,7 @@ class pool_kernel {
   // ---- numbers ----------------------------------------------------------------------------------
 
   /// Returns when the next tick is due, in real time.
-  [[nodiscard]] nanos next_look() const noexcept { return (std::min)(sweep_.next(), next_timer()); }
+  [[nodiscard]] nanos next_tick() const noexcept { return (std::min)(sweep_.next(), next_timer()); }
   /// Returns the same, without looks at all slots.
   [[nodiscard]] nanos next_timer() const noexcept;
   [[nodiscard]] bool is_closed() const noexcept { return context_.is_closed; }

@@ -64,7 +64,7 @@ void pool_waiters::refuse(acquire_waiter& waiter, acquire_failure cause) noexcep
 }
 
 void pool_waiters::refuse_all(slot_group& group, acquire_failure cause) noexcept {
-  while (!group.queue.empty() && !context_.out->is_full()) {
+  while (!group.queue.empty() && !context_.out->has_no_room()) {
     refuse(*group.queue.first(), cause);
   }
   if (!group.queue.empty()) {
@@ -73,7 +73,7 @@ void pool_waiters::refuse_all(slot_group& group, acquire_failure cause) noexcept
 }
 
 void pool_waiters::refuse_late() noexcept {
-  while (deadlines_.next() <= context_.now.real && !context_.out->is_full()) {
+  while (deadlines_.least_key() <= context_.now.real && !context_.out->has_no_room()) {
     acquire_waiter& waiter = *deadlines_.first();
     context_.match_later(*waiter.group);
     refuse(waiter, acquire_failure::timed_out);
@@ -85,7 +85,7 @@ acquire_waiter* pool_waiters::first_open(slot_group& group) noexcept {
     if (waiter->word.open() && !waiter->is_late(context_.now.real)) {
       return waiter;
     }
-    if (context_.out->is_full()) {
+    if (context_.out->has_no_room()) {
       context_.match_later(group);
       return nullptr;
     }
@@ -118,8 +118,9 @@ void pool_waiters::set_flags(slot_group& group) const noexcept {
 // ---- ends ---------------------------------------------------------------------------------------
 
 /// Ends the wait of a waiter that is in no queue: it was given something, or there is a cause.
-/// Wakes its thread, or leaves its callback to the effects. Returns false if its thread has ended
-/// the wait, and will say so. Of a thread only the address of its word is used: it may be gone.
+/// Leaves its thread to be woken, or its callback to be called, to the effects. Returns false if
+/// its thread has ended the wait, and will say so. Of a thread only the address of its word is
+/// used: it may be gone.
 bool pool_waiters::end_wait(acquire_waiter& waiter,
                             std::optional<acquire_failure> cause) const noexcept {
   slot_group& group = *waiter.group;
@@ -190,7 +191,7 @@ bool pool_waiters::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind
 
 void pool_waiters::give_idle(slot_group& group, bool force) noexcept {
   while (acquire_waiter* waiter = first_open(group)) {
-    if (context_.out->is_full()) {
+    if (context_.out->has_no_room()) {
       context_.match_later(group);
       break;
     }
@@ -218,7 +219,7 @@ void pool_waiters::give_idle(slot_group& group, bool force) noexcept {
 
 void pool_waiters::give_or_make_idle(slot_group& group, pool_slot& slot, bool is_owed) noexcept {
   acquire_waiter* waiter =
-      context_.is_suspended || context_.out->is_full() || is_owed ? nullptr : first_open(group);
+      context_.is_suspended || context_.out->has_no_room() || is_owed ? nullptr : first_open(group);
   // One that was validated for a waiter would have to be validated again if it were left idle.
   if (waiter != nullptr && context_.settings.is_barging && !group.is_overdue &&
       !slots_.needs_validation(group, slot) && wake_to_look(*waiter, /*is_idle=*/true)) {
@@ -257,7 +258,7 @@ bool pool_waiters::wake_to_look(acquire_waiter& waiter, bool is_idle) const noex
 }
 
 void pool_waiters::validate_idle(slot_group& group) noexcept {
-  while (group.has_stale && !context_.is_suspended && !context_.out->is_full()) {
+  while (group.has_stale && !context_.is_suspended && !context_.out->has_no_room()) {
     acquire_waiter* const first = first_open(group);
     if (first == nullptr) {
       return;
@@ -323,8 +324,8 @@ bool pool_waiters::is_waiting(const slot_group& group, std::uint32_t thread) con
 }
 
 void pool_waiters::end_deadlock(slot_group& group) noexcept {
-  if (!context_.settings.detect_hold_and_wait || group.queue.empty() || context_.out->is_full() ||
-      !is_deadlock(group)) {
+  if (!context_.settings.detect_hold_and_wait || group.queue.empty() ||
+      context_.out->has_no_room() || !is_deadlock(group)) {
     return;
   }
   acquire_waiter* last = nullptr;

@@ -60,7 +60,7 @@ class pool_waiters {
   [[nodiscard]] bool are_too_many(const slot_group& group) const noexcept;
   [[nodiscard]] bool has_any() const noexcept { return deadlines_.first() != nullptr; }
   /// Returns when the next deadline passes, in real time.
-  [[nodiscard]] nanos next_deadline() const noexcept { return deadlines_.next(); }
+  [[nodiscard]] nanos next_deadline() const noexcept { return deadlines_.least_key(); }
   /// Sets what acquires and releases of a group see without the mutex.
   void set_flags(slot_group& group) const noexcept;
 

@@ -234,7 +234,7 @@ void resource_slots::outdate_task(pool_slot& slot) noexcept {
 }
 
 pool_slot* resource_slots::next_late_check() noexcept {
-  if (awaited_.next() > context_.now.real) {
+  if (awaited_.least_key() > context_.now.real) {
     return nullptr;
   }
   pool_slot* const slot = awaited_.first();

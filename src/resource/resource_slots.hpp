@@ -49,13 +49,13 @@ class resource_slots {
   // ---- idle resources ---------------------------------------------------------------------------
 
   /// Takes a slot if it is idle and needs no check. It is in use from now on. Otherwise closes an
-  /// expired one, and marks one in use, whose release then takes the slow path.
+  /// expired one, and marks one in use, whose release then asks the kernel.
   [[nodiscard]] bool take_or_mark(slot_group& group, pool_slot& slot) noexcept;
   /// Takes an idle resource that must be validated, and moves it to `to`. Returns null if there is
   /// none; with `only` also if there are two.
   [[nodiscard]] pool_slot* take_stale(slot_group& group, resource_state to, bool only) noexcept;
-  /// Puts a slot that the caller owns in use, for a waiter. `marks`: its release takes the slow
-  /// path.
+  /// Begins a new use, by a waiter, of a slot that the caller owns, in use already or not. Ends an
+  /// old mark. `marks`: the release of the new use asks the kernel.
   void put_in_use(pool_slot& slot, bool marks) noexcept;
   void make_idle(pool_slot& slot) noexcept;
   [[nodiscard]] bool needs_validation(const slot_group& group,
@@ -63,7 +63,7 @@ class resource_slots {
     return !slot.is_fresh(context_.now.age, group.cache.epoch()) && slot.maker->can_validate();
   }
   [[nodiscard]] static std::uint32_t count_idle(slot_group& group) noexcept;
-  /// Makes the release of a resource in use take the slow path. Returns false if it is not in use.
+  /// Makes the release of a resource in use ask the kernel. Returns false if it is not in use.
   bool mark(pool_slot& slot) noexcept;
   /// Sets the bit of a slot that is idle, or in use without a mark, and orders it by its last use.
   void list(pool_slot& slot) noexcept;
@@ -84,7 +84,7 @@ class resource_slots {
   /// Closes idle resources that are too many, or all once the pool is closed.
   void close_surplus(slot_group& group) noexcept;
   /// Closes the idle resource of all groups that was not used for longest, to give room to another
-  /// group. If all are in use, their releases take the slow path, and it returns false.
+  /// group. If all are in use, their releases ask the kernel, and it returns false.
   [[nodiscard]] bool evict() noexcept;
 
   // ---- checks -----------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ class resource_slots {
   /// Returns the next slot whose answer is overdue, which is waited for no longer; or null.
   [[nodiscard]] pool_slot* next_late_check() noexcept;
   /// Returns when the next answer will be overdue, in real time.
-  [[nodiscard]] nanos next_answer() const noexcept { return awaited_.next(); }
+  [[nodiscard]] nanos next_answer() const noexcept { return awaited_.least_key(); }
 
  private:
   static constexpr std::uint32_t in = 1;

@@ -53,7 +53,7 @@ void slot_sweep::look_at_idle(pool_slot& slot) noexcept {
   context_.match_later(group);
 }
 
-/// The release of a reported lease takes the slow path, and reports that it has come back.
+/// The release of a reported lease asks the kernel, which reports that it has come back.
 void slot_sweep::look_at_lease(pool_slot& slot) noexcept {
   const std::uint8_t due = monitor_.look_at(slot, context_.now.age);
   if (due == 0 || !slots_.mark(slot)) {

@@ -94,6 +94,7 @@ void thread_acquire::wait() noexcept {
   }
   platform::tell_acquire(waiter_.word.address());
   tell_event(traced_act::wait, settings_.pool_name, begin, waiter_.word.given() ? 1 : 0);
+  // A stop has ended the word without the kernel, which knows what it has refused itself.
   if (left || (!waiter_.word.given() && waiter_.cause() == acquire_failure::cancelled)) {
     shell_.apply([&](pool_kernel& kernel) { kernel.on_left(waiter_); });
   }

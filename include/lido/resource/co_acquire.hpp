@@ -75,7 +75,7 @@ class acquire_awaiter {
 
   [[nodiscard]] bool await_ready() noexcept {
     if (!has_key && !request_.stop.stop_requested()) {
-      outcome_.grant = core_.try_acquire_fast(request_.at);
+      outcome_.grant = core_.try_acquire_last(request_.at);
     }
     return outcome_.grant.slot != nullptr;
   }

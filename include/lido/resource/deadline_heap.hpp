@@ -30,7 +30,7 @@ class deadline_heap {
   /// The one with the least key, or null.
   [[nodiscard]] T* first() const noexcept { return first_; }
   /// The key of the first, or the largest value.
-  [[nodiscard]] Key next() const noexcept {
+  [[nodiscard]] Key least_key() const noexcept {
     return first_ != nullptr ? of(*first_).key_ : (std::numeric_limits<Key>::max)();
   }
   [[nodiscard]] static bool contains(const T& one) noexcept { return of(one).before_ != nullptr; }

@@ -56,8 +56,9 @@ class idle_cache {
   [[nodiscard]] slot_grant try_acquire_last(place at) noexcept {
     pool_slot* const slot = gate_.mine().last[0].get();
     slot_grant grant{slot, {}};
-    return slot != nullptr && !is_off_limits() && slot->take(grant.ticket) ? check(grant, at)
-                                                                           : slot_grant{};
+    return slot != nullptr && !is_off_limits() && slot->take(grant.ticket)
+               ? begin_if_fresh(grant, at)
+               : slot_grant{};
   }
   /// The same in a pool with many keys, for one with that hash. The caller compares the keys, and
   /// calls `offer` if they differ.
@@ -70,7 +71,7 @@ class idle_cache {
       return {};
     }
     idle_cache& cache = *grant.slot->record.cache;  // the group stays while its slot is in use
-    return cache.is_off_limits() ? cache.decline(grant) : cache.check(grant, at);
+    return cache.is_off_limits() ? cache.decline(grant) : cache.begin_if_fresh(grant, at);
   }
   /// The lowest that is idle and fresh; the caller notes itself as the holder.
   [[nodiscard]] slot_grant take_lowest() noexcept {
@@ -115,11 +116,12 @@ class idle_cache {
   /// Once, under the pool's mutex.
   void set_key(const known_key& key) noexcept { key_ = &key; }
 
-  /// Makes a slot idle that the caller has used, or declines.
+  /// Makes a slot idle that the caller has used, or took and does not want. If it is marked, the
+  /// kernel decides.
   void offer(const slot_grant& grant) noexcept {
     pool_slot& slot = *grant.slot;
     thread_state& mine = gate_.mine();
-    leaving_mark leaving(mine);
+    leaving_guard leaving(mine);
     slot.lease.thread.set(0);  // the next one does not hold it until it says so
     if (!slot.put_back(grant.ticket)) [[unlikely]] {
       leaving.end();
@@ -130,7 +132,8 @@ class idle_cache {
       report_idle(leaving);
       return;
     }
-    // A hint that threads without a state of their own share would keep them without one.
+    // Threads without a number have no hint: with one they would hit, and never come to an acquire
+    // that gives them a number.
     if (own_thread_state() != 0) {
       mine.last[slot.key_hash.get() % thread_state::hints].set(&slot);
     }
@@ -234,8 +237,8 @@ class idle_cache {
     grant.slot = slot;
     return slot != nullptr && slot->key_hash.get() == hash && slot->take(grant.ticket);
   }
-  /// The grant if its resource is fresh; otherwise it is offered to others.
-  [[nodiscard]] slot_grant check(const slot_grant& grant, place at) noexcept {
+  /// Begins the use of a fresh resource, which it returns; otherwise offers it to others.
+  [[nodiscard]] slot_grant begin_if_fresh(const slot_grant& grant, place at) noexcept {
     const nanos now = gate_.now();
     if (!grant.slot->is_fresh(now, epoch())) [[unlikely]] {
       return decline(grant);
@@ -244,10 +247,10 @@ class idle_cache {
     gate_.begin_use(*grant.slot);
     return grant;
   }
-  // pool_core.cpp
+  // idle_cache.cpp
   void release_slow(const slot_grant& grant) noexcept;
   void release_marked(const slot_grant& grant) noexcept;
-  void report_idle(leaving_mark& leaving) noexcept;
+  void report_idle(leaving_guard& leaving) noexcept;
 
   alignas(no_false_sharing) slow_path_flags flags_;
   relaxed<std::uint32_t> epoch_{1};

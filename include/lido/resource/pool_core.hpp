@@ -99,7 +99,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   // ---- acquire ----------------------------------------------------------------------------------
 
   /// The fast path of a pool without keys.
-  [[nodiscard]] slot_grant try_acquire_fast(place at) noexcept {
+  [[nodiscard]] slot_grant try_acquire_last(place at) noexcept {
     return groups_.main().try_acquire_last(at);
   }
   /// Waits until the deadline; not at all if that is at once. Throws what a sought_key throws.
@@ -110,7 +110,8 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
 
   // ---- by the holder of a resource; none throws -------------------------------------------------
 
-  /// Ends a use that needs more than a compare-and-swap.
+  /// Ends a use whose resource is to be reset, or may have to end: used up, too old, flushed,
+  /// unwound.
   void release_slow(const slot_grant& grant, bool unwound) noexcept;
   void discard(const slot_grant& grant) noexcept;
   void discard_as(pool_slot& slot, destroy_reason why) noexcept;

@@ -164,7 +164,7 @@ class resource_pool : public detail::pool_controls,
   }
 
   [[nodiscard]] detail::slot_grant try_last(detail::place at) noexcept {
-    return core().try_acquire_fast(at);
+    return core().try_acquire_last(at);
   }
   template <class F>
   decltype(auto) with_key(const F& f) {

@@ -34,10 +34,11 @@ class slot_word {
   [[nodiscard]] constexpr resource_state state() const noexcept {
     return static_cast<resource_state>(bits_ & state_mask);
   }
-  /// The release of this use takes the slow path.
+  /// Returns true if the release of this use asks the kernel.
   [[nodiscard]] constexpr bool marked() const noexcept { return (bits_ & mark_bit) != 0; }
   [[nodiscard]] constexpr std::uint64_t birth() const noexcept { return bits_ >> birth_shift; }
 
+  /// Returns the word in that state, without a mark.
   [[nodiscard]] constexpr slot_word in(resource_state state) const noexcept {
     return slot_word((bits_ & ~(state_mask | mark_bit)) | static_cast<std::uint64_t>(state));
   }
@@ -190,7 +191,7 @@ class alignas(no_false_sharing) pool_slot {
 
   // ---- the kernel, under the pool's mutex -------------------------------------------------------
 
-  /// Makes the release of the present use take the slow path. False: it is not in use.
+  /// Makes the release of the present use ask the kernel. False: it is not in use.
   [[nodiscard]] bool mark() noexcept {
     for (;;) {
       const slot_word seen = word();

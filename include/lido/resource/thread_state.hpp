@@ -33,19 +33,19 @@ inline constexpr std::size_t thread_states =
 
 /// Marks a thread that has let go of its slot, and still looks at the pool: until it leaves, the
 /// slot's group and the pool stay.
-class leaving_mark {
+class leaving_guard {
  public:
   // relaxed (whole function): slot.hpp (2) publishes it before any thread can need it
-  explicit leaving_mark(thread_state& mine) noexcept : mine_(&mine) {
+  explicit leaving_guard(thread_state& mine) noexcept : mine_(&mine) {
     if (own_thread_state() != 0) {
       mine.leaving.store(1, std::memory_order_relaxed);
     } else {
       mine.leaving.fetch_add(1, std::memory_order_relaxed);
     }
   }
-  leaving_mark(const leaving_mark&) = delete;
-  leaving_mark& operator=(const leaving_mark&) = delete;
-  ~leaving_mark() { end(); }
+  leaving_guard(const leaving_guard&) = delete;
+  leaving_guard& operator=(const leaving_guard&) = delete;
+  ~leaving_guard() { end(); }
   void end() noexcept {
     if (mine_ == nullptr) {
       return;

@@ -23,7 +23,7 @@ void idle_cache::release_slow(const slot_grant& /*grant*/) noexcept {
 void idle_cache::release_marked(const slot_grant& /*grant*/) noexcept {
   last_path = test::release_path::marked;
 }
-void idle_cache::report_idle(leaving_mark& leaving) noexcept {
+void idle_cache::report_idle(leaving_guard& leaving) noexcept {
   last_path = test::release_path::idle;
   leaving.end();
 }

@@ -174,7 +174,7 @@ class kernel_driver {
   static constexpr int never = -1;
   /// In how many milliseconds something is due: a tick, or one for another reason than a look at
   /// all slots; the next try to create. At least 1 if it is not due now.
-  [[nodiscard]] int next_tick_in_ms() const { return in_ms(pool_.next_look()); }
+  [[nodiscard]] int next_tick_in_ms() const { return in_ms(pool_.next_tick()); }
   [[nodiscard]] int next_timer_in_ms() const { return in_ms(pool_.next_timer()); }
   [[nodiscard]] int next_try_in_ms(std::uint32_t group = 0) const {
     return in_ms(groups_[group]->retry.at());
@@ -229,7 +229,7 @@ class kernel_driver {
   /// A thread that has released a resource is about to leave the pool.
   template <class F>
   void beside_a_release(const F& f) {
-    const detail::leaving_mark mark(pool_.gate.mine());
+    const detail::leaving_guard mark(pool_.gate.mine());
     f();
   }
   /// By default, `on_more` follows an event at once.

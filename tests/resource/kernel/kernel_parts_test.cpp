@@ -37,7 +37,7 @@ TEST(KernelParts, TheFirstOfAHeapIsTheSmallest) {
         [](const entry* left, const entry* right) { return left->due < right->due; });
     ASSERT_EQ(heap.first() == nullptr, in.empty());
     ASSERT_TRUE(in.empty() || heap.first()->due == (*smallest)->due);
-    ASSERT_EQ(heap.next(), in.empty() ? never : (*smallest)->due);
+    ASSERT_EQ(heap.least_key(), in.empty() ? never : (*smallest)->due);
   }
 }
 
