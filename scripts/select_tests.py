@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Which tests of a configured build match, by their numbers, and what has to be built for them.
 
-Prints two lines: the numbers of the tests for `ctest -I 0,0,0,<numbers>`, and the targets that their commands name.
+Prints two lines: the numbers of the tests for `ctest -I 0,0,0,<numbers>`, and the targets that their commands name, or
+all of the library where one installs it.
 
 usage: select_tests.py BUILD [--label REGEX] [NAME...]
 
@@ -17,11 +18,16 @@ import sys
 from pathlib import Path
 
 
-def commands_of(build):
+def commands_of(folder):
     """The arguments of each test; ctest itself does not tell those of a program that is not built yet."""
-    return {name: re.findall(r'"((?:[^"\\]|\\.)*)"', line)
-            for file in build.rglob("CTestTestfile.cmake")
-            for name, line in re.findall(r"^add_test\(\[=\[(.*?)\]=\] (.*)\)$", file.read_text(encoding="utf-8"), re.M)}
+    file = folder / "CTestTestfile.cmake"
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    found = {name: re.findall(r'"((?:[^"\\]|\\.)*)"', line)
+             for name, line in re.findall(r"^add_test\(\[=\[(.*?)\]=\] (.*)\)$", text, re.M)}
+    # Not just any file below: tests of packages make builds with tests of the same names.
+    for below in re.findall(r'^subdirs\("(.*)"\)$', text, re.M):
+        found |= commands_of(folder / below)
+    return found
 
 
 def labels_of(test):
@@ -62,6 +68,8 @@ def main():
     commands = commands_of(build)
     words = {os.path.normpath(word.partition("=")[2] or word) for _, name in chosen for word in commands[name]}
     targets = {os.path.relpath(word, build) for word in words if word.startswith(f"{build}{os.sep}")} & known
+    if "--install" in words:
+        targets.add("src/all")
     print(",".join(str(number) for number, _ in chosen))
     print(" ".join(sorted(targets)))
 
