@@ -8,9 +8,9 @@
 # runs what sanitizers cannot show: house, docs and package tests, and a share of the model checker's scenarios,
 # mutants, stress drivers and fuzz targets.
 #
-#   --all         everything: all of that in full, also unit tests with GCC, faults, chaos, servers, benches and demos;
-#                 Clang's optimised library and package; arm64 under an emulator; Windows under Wine; Clang 19 with
-#                 libc++; clang-tidy and clang-format
+#   --all         everything: all of that in full, also unit tests with GCC, every way to get Lido, faults, chaos,
+#                 servers, benches and demos; Clang's optimised library and package; arm64 under an emulator; Windows
+#                 under Wine; Clang 19 with libc++; clang-tidy and clang-format
 #   --soak [S]    --all; drivers under AddressSanitizer, unit tests and examples with optimised Clang, and all unit tests
 #                 for arm64, too; unit tests for five more processors, with GCC 11 and Clang 22, and a program in
 #                 WebAssembly; drivers and fuzz targets run for S seconds (120); and build/verification.md says what
@@ -135,7 +135,7 @@ run_preset() { # preset, its tests as arguments of select_tests.py; definitions 
     "${definitions[@]}" >/dev/null
   chosen=$(scripts/select_tests.py "build/$preset" "${selection[@]}")
   # shellcheck disable=SC2046  # a word for each target
-  cmake --build --preset "$preset" --target src/all $(sed -n 2p <<<"$chosen") -- -v >"build/$preset/build.log" 2>&1 ||
+  cmake --build --preset "$preset" --target $(sed -n 2p <<<"$chosen") -- -v >"build/$preset/build.log" 2>&1 ||
     { grep -E 'error|warning|FAILED|undefined' -A 5 "build/$preset/build.log" | tail -n 80; return 1; }
   begin_step "$preset: test"
   on_failure=(scripts/report_failures.py "$preset")
@@ -192,7 +192,7 @@ asan='unit|death|fuzz|server|chaos'
 run_preset asan --label "$asan" "$faults"
 # What another compiler makes of the library: instructions, what it refuses, and what debuggers see.
 if [ $soak = yes ]; then
-  run_preset clang --label 'unit|report|package|fuzz' -DLIDO_BUILD_EXAMPLES=ON -DLIDO_BUILD_STRESS=ON
+  run_preset clang --label 'unit|report|package|distribution|fuzz' -DLIDO_BUILD_EXAMPLES=ON -DLIDO_BUILD_STRESS=ON
 else
   # Of the packages those in which the compiler matters.
   run_preset clang --label report 'package[.](clean|install|installed|no_exceptions.*)$' 'compile_fail[.]' \

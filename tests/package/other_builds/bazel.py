@@ -1,6 +1,7 @@
 """Evaluates MODULE.bazel and BUILD.bazel, whose language is a part of Python, and does what they describe without Bazel.
 
-Usage: bazel.py SOURCE LISTS BINARY CXX    with LISTS as in lists.py, and a folder to build in
+Usage: bazel.py SOURCE LISTS               compares the files with LISTS, see lists.py
+       bazel.py SOURCE LISTS BINARY CXX    builds the library in the folder BINARY
 """
 import os
 import shutil
@@ -11,7 +12,7 @@ from pathlib import Path
 from lists import compare, read
 
 SYSTEMS = {"linux": "linux", "windows": "windows", "macos": "posix", "freebsd": "posix"}
-source, lists, binary, compiler = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), sys.argv[4]
+source, lists = Path(sys.argv[1]), sys.argv[2]
 
 
 def glob(include: list[str], exclude: list[str] | None = None) -> list[str]:
@@ -47,7 +48,7 @@ def below(rule: dict[str, object], attribute: str, folder: str, suffix: str) -> 
     return {path.removeprefix(folder) for path in rule[attribute] if path.endswith(suffix)}
 
 
-def build(rule: dict[str, object]) -> None:
+def build(rule: dict[str, object], binary: Path, compiler: str) -> None:
     """In one piece, from a folder that has the listed files alone, as Bazel's sandbox does."""
     shutil.rmtree(binary, ignore_errors=True)
     for path in [*rule["srcs"], *rule["hdrs"]]:
@@ -65,7 +66,7 @@ def build(rule: dict[str, object]) -> None:
     subprocess.run([binary / "consumer"], check=True)
 
 
-def main() -> None:
+def check_lists() -> None:
     modules: list[dict[str, str]] = []
     evaluate("MODULE.bazel", module=lambda **module: modules.append(module), bazel_dep=lambda name, version: None)
     if modules != [{"name": "lido"}]:
@@ -78,7 +79,9 @@ def main() -> None:
             sys.exit(f"BUILD.bazel: Lido is refused on {system}")
     if library("emscripten", "wasm32")["target_compatible_with"] != ["@platforms//:incompatible"]:
         sys.exit("BUILD.bazel: Lido is compiled by Emscripten, from the sources of another system")
-    build(library("linux"))
 
 
-main()
+if len(sys.argv) == 3:
+    check_lists()
+else:
+    build(library("linux"), Path(sys.argv[3]), sys.argv[4])

@@ -1,5 +1,4 @@
-# Builds Lido by Meson: as the subproject of a project in a folder that was empty, and installed, for pkg-config. For other
-# systems it is only configured.
+# Builds Lido by Meson: as the subproject of a project in a folder that was empty, and installed, for pkg-config.
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${BINARY})
 set(ENV{CC} ${CC})
@@ -51,31 +50,3 @@ run(${CMAKE_COMMAND} -DPREFIX=${prefix} -DBINARY=${BINARY}/pkg_config -DPKG_CONF
     -P ${CMAKE_CURRENT_LIST_DIR}/../pkg_config.cmake)
 set(ENV{PKG_CONFIG_PATH} ${prefix}/lib/pkgconfig)
 run(${PKG_CONFIG} --exact-version=${VERSION} lido)
-
-# ---- the sources of each system, as far as this one's compiler can say
-
-function(write_cross_file system)
-  file(WRITE ${BINARY}/${system}.ini "[binaries]\ncpp = '${CXX}'\nar = 'ar'\n[properties]\nneeds_exe_wrapper = true\n"
-    "[host_machine]\nsystem = '${system}'\ncpu_family = 'x86_64'\ncpu = 'x86_64'\nendian = 'little'\n")
-endfunction()
-foreach(pair IN ITEMS linux:linux freebsd:posix windows:windows none:generic)
-  string(REPLACE ":" ";" pair ${pair})
-  list(POP_FRONT pair system platform)
-  write_cross_file(${system})
-  run(${MESON} setup ${BINARY}/${system} ${SOURCE} --cross-file ${BINARY}/${system}.ini -Ddefault_library=static)
-  compare_lists(meson ${MESON} ${BINARY}/${system} ${platform})
-endforeach()
-
-# ---- what meson.build refuses
-
-function(refused reason)
-  file(REMOVE_RECURSE ${BINARY}/refused)
-  execute_process(COMMAND ${MESON} setup ${BINARY}/refused ${SOURCE} ${ARGN} OUTPUT_VARIABLE said ERROR_VARIABLE said
-                  RESULT_VARIABLE failed)
-  if(NOT failed OR NOT said MATCHES "lido: ${reason}")
-    message(FATAL_ERROR "meson.build takes ${ARGN}:\n${said}")
-  endif()
-endfunction()
-write_cross_file(emscripten)
-refused("for Emscripten" --cross-file ${BINARY}/emscripten.ini -Ddefault_library=static)
-refused("the static Lido" -Ddefault_library=both)
