@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <utility>
 
 #include "acquire_waiter.hpp"
 #include "lido/debug/place.hpp"

@@ -11,8 +11,8 @@
 
 namespace lido::inline v0::detail {
 
-/// Where the callback of a coroutine finds what it is for. The second of the callback and the
-/// thread that is about to suspend the coroutine goes on with it.
+/// What a coroutine and the callback of its wait share. The callback and the thread that suspends
+/// the coroutine meet here; whichever comes second resumes it.
 struct coroutine_line {
   explicit coroutine_line(acquire_outcome& outcome) noexcept : result(&outcome) {}
 
@@ -26,9 +26,10 @@ coroutine_wait::~coroutine_wait() {
   if (line_ == nullptr) {
     return;
   }
-  line_->on_stop.reset();  // the line may outlive the source
   // relaxed: what a callback finds here it does not touch
-  if (line_->result.exchange(nullptr, std::memory_order_relaxed) != nullptr) {
+  const bool waits = line_->result.exchange(nullptr, std::memory_order_relaxed) != nullptr;
+  line_->on_stop.reset();
+  if (waits) {
     (void)line_->end.request_stop();  // others come sooner
   }
 }

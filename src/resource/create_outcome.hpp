@@ -1,4 +1,5 @@
-// How a create ended.
+/// @file
+/// Internal. How a create ended.
 #pragma once
 
 #include <exception>

@@ -1,4 +1,5 @@
-// The buckets of a histogram of lengths of time, and counts that other threads read.
+/// @file
+/// Internal. The buckets of a histogram of lengths of time, and counts that other threads read.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +35,8 @@ struct duration_buckets {
   }
 };
 
-/// The same counts, written by one thread while others read them.
+/// Counts of a `duration_histogram` that other threads read meanwhile. One thread writes them, or
+/// several where `add` is told so.
 struct duration_counts {
   atomic<std::uint64_t> sum;
   atomic<std::uint64_t> buckets[duration_buckets::size];  // NOLINT(*-avoid-c-arrays): of zeros

@@ -2,8 +2,6 @@
 /// Internal. The calls of a pool's factory.
 #pragma once
 
-#include <memory>
-#include <optional>
 #include <stop_token>
 
 #include "lido/concurrency/parking.hpp"
@@ -21,8 +19,9 @@ class factory_calls {
   factory_calls(kernel_shell& shell, const pool_settings& settings) noexcept
       : shell_(shell), settings_(settings) {}
 
-  /// Returns a new resource that the caller keeps; nothing if there is none, or others have it.
-  /// Until the deadline or `create_timeout`; a close, a flush and `stop` ask it to stop.
+  /// Creates a resource, up to the deadline or `create_timeout`. Returns it if the caller keeps it;
+  /// nothing if the create failed, or the kernel gave the resource to others. A close, a flush and
+  /// `stop` ask the create to stop.
   [[nodiscard]] slot_grant create(pool_slot& slot, const deadline& until,
                                   const std::stop_token& stop) noexcept;
   /// Returns true if the resource is valid, also where a flush came before: the kernel ends it in

@@ -1,12 +1,13 @@
-// Two threads, of which the second goes on with what both were for.
+/// @file
+/// Internal. Where two threads meet, and the second goes on.
 #pragma once
 
 #include "lido/concurrency/atomic.hpp"
 
 namespace lido::inline v0::detail {
 
-/// One of two threads comes first, whichever it is, and leaves; what it did before, the second one
-/// sees. Progress: wait-free.
+/// Lets the second of two threads go on. It sees all that the first did before. Progress:
+/// wait-free.
 class meeting {
  public:
   /// Once by each of the two.

@@ -42,9 +42,11 @@ namespace lido::inline v0::detail {
 ///
 /// Invariants
 ///  I1, I2 See resource_slots. No create begins that would bring a group or the total over its
-///  limit. I3 While a group has waiters that may be served, none of its resources is idle and fit;
-///  except
+///     limit.
+///
+///  I3 While a group has waiters that may be served, none of its resources is idle and fit; except
 ///     that one is left for a waiter that was woken to look, where running threads may overtake.
+///
 ///  I4 See pool_waiters.
 class pool_kernel {
  public:

@@ -44,6 +44,8 @@ slot_word resource_slots::activate(pool_slot& slot, double draw) noexcept {
 
 // ---- idle resources -----------------------------------------------------------------------------
 
+/// Another thread may take it first, so the counts change after the slot. In one step, since
+/// `leases` would otherwise see a lease that no thread has.
 bool resource_slots::take_idle(pool_slot& slot, resource_state to) noexcept {
   slot_word ticket;
   const bool is_taken = slot.take(ticket, to);

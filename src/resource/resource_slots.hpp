@@ -19,7 +19,9 @@ namespace lido::inline v0::detail {
 /// each of these calls.
 ///
 /// Invariants
-///  I1 Each slot is counted once, in its group and in the total: `change` counts it anew.
+///  I1 Each slot is counted once, in its group and in the total: `change` and `take_idle` count it
+///     anew.
+///
 ///  I2 The bit of a slot is set if and only if the slot is idle, or in use without a mark.
 class resource_slots {
   using slots_by_time = deadline_heap<pool_slot>;

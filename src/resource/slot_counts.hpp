@@ -11,7 +11,8 @@
 namespace lido::inline v0::detail {
 
 /// Counts slots, of one group or of all, by state and by what the kernel notes about them. Changed
-/// by `resource_slots::change` alone, so each number is that of the slots which are so.
+/// by `resource_slots` alone, in `change` and `take_idle`, so each number is that of the slots
+/// which are so.
 ///
 /// Idle slots and slots in use are one number, since threads change one into the other without the
 /// mutex. Under the pool's mutex.

@@ -1,4 +1,5 @@
-// All slots of a pool, which stay where they are until the pool ends.
+/// @file
+/// Internal. All slots of a pool, which stay where they are until the pool ends.
 #pragma once
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <utility>
 
 #include "../platform/platform.hpp"
@@ -17,8 +16,9 @@ namespace lido::inline v0::detail {
 void task_runner::start() {
   if (has_threads_) {
     const std::lock_guard guard(mutex_);
-    threads_.push_back(platform::start_thread(
-        "lido-time", [this, alive = shell_.core().shared_from_this()] { keep_time(); }));
+    threads_.emplace_back();  // before there is a thread, which a failed allocation would leave
+    threads_.back() = platform::start_thread(
+        "lido-time", [this, alive = shell_.core().shared_from_this()] { keep_time(); });
   }
 }
 

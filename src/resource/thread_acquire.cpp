@@ -30,6 +30,9 @@ acquire_outcome thread_acquire::run() {
   slot_grant got = looks ? core_.groups().take_lowest(call_.key) : slot_grant{};
   bool queued = false;
   while (got.slot == nullptr) {
+    if (shell_.is_foreign()) {  // a create or a validation of this thread has forked
+      return core_.failed(acquire_failure::other_process, {});
+    }
     enqueue();
     wait();
     if (!waiter_.word.given()) {
@@ -122,8 +125,9 @@ bool thread_acquire::sleep_or_give_up() noexcept {
          wait_word::ending::too_late;
 }
 
-/// Returns what the waiter was given, once it is fit for use; nothing if it is of no use.
-slot_grant thread_acquire::make_fit() noexcept {
+/// Returns what the waiter was given, once it is fit for use; nothing if it is of no use. Throws
+/// what a sought_key throws; then the thread has no resource.
+slot_grant thread_acquire::make_fit() {
   pool_slot& slot = *waiter_.grant.slot;
   if (waiter_.kind == grant_kind::resource) {
     return waiter_.grant;

@@ -23,7 +23,7 @@ class thread_acquire {
   void enqueue();
   void wait() noexcept;
   [[nodiscard]] bool sleep_or_give_up() noexcept;
-  [[nodiscard]] slot_grant make_fit() noexcept;
+  [[nodiscard]] slot_grant make_fit();
   [[nodiscard]] bool holds_any() const noexcept;
 
   pool_core& core_;

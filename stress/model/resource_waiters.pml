@@ -1,7 +1,7 @@
 /* How waiters, threads that give a resource back, and threads that stop a wait agree.
  *
- * The protocol of include/lido/resource/idle_cache.hpp, src/resource/pool_waiters.cpp and
- * include/lido/concurrency/wait_word.hpp, step by step: one word for each resource, with its mark;
+ * The protocol of include/lido/resource/idle_cache.hpp, include/lido/concurrency/wait_word.hpp, and
+ * pool_waiters.cpp and resource_slots.cpp in src/resource, step by step: one word for each resource, with its mark;
  * one bit for each; the flags; one word for each wait; and a mutex for the queue. Memory is
  * sequentially consistent here; lido_model looks at weaker memory. SPIN goes through every order of
  * steps, for any number of preemptions.
@@ -210,7 +210,7 @@ inline call() {
 
 /* Under the mutex: idle resources go to waiters; or, where these look for themselves, the first one
  * is called, if it is not the one that looks. */
-inline serve(looks) {
+inline give_idle(looks) {
   do
   :: true ->
      first_open();
@@ -315,11 +315,11 @@ inline shrink() {
 }
 
 /* Under the mutex, after a release. */
-inline settle() {
+inline match() {
 #ifdef SHRINKS
   shrink()
 #else
-  serve(false)
+  give_idle(false)
 #endif
 }
 
@@ -335,12 +335,12 @@ inline give_back(what) {
   :: ok ->
      lock(me);
      dispose(what);
-     settle();
+     match();
      unlock()
 #ifndef UNWATCHED
   :: !ok && flag ->
      lock(me);
-     settle();
+     match();
      unlock()
 #endif
   :: else -> skip
@@ -356,7 +356,7 @@ inline sleep() {
      called[me] = false;
 #ifndef AWAY
      if
-     :: linked[me] -> serve(true)
+     :: linked[me] -> give_idle(true)
      :: else -> skip
      fi;
 #endif
@@ -426,7 +426,7 @@ proctype user(byte me) {
      first = (queue[0] == me); /* otherwise another one has looked, and left marks */
 #ifndef UNLOOKED
      if
-     :: first -> serve(true)
+     :: first -> give_idle(true)
      :: else -> skip
      fi;
 #endif
@@ -442,7 +442,7 @@ proctype user(byte me) {
 #endif
         came[me] = 0;
 #ifndef KEPT_CALL
-        serve(false);
+        give_idle(false);
 #endif
         unlock()
      fi;

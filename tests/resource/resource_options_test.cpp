@@ -29,10 +29,12 @@ TEST(EventListener, TakesAnyFunction) {
   copy({.what = pool_event::kind::create_failed});
   EXPECT_EQ(told, 2);
 
-  EXPECT_TRUE(static_cast<bool>(moved));
+  EXPECT_TRUE(moved != nullptr);
+  EXPECT_TRUE(event_listener() == nullptr);
+  EXPECT_TRUE(event_listener(nullptr) == nullptr);
+  EXPECT_TRUE(event_listener(std::function<void(const pool_event&)>()) == nullptr);
   EXPECT_FALSE(static_cast<bool>(event_listener()));
-  EXPECT_FALSE(static_cast<bool>(event_listener(nullptr)));
-  EXPECT_FALSE(static_cast<bool>(event_listener(std::function<void(const pool_event&)>())));
+  EXPECT_FALSE((std::is_constructible_v<event_listener, std::string pool_event::*>));
 }
 
 TEST(TimeLimit, IsTheDurationThatItIsMadeFrom) {

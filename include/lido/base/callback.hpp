@@ -1,15 +1,20 @@
 /// @file
-/// Internal. Callables of any type behind one: to call once, and to call while a function runs.
-/// They cost less to include than <functional>.
+/// Internal. Callables without their types: `completion` owns one and calls it once, `callable_ref`
+/// refers to one. They cost less to include than <functional>.
 #pragma once
 
-#include <memory>
 #include <type_traits>
 #include <utility>
 
 namespace lido::inline v0::detail {
 
-/// A pointer to a function, a std::function: what can be set to null.
+/// A callable that is called with one argument, other than a pointer to a member.
+template <class F, class Argument>
+concept takes = requires(F& callable, Argument argument) {
+  callable(argument);
+};
+
+/// A callable that may be null, such as a pointer to a function or a std::function.
 template <class F>
 concept may_be_nothing = std::is_pointer_v<F> || requires(F& callable) {
   callable = nullptr;

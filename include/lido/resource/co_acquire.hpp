@@ -33,7 +33,8 @@ template <class R, class Done>
 
 struct coroutine_line;
 
-/// A coroutine that waits. May end before its wait does: what it would have been given goes back.
+/// The wait of a coroutine. If it is destroyed first, what it would have been given goes back to
+/// the pool.
 class coroutine_wait {
  public:
   coroutine_wait() noexcept = default;

@@ -14,7 +14,8 @@ struct known_key {
   std::uint64_t hash;
 };
 
-/// Finds the group of each key. Belongs to the core of a pool, and is used under its mutex.
+/// The groups of all keys: `sought_key` finds and adds one, since it has the key; this forgets one.
+/// Belongs to the core of a pool, and is used under its mutex.
 class key_table {
  public:
   key_table() noexcept = default;

@@ -99,7 +99,7 @@ class event_listener {
   explicit(false) event_listener(std::nullptr_t) noexcept {}
   /// Throws std::bad_alloc, and what copying `f` throws.
   template <class F>
-    requires(!std::is_same_v<F, event_listener> && std::is_invocable_v<F&, const pool_event&>)
+    requires(!std::is_same_v<F, event_listener> && detail::takes<F, const pool_event&>)
   // NOLINTNEXTLINE(google-explicit-constructor): options are written as functions
   explicit(false) event_listener(F f) {
     if constexpr (detail::may_be_nothing<F>) {
@@ -112,7 +112,10 @@ class event_listener {
   }
 
   [[nodiscard]] explicit operator bool() const noexcept { return call_ != nullptr; }
-  /// Requires: there is a function.
+  [[nodiscard]] friend bool operator==(const event_listener& left, std::nullptr_t) noexcept {
+    return left.call_ == nullptr;
+  }
+  /// Requires: there is a function. Unlike std::function it does not throw without one.
   void operator()(const pool_event& event) const { call_(f_.get(), event); }
 
  private:

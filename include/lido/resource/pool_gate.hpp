@@ -89,7 +89,7 @@ class pool_gate {
   }
 
   relaxed<nanos> now_;
-  std::shared_ptr<gate_memory> memory_;  ///< of what the next three point to
+  std::shared_ptr<gate_memory> memory_;  ///< of what the next three point to; see pool_core.hpp
   thread_state* threads_;
   relaxed<pool_slot*>* last_of_keys_;  ///< null in a pool without keys
   relaxed<std::uint32_t>* keys_like_;  ///< how many keys share a hint

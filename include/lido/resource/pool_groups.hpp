@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "lido/resource/idle_cache.hpp"
 #include "lido/resource/key_table.hpp"
@@ -33,8 +34,8 @@ class pool_groups {
   /// Takes the idle resource in the lowest position, if it is fresh. The caller begins its use.
   /// `key`: null in a pool without keys. Throws what a sought_key throws.
   [[nodiscard]] slot_grant take_lowest(const sought_key* key) const;
-  /// Prepares a key that is new for sure, so that it is looked up only once. Returns false if the
-  /// key may be known, or is null. Throws what a sought_key throws.
+  /// Prepares a key that the pool certainly does not know, which saves a look-up. Returns false if
+  /// the key may be known, or is null. Throws what a sought_key throws.
   [[nodiscard]] bool prepare_new(sought_key* key) const;
 
   // ---- under the pool's mutex -------------------------------------------------------------------

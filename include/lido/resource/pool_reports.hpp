@@ -19,8 +19,8 @@ class slot_group;
 
 /// Numbers, histograms and leases. In a process made by fork there is nothing to report.
 ///
-/// Each function takes the pool's mutex and looks at each slot once. Leases of a pool without keys
-/// are read without the mutex.
+/// Functions that return numbers take the pool's mutex, and look at each slot once. Leases of a
+/// pool without keys are read without the mutex.
 class pool_reports {
  public:
   explicit pool_reports(pool_core& core) noexcept : core_(core) {}

@@ -6,7 +6,7 @@
 
 namespace lido::inline v0::detail {
 
-/// Has a part of the source, which may otherwise go while it is stopping.
+/// Shares the source, which could otherwise end while it is being stopped.
 struct stop_request {
   std::stop_source source;
   void operator()() const noexcept {

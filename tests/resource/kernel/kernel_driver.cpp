@@ -223,7 +223,7 @@ happenings kernel_driver::look(char name) {
   if (!one.waiter->word.open()) {  // it ended while it was awake, and needs no waking
     one.is_asleep = false;
   }
-  return settle(std::move(out));
+  return run_effects(std::move(out));
 }
 
 bool kernel_driver::give_up(char name) {
@@ -247,7 +247,7 @@ happenings kernel_driver::leave(char name) {
   if (wait_queue::contains(*one.waiter) || waiter_deadlines::contains(*one.waiter)) {
     problem("I4: a waiter that left is in the queue");
   }
-  return settle(std::move(out));
+  return run_effects(std::move(out));
 }
 
 happenings kernel_driver::cancel(char name) {
@@ -270,7 +270,7 @@ happenings kernel_driver::release(char name) {
   group.cache.release(one.grant);
   switch (take_release_path()) {
     case release_path::fast:
-      return settle({});
+      return run_effects({});
     case release_path::idle:
       return event([&] { pool_.on_idle(group); });
     case release_path::marked:
@@ -363,14 +363,14 @@ happenings kernel_driver::finish_create(pool_slot& slot, bool made, bool permane
     begin_use(*creator);
     const happening has{.what = happening::kind::has, .who = creator->name, .slot = slot.number};
     happenings all{has};
-    const happenings more = settle(std::move(out));
+    const happenings more = run_effects(std::move(out));
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
   if (kept.slot != nullptr) {
     problem("a resource of a task is kept");
   }
-  happenings all = settle(std::move(out));
+  happenings all = run_effects(std::move(out));
   if (creator != nullptr) {
     before_return(*creator);
     creator->waiter->word.reopen();
@@ -474,7 +474,7 @@ std::vector<std::uint32_t> kernel_driver::tasks(happening::kind what) {
 
 // ---- effects ------------------------------------------------------------------------------------
 
-happenings kernel_driver::settle(effects out) {
+happenings kernel_driver::run_effects(effects out) {
   happenings all;
   read(out, all);
   while (out.more && calls_more) {

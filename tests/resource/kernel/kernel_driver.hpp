@@ -250,14 +250,14 @@ class kernel_driver {
     return when == detail::never ? never
                                  : static_cast<int>((when - now_.real + one_ms - 1) / one_ms);
   }
-  happenings settle(detail::effects out);
+  happenings run_effects(detail::effects out);
   template <class F>
   happenings event(const F& f) {
     detail::effects out;
     pool_.begin(now_, out);
     f();
     pool_.finish();
-    return settle(std::move(out));
+    return run_effects(std::move(out));
   }
   void read(detail::effects& out, happenings& all);
   void read_wakes(const detail::effects& out);
