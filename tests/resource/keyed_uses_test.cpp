@@ -230,7 +230,11 @@ TEST(KeyedControls, WithDiscardsTheResourceAfterAnException) {
 TEST(KeyedControls, StatsAreKeptForEachKey) {
   links pool(make_link, options_of(4, 2));
   pool.at("a").acquire().reset();
+  pool.at("a").acquire().reset();
   const auto held = pool.at("b").acquire();
+  const auto of_a = pool.at("a").stats().value();  // the first look at the slots
+  EXPECT_EQ(of_a.idle, 1U);
+  EXPECT_EQ(of_a.hits, 1U);
   const auto all = pool.stats_by_key();
   ASSERT_EQ(all.size(), 2U);
   for (const auto& [key, stats] : all) {
