@@ -59,6 +59,8 @@ class slot_counts {
     }
   }
 
+  friend bool operator==(const slot_counts&, const slot_counts&) noexcept = default;
+
  private:
   [[nodiscard]] static constexpr std::size_t place_of(resource_state state) noexcept {
     return static_cast<std::size_t>(state == resource_state::idle ? resource_state::in_use : state);

@@ -19,34 +19,18 @@ namespace invariants {
 using detail::pool_kernel;
 using detail::pool_slot;
 using detail::resource_state;
+using detail::slot_counts;
 using detail::slot_group;
 
 /// Invariant I1 of one group.
 inline const char* counts_of(pool_kernel& pool, const slot_group& group) {
-  std::uint32_t live = 0;
-  std::uint32_t creating = 0;
-  std::uint32_t outdated = 0;
-  std::uint32_t kept = 0;
-  std::uint32_t closing = 0;
-  std::uint32_t checking = 0;
+  slot_counts found;
   pool.table.for_each([&](const pool_slot& slot) {
-    if (slot.record.cache != &group.cache) {
-      return;
+    if (slot.state() != resource_state::empty && slot.record.cache == &group.cache) {
+      found.count(slot, slot.state(), 1);
     }
-    const resource_state state = slot.state();
-    live += state != resource_state::empty ? 1 : 0;
-    creating += state == resource_state::creating ? 1 : 0;
-    outdated += state == resource_state::creating && slot.record.is_outdated ? 1 : 0;
-    kept += state == resource_state::creating && slot.record.is_kept && !slot.record.is_outdated
-                ? 1
-                : 0;
-    closing += state == resource_state::closing ? 1 : 0;
-    checking += state == resource_state::checking ? 1 : 0;
   });
-  const bool right = live == group.counts.live() && creating == group.counts.creating() &&
-                     outdated == group.counts.outdated() && kept == group.counts.kept() &&
-                     closing == group.counts.closing() && checking == group.counts.checking();
-  return right ? nullptr : "I1: a group counts other slots than it has";
+  return found == group.counts ? nullptr : "I1: a group counts other slots than it has";
 }
 
 /// Invariant I2 of one group.
