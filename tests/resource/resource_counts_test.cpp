@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 
 #include "support/crew.hpp"
@@ -203,6 +204,22 @@ TEST(ResourceCreates, A15AWaiterCreatesAfterTheFailureOfAnother) {
   server.slow = false;
   ASSERT_TRUE(eventually([&] { return pool.stats().create_failures > 0; }));
   server.down = false;
+}
+
+TEST(ResourceCreates, ATryWhoseCreateFailsTakesWhatHasBecomeIdle) {
+  resource_lease<int> held;
+  const auto create = [&held] {
+    if (held) {
+      held.reset();
+      throw std::runtime_error("refused");
+    }
+    return 1;
+  };
+  resource_pool<int> pool(create, {.max_size = 2, .maintenance = maintenance::by_tick});
+  held = pool.try_acquire();
+  ASSERT_TRUE(held);
+  EXPECT_TRUE(pool.try_acquire());
+  EXPECT_FALSE(held);
 }
 
 }  // namespace
