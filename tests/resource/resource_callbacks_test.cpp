@@ -63,6 +63,25 @@ TEST_P(ResourceCallbacks, A1ACoroutineThatIsDestroyedWhileItWaitsTakesNothing) {
   EXPECT_FALSE(served);
 }
 
+TEST(ResourceCoroutines, OneThatIsDestroyedBeforeItIsResumedGivesItsResourceBack) {
+  fake_pool pool([] { return test::connection{}; },
+                 {.max_size = 1, .maintenance = maintenance::by_tick});
+  fake_lease held = pool.acquire();
+  task waiting;
+  bool served = false;
+  pool.async_acquire(
+      [&](acquire_result<test::connection> got) {
+        got.lease().reset();  // its completion follows this callback
+        EXPECT_EQ(pool.stats().waiting, 0U);
+        waiting.handle.destroy();
+      },
+      10s);
+  waiting = wait_in_vain(pool, served);
+  held.reset();
+  EXPECT_TRUE(pool.try_acquire());
+  EXPECT_FALSE(served);
+}
+
 // It keeps no place in the queue either.
 TEST_P(ResourceCallbacks, A10ADestroyedCoroutineLeavesTheQueue) {
   fake_pool& pool = start({.max_size = 1, .max_waiters = 2, .detect_hold_and_wait = false});
