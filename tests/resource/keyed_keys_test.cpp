@@ -219,6 +219,24 @@ TEST(KeyedLookup, AKeyWhoseComparisonThrowsCostsNoResource) {
   EXPECT_EQ(thrown, 3);
 }
 
+TEST(KeyedLookup, AKeyWhoseComparisonThrowsAfterAFailedCreateCostsNoResource) {
+  resource_lease<int> held;
+  const auto create = [&held](const int& key) {
+    if (held) {
+      held.reset();
+      counting_hash::left_until_throw = 0;
+      throw std::logic_error("down");
+    }
+    return key;
+  };
+  counting_pool pool(create, two_at_most);
+  held = pool.at(1).acquire();
+  EXPECT_THROW((void)pool.at(1).try_acquire(), std::runtime_error);
+  const auto idle = pool.at(1).try_acquire();
+  EXPECT_TRUE(idle);
+  EXPECT_TRUE(pool.at(2).try_acquire()) << "the place of the failed create";
+}
+
 struct host {
   std::string name;
   int port = 0;
