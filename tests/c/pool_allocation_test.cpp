@@ -7,7 +7,7 @@
 namespace lido {
 namespace {
 
-using test::allocations;
+using test::allocation_plan;
 using test::failing_allocations;
 
 /// Makes a pool while the n-th allocation fails, for each n until none does. Returns how many
@@ -20,7 +20,7 @@ long fail_each_allocation(bool sticky, std::size_t flags) {
   options.name = "a name that is longer than what a string has room for";
   options.flags = flags;
   for (long n = 1;; ++n) {
-    const long before = allocations().outstanding;
+    const long before = allocation_plan::outstanding;
     lido_pool* pool = nullptr;
     int error = LIDO_OK;
     {
@@ -30,7 +30,7 @@ long fail_each_allocation(bool sticky, std::size_t flags) {
     EXPECT_EQ(error == LIDO_OK, pool != nullptr);
     EXPECT_TRUE(error == LIDO_OK || error == LIDO_ERROR_NO_MEMORY) << error;
     EXPECT_EQ(lido_pool_destroy(pool) == LIDO_OK, pool != nullptr);
-    EXPECT_EQ(allocations().outstanding, before) << "allocation " << n << " failed";
+    EXPECT_EQ(allocation_plan::outstanding, before) << "allocation " << n << " failed";
     if (error == LIDO_OK) {
       return n - 1;
     }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -48,7 +49,7 @@ struct thing {
   thing& operator=(thing&& other) noexcept = default;
   ~thing() { --live; }
   std::unique_ptr<int> memory;
-  static inline int live = 0;
+  static inline std::atomic<int> live = 0;
 };
 
 /// Runs one step, which may say that there is no memory if there was none. Returns whether it came
@@ -251,6 +252,19 @@ void report_on(resource_pool<thing>& pool) {
   });
 }
 
+/// Acquires every resource, and closes the pool.
+void end_with_all(resource_pool<thing>& pool) {
+  std::array<resource_lease<thing>, most_resources> held;
+  for (auto& one : held) {
+    attempt([&] { one = pool.acquire(); });
+    require(static_cast<bool>(one), "a resource is lost");
+  }
+  for (auto& one : held) {
+    one = {};
+  }
+  require(pool.close(1s).complete(), "something is left of a pool that was closed");
+}
+
 void live_with_resources() {
   std::optional<resource_pool<thing>> pool;
   if (!attempt([&] { pool.emplace([] { return thing(1); }, options_of()); })) {
@@ -276,16 +290,21 @@ void live_with_resources() {
   failing_allocations::stop();
   pool->resize(most_resources);
   pool->tick();
-  std::array<resource_lease<thing>, most_resources> held;
-  for (auto& one : held) {
-    attempt([&] { one = pool->acquire(); });
-    require(static_cast<bool>(one), "a resource is lost");
-  }
-  for (auto& one : held) {
-    one = {};
-  }
-  require(pool->close(1s).complete(), "something is left of a pool that was closed");
+  end_with_all(*pool);
   require(answers == asked, "a callback was forgotten, or called though its request failed");
+}
+
+/// Only this thread's allocations fail, not those of the pool's threads.
+void live_with_threads() {
+  auto options = options_of();
+  options.maintenance = maintenance::background;
+  std::optional<resource_pool<thing>> pool;
+  if (!attempt([&] { pool.emplace([] { return thing(1); }, options); })) {
+    return;
+  }
+  acquire_all([&] { return pool->acquire(); });
+  failing_allocations::stop();
+  end_with_all(*pool);
 }
 
 void live_with_keys() {
@@ -355,13 +374,13 @@ void close_without_memory() {
 
 /// Whether an allocation failed.
 bool run(void (*life)()) {
-  const long before = allocations().outstanding;
+  const long before = allocation_plan::outstanding;
   const long refused = allocations().refused;
   {
     const failing_allocations memory(now.first, now.sticky);
     life();
   }
-  require(allocations().outstanding == before, "memory is left");
+  require(allocation_plan::outstanding == before, "memory is left");
   require(thing::live == 0, "values are left");
   return allocations().refused > refused;
 }
@@ -393,6 +412,7 @@ int main(int argc, char** argv) {
                                 subject{"concurrent_slot_map", live_in_concurrent_slot_map},
                                 subject{"block_resource", live_on_blocks},
                                 subject{"resource_pool", live_with_resources},
+                                subject{"resource_pool_threads", live_with_threads},
                                 subject{"keyed_resource_pool", live_with_keys}};
   end_without_memory();
   close_without_memory();

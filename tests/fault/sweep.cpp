@@ -280,7 +280,7 @@ int run_with(fault what, long first, bool sticky) {
   bool still_pending = false;
   long before = 0;
   {
-    before = allocations().outstanding;
+    before = allocation_plan::outstanding;
     plan().armed = true;
     const failing_allocations memory(what == fault::allocation ? first : 0, sticky);
     one_life<Pool>(capacity);
@@ -288,7 +288,7 @@ int run_with(fault what, long first, bool sticky) {
     plan().armed = false;
   }
   one_life<Pool>(capacity);  // and once more, in the same process, with nothing failing
-  require(allocations().outstanding == before, "memory is left");
+  require(allocation_plan::outstanding == before, "memory is left");
   require(fragile::live == 0, "objects are left");
   const bool happened =
       what == fault::allocation ? !still_pending && allocations().refused > 0 : plan().injected > 0;

@@ -15,6 +15,7 @@
 namespace lido {
 namespace {
 
+using test::allocation_plan;
 using test::allocations;
 using test::failing_allocations;
 
@@ -35,7 +36,7 @@ class FailingAllocation : public ::testing::Test,
   template <class Pool>
   static long fail_each_allocation_of_construction(bool sticky) {
     for (long n = 1;; ++n) {
-      const long before = allocations().outstanding;
+      const long before = allocation_plan::outstanding;
       bool failed = false;
       try {
         const failing_allocations plan(n, sticky);
@@ -46,7 +47,7 @@ class FailingAllocation : public ::testing::Test,
       }
       // The constructor of Boost's list leaks the nodes that it has when one more cannot be had.
       if (GetParam() != test::pool_kind::boost || !failed) {
-        EXPECT_EQ(allocations().outstanding, before) << "allocation " << n << " failed";
+        EXPECT_EQ(allocation_plan::outstanding, before) << "allocation " << n << " failed";
       }
       if (!failed) {
         return n - 1;
@@ -209,14 +210,14 @@ TEST_P(FailingAllocation, ThereIsNoneToFailInTryAcquireOfASmallPool) {
 }
 
 TEST_P(FailingAllocation, PoolThatEndsHasFreedAllItsMemory) {
-  const long before = allocations().outstanding;
+  const long before = allocation_plan::outstanding;
   {
     pool_type pool(5000);
     for (int burst = 0; burst < 10; ++burst) {
       test::release_all(pool, test::drain(pool));
     }
   }
-  EXPECT_EQ(allocations().outstanding, before);
+  EXPECT_EQ(allocation_plan::outstanding, before);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ bool may_allocate() noexcept {
     return false;
   }
   ++plan.allocations;
-  ++plan.outstanding;
+  ++allocation_plan::outstanding;
   return true;
 }
 
@@ -66,7 +66,7 @@ void* allocate_by_malloc(const Allocate& allocate) noexcept {
 }
 
 void deallocate(void* place) noexcept {
-  plan.outstanding -= place != nullptr ? 1 : 0;
+  allocation_plan::outstanding -= place != nullptr ? 1 : 0;
   __real_free(place);
 }
 

@@ -3,6 +3,8 @@
 /// calls it itself. Only for executables that `lido_failing_memory` in tests/CMakeLists.txt links.
 #pragma once
 
+#include <atomic>
+
 namespace lido::test {
 
 /// What the calling thread's allocations do, and did.
@@ -12,7 +14,8 @@ struct allocation_plan {
   long allocations = 0;
   long of_malloc = 0;  ///< of these
   long refused = 0;
-  long outstanding = 0;  ///< allocated and not yet freed
+  /// By all threads, and not yet freed: one may free what another has allocated.
+  static inline std::atomic<long> outstanding = 0;
 };
 
 allocation_plan& allocations() noexcept;
