@@ -5,6 +5,7 @@
 /// callbacks wait beside them. One thread harms and heals the server, another changes the pool.
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
