@@ -15,12 +15,29 @@ namespace lido::inline v0::detail {
 /// the coroutine meet here; whichever comes second resumes it.
 struct coroutine_line {
   explicit coroutine_line(acquire_outcome& outcome) noexcept : result(&outcome) {}
+  /// Takes what the acquire has got, once. Gives it back if the coroutine is gone.
+  void end_wait(acquire_outcome found, std::coroutine_handle<> coroutine) noexcept;
 
   atomic<acquire_outcome*> result;  ///< null once the coroutine is gone
   meeting both;
   std::stop_source end;
   std::optional<std::stop_callback<stop_request>> on_stop;  ///< by the coroutine's own thread
 };
+
+void coroutine_line::end_wait(acquire_outcome found, std::coroutine_handle<> coroutine) noexcept {
+  // relaxed: the awaiter was there before the callback
+  acquire_outcome* const waiting = result.exchange(nullptr, std::memory_order_relaxed);
+  if (waiting == nullptr) {
+    if (found.grant.slot != nullptr) {
+      found.grant.slot->record.cache->release(found.grant);
+    }
+    return;
+  }
+  *waiting = std::move(found);
+  if (both.comes_second()) {
+    coroutine.resume();
+  }
+}
 
 coroutine_wait::~coroutine_wait() {
   if (line_ == nullptr) {
@@ -41,19 +58,7 @@ bool coroutine_wait::begin(pool_core& core, acquire_call& call, acquire_outcome&
   call.stop = line->end.get_token();
   line_ = line;  // the awaiter may be gone below
   core.acquire_async(call, acquire_completion([line, coroutine](acquire_outcome found) noexcept {
-                       // relaxed: the awaiter was there before the callback
-                       acquire_outcome* const result =
-                           line->result.exchange(nullptr, std::memory_order_relaxed);
-                       if (result == nullptr) {  // the coroutine is gone
-                         if (found.grant.slot != nullptr) {
-                           found.grant.slot->record.cache->release(found.grant);
-                         }
-                         return;
-                       }
-                       *result = std::move(found);
-                       if (line->both.comes_second()) {
-                         coroutine.resume();
-                       }
+                       line->end_wait(std::move(found), coroutine);
                      }));
   return !line->both.comes_second();
 }
