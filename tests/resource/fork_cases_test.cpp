@@ -58,6 +58,27 @@ TEST(ServerCases, C13AForkedChildEndsNothing) {
   EXPECT_EQ(*f.ended, 0);
 }
 
+TEST(ServerCases, C13AnAcquireWhoseCreateForksIsRefusedInTheChild) {
+  struct factory {
+    pid_t* child;
+    [[nodiscard]] inherited create() const {
+      *child = ::fork();
+      return {};
+    }
+  };
+  pid_t child = -1;
+  resource_pool<inherited> pool(factory{&child},
+                                {.max_size = 2, .maintenance = maintenance::by_tick});
+  const auto got = pool.try_acquire_for(1s);
+  if (child == 0) {
+    ::_exit(!got && got.failure() == acquire_failure::other_process ? 0 : 1);
+  }
+  EXPECT_TRUE(got);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
 // In a pool without threads: nothing else keeps it alive.
 TEST(ServerCases, C13ALeaseMayOutliveItsPoolInAForkedChild) {
   struct factory {
