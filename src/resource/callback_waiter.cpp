@@ -37,11 +37,26 @@ void note_callback(pool_slot& slot, nanos now, place at) noexcept {
   platform::tell_acquire(&slot);
 }
 
+/// Begins the use of an idle resource, the thread's last one first, in a pool without keys.
+slot_grant begin_use_of_idle(pool_core& core, const acquire_call& call) noexcept {
+  if (core.groups().has_keys() || call.stop.stop_requested()) {
+    return {};
+  }
+  slot_grant idle = core.try_acquire_last(call.at);  // begins its use
+  if (idle.slot == nullptr) {
+    idle = core.groups().main().take_lowest();
+    if (idle.slot != nullptr) {
+      core.gate().begin_use(*idle.slot);
+    }
+  }
+  return idle;
+}
+
 }  // namespace
 
 void callback_waiter::begin(const std::shared_ptr<pool_core>& core, const acquire_call& request,
                             acquire_completion done) {
-  const slot_grant idle = core->begin_use_of_idle(request);
+  const slot_grant idle = begin_use_of_idle(*core, request);
   if (idle.slot != nullptr) {
     note_callback(*idle.slot, core->gate().now(), request.at);
     done({.grant = idle, .why = nullptr});

@@ -87,20 +87,6 @@ void pool_core::acquire_async(const acquire_call& call, acquire_completion done)
   callback_waiter::begin(alive, call, std::move(done));
 }
 
-slot_grant pool_core::begin_use_of_idle(const acquire_call& call) noexcept {
-  if (groups_.has_keys() || call.stop.stop_requested()) {
-    return {};
-  }
-  slot_grant idle = try_acquire_last(call.at);  // begins its use
-  if (idle.slot == nullptr) {
-    idle = groups_.take_lowest(nullptr);
-    if (idle.slot != nullptr) {
-      gate_->begin_use(*idle.slot);
-    }
-  }
-  return idle;
-}
-
 acquire_outcome pool_core::failed(acquire_failure cause, const refusal& found) const noexcept {
   acquire_outcome out{.grant = {}, .cause = cause, .why = nullptr};
   const auto explain = [&] {

@@ -139,10 +139,6 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   /// Closes the pool. Leases that are still out keep it alive.
   void let_go() noexcept;
 
-  // ---- parts of an acquire ----------------------------------------------------------------------
-
-  /// Begins the use of an idle resource, the thread's last one first, in a pool without keys.
-  [[nodiscard]] slot_grant begin_use_of_idle(const acquire_call& call) noexcept;
   /// Returns the outcome of an acquire that has failed. Costs the same however many leases are out.
   [[nodiscard]] acquire_outcome failed(acquire_failure cause, const refusal& found) const noexcept;
 
