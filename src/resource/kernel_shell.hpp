@@ -20,8 +20,8 @@
 namespace lido::inline v0::detail {
 
 /// The mutex of a pool, its kernel, and its threads. Each event locks the mutex, tells the kernel,
-/// unlocks, and runs the effects. No user code runs under the mutex, except hashes and comparisons
-/// of keys.
+/// unlocks, and runs the effects. No user code runs under the mutex, except what compares, moves
+/// and destroys keys.
 ///
 /// In a process made by fork it does nothing: the parent's resources are not this process's to end,
 /// and another thread may have held the mutex.
