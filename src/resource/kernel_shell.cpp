@@ -89,7 +89,7 @@ void kernel_shell::keep_while_leased(std::shared_ptr<pool_core> core) noexcept {
     return slot.state() == resource_state::in_use;
   };
   if (!is_foreign()) {
-    locked([&] { kept_ = kernel_->is_drained() ? nullptr : std::move(core); });
+    locked([&] { kept_ = kernel_->control.is_drained() ? nullptr : std::move(core); });
   } else if (kernel_->table.find(is_in_use) != nullptr) {
     kept_ = std::move(core);
   }

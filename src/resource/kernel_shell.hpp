@@ -77,7 +77,7 @@ class kernel_shell {
   [[nodiscard]] moment read_clocks() const noexcept;
   /// Returns true if the pool is closed and has no resource.
   [[nodiscard]] bool is_drained() noexcept {
-    return locked([this] { return kernel_->is_drained(); });
+    return locked([this] { return kernel_->control.is_drained(); });
   }
   /// Keeps the core alive until the pool is drained, if it is not yet; after a fork for ever, if a
   /// lease is out.

@@ -174,7 +174,7 @@ bool pool_core::kill(const resource_handle& handle) noexcept {
   pool_slot* const slot = shell_->kernel().table.at(handle.place);
   bool found = false;
   if (slot != nullptr && handle.birth != 0) {
-    shell_->apply([&](pool_kernel& kernel) { kernel.on_kill(*slot, handle.birth, found); });
+    shell_->apply([&](pool_kernel& kernel) { kernel.control.on_kill(*slot, handle.birth, found); });
   }
   return found;
 }
@@ -195,7 +195,7 @@ void pool_core::flush(const sought_key* key) {
     return groups.next_in(round);
   };
   const auto flush_one = [&](pool_kernel& kernel, slot_group& group) {
-    kernel.on_flush(group);
+    kernel.control.on_flush(group);
     group.factory.stop.swap(stopped);
   };
   bool goes_on = true;
@@ -223,7 +223,7 @@ void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
           group.factory.error.swap(error);
           group.factory.hooks.swap(hooks);
           group.factory.stop.swap(stopped);
-          kernel.on_flush(group);
+          kernel.control.on_flush(group);
         },
         out);
     old_hooks_.push_back(std::move(hooks));  // ends what it made
@@ -256,7 +256,7 @@ void pool_core::resize(std::size_t max_size, const std::size_t* min_idle) {
           slot_group& group = *groups_.main().group();
           const group_limits limits = limits_of(
               settings_, max_size, min_idle != nullptr ? *min_idle : group.limits.min_idle);
-          kernel.on_limits(group, limits, total);
+          kernel.control.on_limits(group, limits, total);
         },
         out);
   }
@@ -265,7 +265,7 @@ void pool_core::resize(std::size_t max_size, const std::size_t* min_idle) {
 
 void pool_core::suspend(bool on) noexcept {
   require_own_copy(origin_);
-  shell_->apply([on](pool_kernel& kernel) { kernel.on_suspended(on); });
+  shell_->apply([on](pool_kernel& kernel) { kernel.control.on_suspended(on); });
 }
 
 void pool_core::watch_leases(bool on) noexcept {
@@ -291,7 +291,7 @@ bool pool_core::wait_until_idle(std::size_t count, const deadline& until) {
   const auto alive = shared_from_this();
   while (reports_.stats().idle < count) {
     if (until.passed() || shell_->is_foreign() ||
-        shell_->locked([this] { return shell_->kernel().is_closed(); })) {
+        shell_->locked([this] { return shell_->kernel().control.is_closed(); })) {
       return false;
     }
     if (!settings_.has_threads()) {
@@ -313,7 +313,7 @@ close_report pool_core::close(const deadline& until) {
   close_report report{.holders = reports_.leases(), .creating = running};
   if (!shell_->is_foreign()) {
     // After the leases, whose resources a thread may be about to end now.
-    const auto count = [this] { return shell_->kernel().count_unsettled(); };
+    const auto count = [this] { return shell_->kernel().control.count_unsettled(); };
     report.creating = (std::max)(running, shell_->locked(count));
   }
   return report;
@@ -334,7 +334,7 @@ std::size_t pool_core::close_without_report(const deadline& until) noexcept {
   if (shell_->is_foreign()) {
     return 0;
   }
-  shell_->apply([](pool_kernel& kernel) { kernel.on_close(); });
+  shell_->apply([](pool_kernel& kernel) { kernel.control.on_close(); });
   const std::uint64_t round =
       shell_->locked([this] { return shell_->kernel().groups().begin_round(); });
   const auto next = [&] {  // no create begins any more

@@ -21,6 +21,7 @@ pool_kernel::pool_kernel(const pool_settings& settings, pool_core* core, slot_ma
     : table(make, most_of(settings)),
       gate(settings.life, settings.max_total),
       monitor(settings.slow_after, settings.leak_after),
+      control(context_, table, gate, groups_, slots_, quota_, waiters_),
       core_(core),
       context_(settings, settings.max_total != 0),
       numbers_(context_, table, groups_),
@@ -49,7 +50,7 @@ void pool_kernel::finish() noexcept {
     context_.forget_match(group);
     match(group);
   }
-  out.drained |= is_drained() && !std::exchange(has_reported_drain_, true);
+  out.drained |= control.has_just_drained();
   out.more |= context_.next_to_match() != nullptr;
   context_.is_ticking = false;
   acquire_waiter* const waiter = std::exchange(looking_, nullptr);
@@ -114,15 +115,6 @@ void pool_kernel::remove_group(slot_group& group) noexcept {
   numbers_.add_removed(group);
   planner_.forget(group);
   groups_.remove(group);
-}
-
-std::size_t pool_kernel::count_unsettled() const noexcept {
-  std::size_t found = 0;
-  table.for_each([&found](const pool_slot& slot) {
-    const resource_state now = slot.state();
-    found += now == resource_state::empty || now == resource_state::in_use ? 0 : 1;
-  });
-  return found;
 }
 
 nanos pool_kernel::next_timer() const noexcept {
@@ -341,69 +333,6 @@ void pool_kernel::end_due() noexcept {
   waiters_.refuse_late();
   planner_.match_due();
   context_.out->more = sweep_.is_under_way() || waiters_.next_deadline() <= context_.now.real;
-}
-
-// ---- control ------------------------------------------------------------------------------------
-
-void pool_kernel::on_limits(slot_group& group, const group_limits& limits,
-                            std::uint32_t total) noexcept {
-  group.limits = limits;
-  quota_.set_max_total(total);
-  waiters_.set_flags(group);  // before any look at idle resources: see slow_path_flags.hpp (2)
-  slots_.close_surplus(group);
-  waiters_.end_deadlock(group);
-  match(group);
-}
-
-void pool_kernel::on_suspended(bool suspended) noexcept {
-  context_.is_suspended = suspended;
-  set_gate();
-  groups_.for_each([this](slot_group& group) { context_.match_later(group); });
-}
-
-void pool_kernel::on_flush(slot_group& group) noexcept {
-  group.cache.next_epoch();
-  group.retry.reset();
-  table.for_each([&](pool_slot& slot) {
-    if (slot.record.cache == &group.cache) {
-      slots_.outdate_task(slot);
-      slots_.close_if_idle(slot, destroy_reason::flushed);
-    }
-  });
-  context_.match_later(group);
-}
-
-void pool_kernel::on_kill(pool_slot& slot, std::uint64_t birth, bool& found) noexcept {
-  const slot_word seen = slot.word();
-  found = seen.birth() == birth && seen.state() != resource_state::empty &&
-          seen.state() != resource_state::creating && seen.state() != resource_state::closing;
-  if (!found) {
-    return;
-  }
-  context_.match_later(slot);
-  slot.record.is_killed = true;
-  // Until it is marked, or the kernel's; the end of a task sees that the resource is killed.
-  while (slot.state() != resource_state::checking &&
-         !slots_.close_if_idle(slot, destroy_reason::killed)) {
-    if (slots_.mark(slot)) {
-      return;
-    }
-  }
-}
-
-void pool_kernel::on_close() noexcept {
-  context_.is_closed = true;
-  set_gate();
-  groups_.for_each([this](slot_group& group) {
-    slots_.close_surplus(group);
-    context_.match_later(group);
-  });
-}
-
-void pool_kernel::set_gate() noexcept {
-  const bool holds = context_.is_closed || context_.is_suspended;
-  gate.flags.set((holds ? slow_path_flags::keep_off : 0U) |
-                 (context_.is_closed ? slow_path_flags::ask_kernel : 0U));
 }
 
 }  // namespace lido::inline v0::detail

@@ -19,6 +19,7 @@
 #include "lido/resource/options.hpp"
 #include "lido/resource/pool_gate.hpp"
 #include "lido/resource/slot.hpp"
+#include "pool_control.hpp"
 #include "pool_numbers.hpp"
 #include "pool_waiters.hpp"
 #include "resource_slots.hpp"
@@ -37,7 +38,8 @@ namespace lido::inline v0::detail {
 /// what threads may have released: see slow_path_flags.hpp (1, 2).
 ///
 /// Its parts: `resource_slots` moves slots from state to state, `pool_waiters` ends waits,
-/// `create_planner` begins creates, `slot_sweep` looks at ages. An event calls them. `match`
+/// `create_planner` begins creates, `slot_sweep` looks at ages, `pool_control` has the events of
+/// control calls. An event calls them. `match`
 /// follows for each group that it changed: at once, or in `finish` where it said `match_later`.
 ///
 /// Invariants
@@ -110,42 +112,25 @@ class pool_kernel {
   /// There is room again for what an event left.
   void on_more() noexcept;
 
-  void on_limits(slot_group& group, const group_limits& limits, std::uint32_t total) noexcept;
-  void on_suspended(bool suspended) noexcept;
-  /// All resources of the group made so far end. Creates and validations under way are outdated:
-  /// they hold up no others, except that they count against max_size until they end.
-  void on_flush(slot_group& group) noexcept;
-  /// `found`: there is such a resource.
-  void on_kill(pool_slot& slot, std::uint64_t birth, bool& found) noexcept;
-  void on_close() noexcept;
-
   // ---- numbers ----------------------------------------------------------------------------------
 
   /// Returns when the next tick is due, in real time.
   [[nodiscard]] nanos next_tick() const noexcept { return (std::min)(sweep_.next(), next_timer()); }
   /// Returns the same, without looks at all slots.
   [[nodiscard]] nanos next_timer() const noexcept;
-  [[nodiscard]] bool is_closed() const noexcept { return context_.is_closed; }
-  [[nodiscard]] bool is_suspended() const noexcept { return context_.is_suspended; }
-  [[nodiscard]] bool is_drained() const noexcept {
-    return context_.is_closed && slots_.counts().live() == 0;
-  }
-  /// Returns how many resources are neither gone nor in use: a thread makes, checks or destroys
-  /// each, or is about to, once the pool is closed.
-  [[nodiscard]] std::size_t count_unsettled() const noexcept;
   [[nodiscard]] pool_numbers& numbers() noexcept { return numbers_; }
 
-  // NOLINTBEGIN(*-non-private-member-variables-in-classes): what the core reads without an event
+  // NOLINTBEGIN(*-non-private-member-variables-in-classes): parts that the core uses itself
   pool_slot_table table;
   pool_gate gate;
   lease_monitor monitor;
+  pool_control control;
   // NOLINTEND(*-non-private-member-variables-in-classes)
 
  private:
   void match(slot_group& group, bool force = false) noexcept;
   void end_due() noexcept;
   void give_after_use(slot_group& group, pool_slot& slot) noexcept;
-  void set_gate() noexcept;
   /// Returns a number from [0, 1).
   [[nodiscard]] double draw() noexcept {
     return static_cast<double>(random_() - (std::minstd_rand::min)()) /
@@ -162,7 +147,6 @@ class pool_kernel {
   create_planner planner_;
   slot_sweep sweep_;
   std::minstd_rand random_;
-  bool has_reported_drain_ = false;
   acquire_waiter* looking_ = nullptr;  // of the event that is under way
 };
 

@@ -58,7 +58,7 @@ keyed_resource_pool_stats pool_reports::all_stats() {
       all.add(one);
     });
     all.high_water = kernel.numbers().high_water();
-    all.suspended = kernel.is_suspended();  // a key that is gone may have been
+    all.suspended = kernel.control.is_suspended();  // a key that is gone may have been
     all.capacity = core_.groups().has_keys() ? core_.settings().max_total : all.capacity;
   });
   return all;

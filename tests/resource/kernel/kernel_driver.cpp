@@ -423,7 +423,7 @@ happenings kernel_driver::limits(const detail::group_limits& limits, std::uint32
   if (setup_.max_total == 0) {
     return limits_and_total(limits, limits.max_size);
   }
-  return event([&] { pool_.on_limits(*groups_[group], limits, max_total_); });
+  return event([&] { pool_.control.on_limits(*groups_[group], limits, max_total_); });
 }
 
 happenings kernel_driver::limits_and_total(const detail::group_limits& limits,
@@ -432,15 +432,15 @@ happenings kernel_driver::limits_and_total(const detail::group_limits& limits,
     pool_.table.append(std::move(more));
   }
   max_total_ = total;
-  return event([&] { pool_.on_limits(*groups_[0], limits, total); });
+  return event([&] { pool_.control.on_limits(*groups_[0], limits, total); });
 }
 
 happenings kernel_driver::suspend(bool on) {
-  return event([&] { pool_.on_suspended(on); });
+  return event([&] { pool_.control.on_suspended(on); });
 }
 
 happenings kernel_driver::flush(std::uint32_t group) {
-  return event([&] { pool_.on_flush(*groups_[group]); });
+  return event([&] { pool_.control.on_flush(*groups_[group]); });
 }
 
 happenings kernel_driver::replace_factory(std::uint32_t group) {
@@ -449,17 +449,18 @@ happenings kernel_driver::replace_factory(std::uint32_t group) {
   hooks_.push_back(hooks);
   return event([&] {
     groups_[group]->factory.hooks.swap(hooks);
-    pool_.on_flush(*groups_[group]);
+    pool_.control.on_flush(*groups_[group]);
   });
 }
 
 happenings kernel_driver::kill(std::uint32_t slot) {
   bool found = false;
-  return event([&] { pool_.on_kill(this->slot(slot), this->slot(slot).word().birth(), found); });
+  return event(
+      [&] { pool_.control.on_kill(this->slot(slot), this->slot(slot).word().birth(), found); });
 }
 
 happenings kernel_driver::close() {
-  return event([&] { pool_.on_close(); });
+  return event([&] { pool_.control.on_close(); });
 }
 
 std::vector<std::uint32_t> kernel_driver::tasks(happening::kind what) {

@@ -187,9 +187,9 @@ class kernel_driver {
   }
   /// Whether idle resources are left to a waiter.
   [[nodiscard]] bool is_off_limits() const { return groups_[0]->cache.is_off_limits(); }
-  [[nodiscard]] bool is_drained() const { return pool_.is_drained(); }
+  [[nodiscard]] bool is_drained() const { return pool_.control.is_drained(); }
   /// Resources that are neither gone nor in use.
-  [[nodiscard]] std::size_t unsettled() const { return pool_.count_unsettled(); }
+  [[nodiscard]] std::size_t unsettled() const { return pool_.control.count_unsettled(); }
   [[nodiscard]] std::vector<lease_info> longest_leases() {
     return pool_.monitor.longest().infos(now_.age);
   }

@@ -1,0 +1,82 @@
+// Limits, suspend, flush, kill and close.
+#include "pool_control.hpp"
+
+#include <utility>
+
+namespace lido::inline v0::detail {
+
+void pool_control::on_limits(slot_group& group, const group_limits& limits,
+                             std::uint32_t total) noexcept {
+  group.limits = limits;
+  quota_.set_max_total(total);
+  waiters_.set_flags(group);  // before any look at idle resources: see slow_path_flags.hpp (2)
+  slots_.close_surplus(group);
+  waiters_.end_deadlock(group);
+  context_.match_later(group);
+}
+
+void pool_control::on_suspended(bool suspended) noexcept {
+  context_.is_suspended = suspended;
+  set_gate();
+  groups_.for_each([this](slot_group& group) { context_.match_later(group); });
+}
+
+void pool_control::on_flush(slot_group& group) noexcept {
+  group.cache.next_epoch();
+  group.retry.reset();
+  table_.for_each([&](pool_slot& slot) {
+    if (slot.record.cache == &group.cache) {
+      slots_.outdate_task(slot);
+      slots_.close_if_idle(slot, destroy_reason::flushed);
+    }
+  });
+  context_.match_later(group);
+}
+
+void pool_control::on_kill(pool_slot& slot, std::uint64_t birth, bool& found) noexcept {
+  const slot_word seen = slot.word();
+  found = seen.birth() == birth && seen.state() != resource_state::empty &&
+          seen.state() != resource_state::creating && seen.state() != resource_state::closing;
+  if (!found) {
+    return;
+  }
+  context_.match_later(slot);
+  slot.record.is_killed = true;
+  // Until it is marked, or the kernel's; the end of a task sees that the resource is killed.
+  while (slot.state() != resource_state::checking &&
+         !slots_.close_if_idle(slot, destroy_reason::killed)) {
+    if (slots_.mark(slot)) {
+      return;
+    }
+  }
+}
+
+void pool_control::on_close() noexcept {
+  context_.is_closed = true;
+  set_gate();
+  groups_.for_each([this](slot_group& group) {
+    slots_.close_surplus(group);
+    context_.match_later(group);
+  });
+}
+
+bool pool_control::has_just_drained() noexcept {
+  return is_drained() && !std::exchange(has_reported_drain_, true);
+}
+
+std::size_t pool_control::count_unsettled() const noexcept {
+  std::size_t found = 0;
+  table_.for_each([&found](const pool_slot& slot) {
+    const resource_state now = slot.state();
+    found += now == resource_state::empty || now == resource_state::in_use ? 0 : 1;
+  });
+  return found;
+}
+
+void pool_control::set_gate() noexcept {
+  const bool holds = context_.is_closed || context_.is_suspended;
+  gate_.flags.set((holds ? slow_path_flags::keep_off : 0U) |
+                  (context_.is_closed ? slow_path_flags::ask_kernel : 0U));
+}
+
+}  // namespace lido::inline v0::detail

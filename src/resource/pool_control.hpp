@@ -1,0 +1,69 @@
+/// @file
+/// Internal. What callers tell a pool to do with its resources: limits, suspend, flush, kill,
+/// close.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "create_quota.hpp"
+#include "group_list.hpp"
+#include "kernel_context.hpp"
+#include "lido/resource/pool_gate.hpp"
+#include "lido/resource/slot.hpp"
+#include "pool_waiters.hpp"
+#include "resource_slots.hpp"
+#include "slot_group.hpp"
+#include "slot_table.hpp"
+
+namespace lido::inline v0::detail {
+
+/// Events of the kernel that come from control calls, and whether the pool still works. Each leaves
+/// the groups that it changed to be matched. Under the pool's mutex.
+class pool_control {
+ public:
+  pool_control(kernel_context& context, pool_slot_table& table, pool_gate& gate,
+               const group_list& groups, resource_slots& slots, create_quota& quota,
+               pool_waiters& waiters) noexcept
+      : context_(context),
+        table_(table),
+        gate_(gate),
+        groups_(groups),
+        slots_(slots),
+        quota_(quota),
+        waiters_(waiters) {}
+
+  void on_limits(slot_group& group, const group_limits& limits, std::uint32_t total) noexcept;
+  void on_suspended(bool suspended) noexcept;
+  /// All resources of the group made so far end. Creates and validations under way are outdated:
+  /// they hold up no others, except that they count against max_size until they end.
+  void on_flush(slot_group& group) noexcept;
+  /// `found`: there is such a resource.
+  void on_kill(pool_slot& slot, std::uint64_t birth, bool& found) noexcept;
+  void on_close() noexcept;
+
+  [[nodiscard]] bool is_closed() const noexcept { return context_.is_closed; }
+  [[nodiscard]] bool is_suspended() const noexcept { return context_.is_suspended; }
+  [[nodiscard]] bool is_drained() const noexcept {
+    return context_.is_closed && slots_.counts().live() == 0;
+  }
+  /// Returns true once, after an event that leaves the pool drained.
+  [[nodiscard]] bool has_just_drained() noexcept;
+  /// Returns how many resources are neither gone nor in use: a thread makes, checks or destroys
+  /// each, or is about to, once the pool is closed.
+  [[nodiscard]] std::size_t count_unsettled() const noexcept;
+
+ private:
+  void set_gate() noexcept;
+
+  kernel_context& context_;
+  pool_slot_table& table_;
+  pool_gate& gate_;
+  const group_list& groups_;
+  resource_slots& slots_;
+  create_quota& quota_;
+  pool_waiters& waiters_;
+  bool has_reported_drain_ = false;
+};
+
+}  // namespace lido::inline v0::detail
