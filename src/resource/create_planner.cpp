@@ -12,9 +12,6 @@ namespace lido::inline v0::detail {
 /// resource was left for them to take.
 std::uint32_t create_planner::count_served(slot_group& group) const noexcept {
   const std::uint32_t all = group.queue.size();
-  if (context_.is_suspended) {
-    return all;
-  }
   const std::uint32_t served = (std::min)(group.counts.awaited(), all);
   return context_.settings.is_barging && served != all
              ? (std::min)(all, served + resource_slots::count_idle(group))
@@ -34,8 +31,9 @@ void create_planner::plan(slot_group& group) noexcept {
       .under_way = counts.shared_creates(),
       .creating = counts.creating() - counts.outdated(),
       .idle = min_idle == 0 ? 0 : resource_slots::count_idle(group) + counts.checking()};
+  const bool creates = !context_.is_closed && !context_.is_suspended;
   const bool waits = group.retry.waits(context_.now.real);
-  const std::uint32_t wanted = context_.is_closed || waits
+  const std::uint32_t wanted = !creates || waits
                                    ? 0
                                    : creates_wanted(demand, supply,
                                                     {.max_size = group.limits.max_size,
@@ -43,7 +41,7 @@ void create_planner::plan(slot_group& group) noexcept {
                                                      .max_creating = group.limits.max_creating});
   quota_.set_hunger(group, wanted, group.queue.after_first(served + supply.under_way));
   const bool has_demand = demand.waiters != 0 || min_idle != 0;
-  const nanos due = !context_.is_closed && waits && has_demand ? group.retry.at() : never;
+  const nanos due = creates && waits && has_demand ? group.retry.at() : never;
   timers_.remove(group);
   if (due != never) {
     timers_.push(group, due);

@@ -70,6 +70,27 @@ TEST_F(ResourceControl, AResourceFlushedDuringItsValidationIsNotLent) {
   }
 }
 
+// HikariCP #1441: maintenance of a database that needs all connections gone.
+TEST_F(ResourceControl, ASuspendedPoolHasNoConnectionAfterAFlushUntilItResumes) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 4, .min_idle = 2});
+  ASSERT_TRUE(pool.wait_until_idle(2, 20s));
+  fake_lease held = pool.acquire_for(20s);
+  ASSERT_TRUE(pool.wait_until_idle(2, 20s));
+  std::jthread waiting;
+  pool.suspend();
+  pool.flush();
+  waiting = std::jthread([&] { EXPECT_TRUE(pool.acquire_for(20s)); });
+  held.reset();
+  ASSERT_TRUE(eventually([&] { return server.alive == 0; }));
+  const int creates = server.creates;
+  std::this_thread::sleep_for(100ms);
+  EXPECT_EQ(server.creates, creates);
+  EXPECT_EQ(pool.stats().live, 0U);
+  pool.resume();
+  waiting.join();
+  EXPECT_TRUE(pool.wait_until_idle(2, 20s));
+}
+
 // ---- another factory ----------------------------------------------------------------------------
 
 TEST_F(ResourceControl, ResourcesOfAReplacedFactoryEnd) {

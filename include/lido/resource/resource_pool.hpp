@@ -30,7 +30,8 @@ class pool_controls {
 
   /// Ends a resource: now if it is idle, when it comes back if it is in use. False: it is gone.
   bool kill(const resource_handle& handle) noexcept { return core_->kill(handle); }
-  /// From now on acquires wait, though resources are idle; `resume` serves them in their order.
+  /// From now on acquires wait, though resources are idle, and no create begins; `resume` serves
+  /// them in their order.
   void suspend() noexcept { core_->suspend(/*on=*/true); }
   void resume() noexcept { core_->suspend(/*on=*/false); }
   /// Does what is due; all that the pool does, in a pool without threads.

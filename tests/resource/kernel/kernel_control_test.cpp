@@ -98,6 +98,64 @@ TEST_F(KernelControl, ASuspendedPoolCreatesNothingForWaiters) {
   EXPECT_EQ(k.suspend(false), "create 0");
 }
 
+/// What may ask for a create: min_idle, and what ends or changes while the pool is suspended.
+TEST(KernelSuspend, NothingIsCreatedUntilThePoolResumes) {
+  struct row {
+    const char* name;
+    void (*act)(kernel&);
+  };
+  const row rows[] = {
+      {"nothing", [](kernel&) {}},
+      {"flush", [](kernel& k) { EXPECT_EQ(k.flush(), "destroy 1 (flushed)"); }},
+      {"kill", [](kernel& k) { EXPECT_EQ(k.kill(1), "destroy 1 (killed)"); }},
+      {"discard", [](kernel& k) { EXPECT_EQ(k.discard('A'), "destroy 0 (discarded)"); }},
+      {"detach", [](kernel& k) { EXPECT_EQ(k.detach('A'), ""); }},
+      {"replace the factory",
+       [](kernel& k) { EXPECT_EQ(k.replace_factory(), "destroy 1 (flushed)"); }},
+      {"a larger pool",
+       [](kernel& k) {
+         EXPECT_EQ(k.limits({.max_size = 6, .min_idle = 4, .max_creating = 6}), "");
+       }},
+      {"a waiter", [](kernel& k) { EXPECT_EQ(k.acquire('C'), ""); }},
+      {"a callback", [](kernel& k) { EXPECT_EQ(k.acquire('c'), ""); }},
+      {"an urgent waiter", [](kernel& k) { EXPECT_EQ(k.acquire('C', {.is_urgent = true}), ""); }},
+      {"ticks",
+       [](kernel& k) {
+         k.flush();
+         EXPECT_EQ(k.tick(1000), "");
+         EXPECT_EQ(k.tick(60'000), "");
+       }},
+  };
+  for (const auto by : {maintenance::background, maintenance::by_tick}) {
+    for (const row& one : rows) {
+      SCOPED_TRACE(one.name);
+      kernel k({.options = {.max_size = 5, .reserve = 1, .max_creating = 5, .maintenance = by}});
+      test::fill(k, 2);
+      k.acquire('A');
+      EXPECT_EQ(k.suspend(), "");
+      EXPECT_EQ(k.limits({.max_size = 5, .min_idle = 2, .max_creating = 5}), "");
+      one.act(k);
+      while (!k.doomed().empty()) {
+        EXPECT_EQ(k.destroyed(k.doomed().front()), "");
+      }
+      EXPECT_EQ(k.stats().creating, 0);
+      k.suspend(false);
+      k.tick(1);
+      k.end_tasks();
+      EXPECT_GE(k.stats().idle, 2U);
+    }
+  }
+}
+
+TEST(KernelSuspend, ACreateThatFailsMeanwhileIsNotTriedAgain) {
+  kernel k({.options = {.max_size = 2, .min_idle = 1}});
+  EXPECT_EQ(k.suspend(false), "create 0");
+  EXPECT_EQ(k.suspend(), "");
+  EXPECT_EQ(k.created(0, false), "");
+  EXPECT_EQ(k.tick(60'000), "");
+  EXPECT_EQ(k.suspend(false), "create 0");
+}
+
 TEST_F(KernelControl, AClosedPoolEndsAndIsDrained) {
   k.acquire('C');  // has 2
   k.acquire('D');

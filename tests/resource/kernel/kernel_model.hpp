@@ -384,7 +384,8 @@ class kernel_model {
     slot.epoch = group.epoch;
     slot.is_unproven = !group.has_created || group.is_failing;
     ++began_[slot.group];
-    check(!is_closed && !driver_.backs_off(slot.group), "a create begins too soon, or too late");
+    check(!is_closed && !is_suspended && !driver_.backs_off(slot.group),
+          "a create begins too soon, or too late");
   }
 
   // ---- after an event ---------------------------------------------------------------------------
