@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "creates_wanted.hpp"
+#include "lido/base/tuning.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -21,7 +22,9 @@ std::uint32_t create_planner::count_served(slot_group& group) const noexcept {
 void create_planner::plan(slot_group& group) noexcept {
   const slot_counts& counts = group.counts;
   const std::uint32_t served = count_served(group);
-  const std::uint32_t min_idle = makes_ahead() ? group.limits.min_idle : 0;
+  const nanos now = context_.now.real;
+  const std::uint32_t ahead = makes_ahead() ? group.limits.min_idle : 0;
+  const std::uint32_t min_idle = group.retry.waits(now) ? 0 : ahead;
   const auto reserve = static_cast<std::uint32_t>(context_.settings.reserve);
   const create_demand demand{.waiters = group.queue.size() - served,
                              .urgent = group.queue.count_urgent(reserve),
@@ -31,17 +34,14 @@ void create_planner::plan(slot_group& group) noexcept {
       .under_way = counts.shared_creates(),
       .creating = counts.creating() - counts.outdated(),
       .idle = min_idle == 0 ? 0 : resource_slots::count_idle(group) + counts.checking()};
-  const bool creates = !context_.is_closed && !context_.is_suspended;
-  const bool waits = group.retry.waits(context_.now.real);
-  const std::uint32_t wanted = !creates || waits
-                                   ? 0
-                                   : creates_wanted(demand, supply,
-                                                    {.max_size = group.limits.max_size,
-                                                     .reserve = reserve,
-                                                     .max_creating = group.limits.max_creating});
-  quota_.set_hunger(group, wanted, group.queue.after_first(served + supply.under_way));
-  const bool has_demand = demand.waiters != 0 || min_idle != 0;
-  const nanos due = creates && waits && has_demand ? group.retry.at() : never;
+  const std::uint32_t wanted = creates_wanted(demand, supply,
+                                              {.max_size = group.limits.max_size,
+                                               .reserve = reserve,
+                                               .max_creating = group.limits.max_creating});
+  const bool is_asked = demand.waiters != 0;
+  quota_.set_hunger(group, allowed(group, wanted, is_asked),
+                    group.queue.after_first(served + supply.under_way));
+  const nanos due = next_try(group, is_asked, /*makes_ahead=*/ahead != 0);
   timers_.remove(group);
   if (due != never) {
     timers_.push(group, due);
@@ -50,6 +50,37 @@ void create_planner::plan(slot_group& group) noexcept {
     wake_for_timer(group, due);
   }
   waiters_.set_flags(group);  // the group may have a surplus now, or none any more
+}
+
+/// Returns how many of the creates that are wanted may begin. While creates fail that is one at a
+/// time, and none in the pause. Within the long pause none evicts a resource of a group that works.
+std::uint32_t create_planner::allowed(const slot_group& group, std::uint32_t wanted,
+                                      bool is_asked) const noexcept {
+  const retry_backoff& retry = group.retry;
+  const nanos now = context_.now.real;
+  if (!may_create() || retry.waits(now, is_asked) || (retry.waits(now) && needs_eviction())) {
+    return 0;
+  }
+  if (!retry.is_failing()) {
+    return wanted;
+  }
+  return (std::min)(wanted, less(1, group.counts.creating() - group.counts.outdated()));
+}
+
+/// Returns when a create that is held back may begin.
+nanos create_planner::next_try(const slot_group& group, bool is_asked,
+                               bool makes_ahead) const noexcept {
+  const retry_backoff& retry = group.retry;
+  const nanos now = context_.now.real;
+  if (!may_create() || (!is_asked && !makes_ahead) || !retry.waits(now)) {
+    return never;
+  }
+  if (retry.waits(now, is_asked)) {
+    return retry.at(is_asked);
+  }
+  return needs_eviction() ? (std::min)(retry.at(/*is_asked=*/false),
+                                       later(now, tuning::nanoseconds_between_tries))
+                          : never;
 }
 
 /// Wakes the first thread that waits in a pool without threads, which does what is due.

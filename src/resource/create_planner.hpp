@@ -48,6 +48,16 @@ class create_planner {
     return context_.settings.has_threads() || context_.is_ticking;
   }
   [[nodiscard]] std::uint32_t count_served(slot_group& group) const noexcept;
+  [[nodiscard]] bool may_create() const noexcept {
+    return !context_.is_closed && !context_.is_suspended;
+  }
+  [[nodiscard]] bool needs_eviction() const noexcept {
+    return context_.has_groups && quota_.is_full();
+  }
+  [[nodiscard]] std::uint32_t allowed(const slot_group& group, std::uint32_t wanted,
+                                      bool is_asked) const noexcept;
+  [[nodiscard]] nanos next_try(const slot_group& group, bool is_asked,
+                               bool makes_ahead) const noexcept;
   void wake_for_timer(slot_group& group, nanos due) noexcept;
   [[nodiscard]] bool evict_for(const slot_group& group) noexcept;
   [[nodiscard]] bool begin_create(slot_group& group) noexcept;

@@ -33,6 +33,11 @@ void pool_control::on_flush(slot_group& group) noexcept {
   context_.match_later(group);
 }
 
+void pool_control::on_retry_now(slot_group& group) noexcept {
+  group.retry.try_now();
+  context_.match_later(group);
+}
+
 void pool_control::on_kill(pool_slot& slot, std::uint64_t birth, bool& found) noexcept {
   const slot_word seen = slot.word();
   found = seen.birth() == birth && seen.state() != resource_state::empty &&

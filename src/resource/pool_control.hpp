@@ -38,6 +38,8 @@ class pool_control {
   /// All resources of the group made so far end. Creates and validations under way are outdated:
   /// they hold up no others, except that they count against max_size until they end.
   void on_flush(slot_group& group) noexcept;
+  /// Ends the pause after a failed create.
+  void on_retry_now(slot_group& group) noexcept;
   /// `found`: there is such a resource.
   void on_kill(pool_slot& slot, std::uint64_t birth, bool& found) noexcept;
   void on_close() noexcept;

@@ -253,7 +253,7 @@ void pool_kernel::on_created(pool_slot& slot, create_outcome& outcome, nanos beg
     if (outcome.made) {
       group.retry.reset();
     } else {
-      group.retry.failed(context_.now.real, draw(), outcome.permanent);
+      group.retry.failed(context_.now.real, began, draw(), outcome.permanent);
     }
   }
   if (!outcome.made) {

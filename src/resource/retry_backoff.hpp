@@ -4,37 +4,65 @@
 
 #include <algorithm>
 
+#include "lido/base/tuning.hpp"
 #include "lido/resource/options.hpp"
 
 namespace lido::inline v0::detail {
 
-/// Exponential backoff with full jitter (M. Brooker, AWS Architecture Blog, 2015). A delay is drawn
-/// from zero to a limit that doubles with each failure, so that pools that failed together do not
-/// come back together. Not thread-safe.
+/// Two pauses after a failed create: a short one for creates that an acquire asks for, and a long
+/// one for others.
+///
+/// The long one is exponential backoff with full jitter (M. Brooker, AWS Architecture Blog, 2015).
+/// It is drawn from zero to a limit that doubles with each failure, so that pools that failed
+/// together do not come back together. It is never less than the short one. Creates that began
+/// before the present pause fail for the same reason, so they change neither. Not thread-safe.
 class retry_backoff {
  public:
   retry_backoff(nanos first, nanos longest) noexcept : first_(first), longest_(longest) {}
 
-  /// Notes a failure. `draw` is from [0, 1).
-  void failed(nanos now, double draw, bool permanent) noexcept {
-    limit_ = limit_ == 0 ? first_ : (std::min)(longest_, later(limit_, limit_));
-    at_ = later(now, 1 + static_cast<nanos>(draw * static_cast<double>(limit_)));
+  /// Notes that a create failed, which began at `began`. `draw` is from [0, 1).
+  void failed(nanos now, nanos began, double draw, bool permanent) noexcept {
     permanent_ = permanent;
+    if (is_failing() && began < failed_at_) {
+      return;
+    }
+    constexpr nanos range = tuning::longest_between_tries - tuning::nanoseconds_between_tries;
+    limit_ = limit_ == 0 ? first_ : (std::min)(longest_, later(limit_, limit_));
+    failed_at_ = now;
+    const nanos soonest = (std::min)(limit_, tuning::nanoseconds_between_tries + part(range, draw));
+    asked_at_ = later(now, soonest);
+    at_ = later(now, (std::max)(soonest, 1 + part(limit_, draw)));
   }
   void reset() noexcept { *this = retry_backoff(first_, longest_); }
-  /// Returns true while the next create is not due.
-  [[nodiscard]] bool waits(nanos now) const noexcept { return now < at_; }
-  /// Returns when the next create is due.
-  [[nodiscard]] nanos at() const noexcept { return at_; }
+  /// Ends both pauses. Creates count as failing until one succeeds.
+  void try_now() noexcept {
+    at_ = 0;
+    asked_at_ = 0;
+    permanent_ = false;
+  }
+  /// Returns when the next create is due: one that is asked for, or any.
+  [[nodiscard]] nanos at(bool is_asked) const noexcept { return is_asked ? asked_at_ : at_; }
+  /// Returns true while that create is not due.
+  [[nodiscard]] bool waits(nanos now, bool is_asked = false) const noexcept {
+    return now < at(is_asked);
+  }
   /// Returns true if the last create failed.
   [[nodiscard]] bool is_failing() const noexcept { return limit_ != 0; }
-  /// Returns true if the last failure was permanent, and the next create is not due.
-  [[nodiscard]] bool is_hopeless(nanos now) const noexcept { return permanent_ && waits(now); }
+  /// Returns true if the last failure was permanent, and it is too soon to ask again.
+  [[nodiscard]] bool is_hopeless(nanos now) const noexcept {
+    return permanent_ && waits(now, /*is_asked=*/true);
+  }
 
  private:
+  [[nodiscard]] static nanos part(nanos of, double draw) noexcept {
+    return static_cast<nanos>(draw * static_cast<double>(of));
+  }
+
   nanos first_;
   nanos longest_;
   nanos limit_ = 0;
+  nanos failed_at_ = 0;  // when the present pause began
+  nanos asked_at_ = 0;
   nanos at_ = 0;
   bool permanent_ = false;
 };

@@ -5,18 +5,22 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include <atomic>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "lido/resource_pool.hpp"
 #include "lido/tcp.hpp"
 #include "servers/echo_server.hpp"
 #include "support/two_addresses.hpp"
@@ -26,6 +30,7 @@ namespace {
 
 namespace net = boost::asio;
 using namespace std::chrono_literals;
+using net::ip::tcp;
 using std::chrono::steady_clock;
 
 class TcpCases : public ::testing::Test {
@@ -46,6 +51,50 @@ class TcpCases : public ::testing::Test {
   servers::echo_server server_;  // NOLINT(*-non-private-member-*)
   net::io_context context_;      // NOLINT(*-non-private-member-*)
 };
+
+// The server's port refuses connects for a second while four threads ask.
+TEST_F(TcpCases, C86APoolIsBackWithinATenthOfASecondOfItsServer) {
+  for (const create_errors on_error : {create_errors::retry, create_errors::fail_fast}) {
+    net::io_context context;
+    const tcp::endpoint free(net::ip::address_v4::loopback(), 0);
+    std::optional<tcp::acceptor> server(std::in_place, context, free);
+    const tcp::endpoint at = server->local_endpoint();
+    server.reset();
+    std::atomic<int> tries{0};
+    std::atomic<bool> is_back{false};
+    struct counting_factory : tcp_factory {
+      counting_factory(tcp_factory dial, std::atomic<int>& count)
+          : tcp_factory(std::move(dial)), tries(&count) {}
+      [[nodiscard]] tcp::socket create(const create_context& until) {
+        ++*tries;
+        return tcp_factory::create(until);
+      }
+      std::atomic<int>* tries;
+    };
+    tcp_factory dial(context.get_executor(),
+                     {.host = "127.0.0.1", .port = std::to_string(at.port())});
+    resource_pool<tcp::socket> pool(counting_factory(std::move(dial), tries),
+                                    {.max_size = 8, .on_create_error = on_error});
+    std::vector<std::jthread> users;
+    for (int i = 0; i < 4; ++i) {
+      users.emplace_back([&] {
+        while (!is_back && !pool.try_acquire_for(20s)) {
+          std::this_thread::sleep_for(1ms);
+        }
+        is_back = true;
+      });
+    }
+    std::this_thread::sleep_for(1s);
+    const int tried = tries;
+    const auto up = steady_clock::now();
+    server.emplace(context, at);
+    while (!is_back && steady_clock::now() < up + 10s) {
+      std::this_thread::sleep_for(1ms);
+    }
+    EXPECT_LT(steady_clock::now() - up, 200ms);  // with some time for a busy machine
+    EXPECT_LE(tried, 4 + 20);
+  }
+}
 
 TEST_F(TcpCases, C05ConnectionsSpreadOverTheAddressesOfAName) {
   const test::two_addresses known("127.0.0.2");

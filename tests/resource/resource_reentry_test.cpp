@@ -57,6 +57,7 @@ struct visitor {
     (void)pool->kill({.place = 0, .birth = 0});
     pool->watch_leases(true);
     if (flushes) {
+      pool->retry_now();
       pool->flush();
     }
     pool->tick();

@@ -59,6 +59,86 @@ TEST(ServerCases, C12TheErrorNamesTheTotalAndItsHolders) {
   EXPECT_EQ(error.holders().size(), 2U);
 }
 
+// Twelve outages are short, in pools of several sizes; in the last one an acquire fails at once.
+TEST(ServerCases, C86APoolIsBackWithinATenthOfASecondOfItsServer) {
+  struct setup {
+    std::size_t size;
+    std::size_t at_once;
+    create_errors on_error;
+    std::chrono::milliseconds outage;
+  };
+  for (const setup& how :
+       {setup{4, 1, create_errors::retry, 150ms}, setup{40, 0, create_errors::retry, 150ms},
+        setup{40, 0, create_errors::retry, 1000ms},
+        setup{4, 0, create_errors::fail_fast, 1000ms}}) {
+    std::atomic<bool> is_down{true};
+    std::atomic<int> tries{0};
+    std::atomic<bool> is_back{false};
+    resource_pool<connection> pool(
+        [&] {
+          ++tries;
+          return is_down ? throw std::runtime_error("refused") : connection{};
+        },
+        {.max_size = how.size, .max_creating = how.at_once, .on_create_error = how.on_error});
+    std::vector<std::jthread> users;
+    for (std::size_t i = 0; i < how.size; ++i) {
+      users.emplace_back([&] {
+        while (!is_back && !pool.try_acquire_for(20s)) {
+          std::this_thread::sleep_for(1ms);
+        }
+        is_back = true;
+      });
+    }
+    std::this_thread::sleep_for(how.outage);
+    const int tried = tries;
+    const auto up = steady_clock::now();
+    is_down = false;
+    ASSERT_TRUE(eventually([&] { return is_back.load(); }));
+    EXPECT_LT(since(up), 200ms);  // with some time for a busy machine
+    EXPECT_LE(tried, 8 + 20 * how.outage / 1s + 1);
+  }
+}
+
+TEST(ServerCases, C91RetryNowEndsThePause) {
+  std::atomic<bool> is_down{true};
+  resource_pool<connection> pool(
+      [&] { return is_down ? throw std::runtime_error("refused") : connection{}; },
+      {.max_size = 2, .min_idle = 2, .retry_first = 1h, .retry_longest = 1h});
+  ASSERT_TRUE(eventually([&] { return pool.stats().create_failures != 0; }));
+  is_down = false;
+  while (pool.stats().idle == 0) {  // no acquire waits; the pause was drawn from an hour
+    pool.retry_now();
+    pool.retry_now();
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_TRUE(pool.wait_until_idle(2, 10s));
+  pool.close(1s);
+  pool.retry_now();
+  EXPECT_EQ(pool.stats().live, 0U);
+}
+
+TEST(ServerCases, C91RetryNowEndsThePauseOfOneKeyOrOfAll) {
+  std::atomic<bool> is_down{true};
+  std::atomic<int> tries{0};
+  keyed_resource_pool<int, connection> pool(
+      [&](int host) {
+        ++tries;
+        return is_down ? throw std::runtime_error("refused") : connection{host};
+      },
+      {.max_total = 4,
+       .each_key = {.max_size = 2, .min_idle = 1, .retry_first = 1h, .retry_longest = 1h}});
+  for (const int host : {1, 2}) {
+    (void)pool.at(host).try_acquire_for(10ms);
+  }
+  ASSERT_TRUE(eventually([&] { return pool.stats().create_failures >= 2; }));
+  is_down = false;
+  pool.at(3).retry_now();  // a key that the pool does not know
+  EXPECT_FALSE(pool.at(3).stats());
+  ASSERT_TRUE(eventually([&] { return pool.at(1).retry_now(), pool.at(1).stats()->live == 1; }));
+  EXPECT_EQ(pool.at(2).stats()->live, 0U);
+  ASSERT_TRUE(eventually([&] { return pool.retry_now(), pool.at(2).stats()->live == 1; }));
+}
+
 TEST(ServerCases, C39EveryAcquireEndsByItsDeadline) {
   struct factory {
     static connection create(const create_context& context) { hang(context); }

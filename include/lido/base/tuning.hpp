@@ -57,6 +57,10 @@ struct tuning {
   /// How long a waiter hopes that a resource under validation answers, before a new one is created
   /// for it. Most networks answer faster.
   static constexpr std::int64_t nanoseconds_for_answer = 20'000'000;
+  /// While creates fail and an acquire asks, the next one is tried after a time from this to the
+  /// longest. So there are at most twenty a second, and at least ten.
+  static constexpr std::int64_t nanoseconds_between_tries = 50'000'000;
+  static constexpr std::int64_t longest_between_tries = 95'000'000;
   /// How long a waiter that was woken to look for itself may be overtaken.
   static constexpr std::int64_t nanoseconds_overtaking = 10'000'000;
 };

@@ -72,6 +72,10 @@ class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /
   void flush() {
     with_key([this](detail::sought_key* key) { core_->flush(key); });
   }
+  /// Ends the pause after failed creates of the key.
+  void retry_now() {
+    with_key([this](detail::sought_key* key) { core_->retry_now(key); });
+  }
   /// Nothing if the pool knows no such key. Throws std::bad_alloc.
   [[nodiscard]] std::optional<resource_pool_stats> stats() {
     resource_pool_stats found;

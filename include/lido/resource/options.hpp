@@ -176,8 +176,10 @@ struct resource_pool_options {
   /// Most calls of `create` at once. Zero: a quarter of max_size, from 1 to 8.
   std::size_t max_creating = 0;
 
-  /// Wait after a failed create, doubled by each further failure, drawn at random from 0 to that
-  /// (full jitter), so that pools do not retry together.
+  /// The pause after a failed create, doubled by each further failure, drawn at random from 0 to
+  /// that (full jitter), so that pools do not retry together. It holds back creates that no
+  /// acquire waits for. While one waits, one create at a time is tried, at least ten and at most
+  /// twenty times a second, or as often as a shorter retry_first allows.
   time_limit retry_first = std::chrono::milliseconds(200);
   time_limit retry_longest = std::chrono::seconds(5);
 

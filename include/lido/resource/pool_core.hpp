@@ -123,6 +123,8 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   bool kill(const resource_handle& handle) noexcept;
   /// Flushes the group of a key, or all. Throws std::bad_alloc, and what looking for a key throws.
   void flush(const sought_key* key = nullptr);
+  /// Ends the pause after failed creates: of a key, or of all. Throws what a sought_key throws.
+  void retry_now(const sought_key* key = nullptr);
   void replace_hooks(std::shared_ptr<factory_hooks> hooks);
   /// `min_idle`: null leaves it as it is.
   void resize(std::size_t max_size, const std::size_t* min_idle);

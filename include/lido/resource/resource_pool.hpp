@@ -34,6 +34,9 @@ class pool_controls {
   /// them in their order.
   void suspend() noexcept { core_->suspend(/*on=*/true); }
   void resume() noexcept { core_->suspend(/*on=*/false); }
+  /// Ends the pause after failed creates: what is wanted is tried now. For programs that learn that
+  /// a server is back.
+  void retry_now() noexcept { core_->retry_now(); }
   /// Does what is due; all that the pool does, in a pool without threads.
   void tick() noexcept { core_->tick(); }
   /// Whether leases held for long are reported; on from the start where the options set a time.

@@ -43,6 +43,8 @@ struct tuning {
   static constexpr std::int64_t nanoseconds_between_looks = 1;
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a switch of a scenario
   static inline std::int64_t nanoseconds_for_answer = 0;
+  static constexpr std::int64_t nanoseconds_between_tries = 50'000'000;
+  static constexpr std::int64_t longest_between_tries = 95'000'000;
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a switch of a scenario
   static inline std::int64_t nanoseconds_overtaking = 0;
 };

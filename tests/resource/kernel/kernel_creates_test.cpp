@@ -206,7 +206,7 @@ TEST(KernelCreates, B5APoolRefillsAfterEverythingWasLost) {
       k.created(slot, false);
     }
     EXPECT_EQ(k.stats().live, 0);
-    EXPECT_EQ(k.tick(1).size(), 2U);
+    EXPECT_EQ(k.tick(1).size(), 1U);  // one at a time while they fail
   }
   k.end_tasks();
   EXPECT_EQ(k.stats().idle, 2);
@@ -245,6 +245,106 @@ TEST(KernelCreates, AWaiterGetsAReleasedResourceDuringTheBackoff) {
   k.acquire('B');
   EXPECT_EQ(k.created(1, false), "");
   EXPECT_EQ(k.release('A'), "B has 0");
+}
+
+TEST(KernelCreates, CreatesThatFailTogetherDoubleThePauseOnce) {
+  kernel k(
+      {.options = {
+           .max_size = 4, .max_creating = 4, .retry_first = 1000ms, .retry_longest = 100000ms}});
+  for (const char name : {'A', 'B', 'C', 'D'}) {
+    k.acquire(name);
+  }
+  k.pass(1);
+  for (std::uint32_t slot = 0; slot < 4; ++slot) {
+    EXPECT_EQ(k.created(slot, false), "");
+  }
+  EXPECT_LE(k.next_try_in_ms(), 1000);
+}
+
+// HikariCP #1674, r2dbc-pool #68: users wait for seconds after a short outage.
+TEST(KernelCreates, WhileAClientWaitsOneCreateIsTriedTenTimesASecond) {
+  kernel k({.options = {.max_size = 3, .max_creating = 3}});
+  k.acquire('A');
+  k.acquire('B');
+  k.acquire('C');
+  for (std::uint32_t slot = 0; slot < 3; ++slot) {
+    k.created(slot, false);
+  }
+  for (int round = 0; round < 20; ++round) {
+    const int wait = k.next_asked_try_in_ms();
+    EXPECT_GE(wait, 50);
+    EXPECT_LE(wait, 95);
+    EXPECT_EQ(k.next_timer_in_ms(), wait);
+    const auto begun = k.tick(wait);
+    ASSERT_EQ(begun.size(), 1U);
+    EXPECT_EQ(k.tick(200), "");  // not beside the one that is under way
+    k.created(begun[0].slot, false);
+  }
+  const auto begun = k.tick(95);
+  ASSERT_EQ(begun.size(), 1U);
+  const auto all = k.created(begun[0].slot);
+  ASSERT_EQ(all.size(), 3U);  // one has a resource, and the other creates begin at once
+  EXPECT_EQ(all[0].what, test::happening::kind::has);
+}
+
+TEST(KernelCreates, ThePauseHoldsBackCreatesThatNoClientWaitsFor) {
+  kernel k({.options = {.max_size = 2,
+                        .min_idle = 1,
+                        .max_creating = 2,
+                        .retry_first = 10000ms,
+                        .retry_longest = 10000ms}});
+  EXPECT_EQ(k.suspend(false), "create 0");
+  k.created(0, false);
+  while (k.next_try_in_ms() < 200) {
+    const auto begun = k.tick(k.next_try_in_ms());
+    ASSERT_EQ(begun.size(), 1U);
+    k.created(begun[0].slot, false);
+  }
+  EXPECT_EQ(k.tick(95), "");
+  EXPECT_EQ(k.acquire('A'), "create 0");
+  EXPECT_EQ(k.created(0, false), "");
+  EXPECT_EQ(k.cancel('A'), "A fails: cancelled");
+  EXPECT_EQ(k.tick(95), "");  // no client waits any more
+  EXPECT_EQ(k.acquire('A'), "create 0");
+  EXPECT_EQ(k.created(0), "A has 0; create 1");
+  EXPECT_EQ(k.created(1), "");
+}
+
+// HikariCP #1674: errors go on long after the server is back.
+TEST(KernelCreates, AfterAPermanentFailureOneAcquireInATenthOfASecondTries) {
+  kernel k({.options = {.max_size = 4, .max_creating = 4}});
+  EXPECT_EQ(k.acquire('A'), "create 0");
+  k.created(0, false, /*permanent=*/true);
+  for (int round = 0; round < 20; ++round) {
+    EXPECT_EQ(k.acquire('A'), "A fails: create failed");
+    k.tick(95);
+    EXPECT_EQ(k.acquire('A'), "create 0");
+    EXPECT_EQ(k.acquire('b', {.for_ms = 1000}), "");  // shares the result
+    EXPECT_EQ(k.created(0, false, /*permanent=*/true),
+              "A fails: create failed; b fails: create failed");
+  }
+  k.tick(95);
+  EXPECT_EQ(k.acquire('A'), "create 0");
+  EXPECT_EQ(k.acquire('B'), "");
+  EXPECT_EQ(k.created(0), "A has 0; create 1");
+}
+
+TEST(KernelCreates, RetryNowEndsThePause) {
+  kernel k({.options = {.max_size = 2,
+                        .min_idle = 2,
+                        .max_creating = 2,
+                        .retry_first = 10000ms,
+                        .retry_longest = 10000ms}});
+  EXPECT_EQ(k.retry_now(), "create 0; create 1");  // as any event
+  k.created(0, false);
+  k.created(1, false, /*permanent=*/true);
+  EXPECT_EQ(k.acquire('A'), "A fails: create failed");
+  EXPECT_EQ(k.retry_now(), "create 1");
+  EXPECT_EQ(k.retry_now(), "");  // one at a time
+  EXPECT_EQ(k.acquire('A'), "");
+  EXPECT_EQ(k.created(1), "A has 1; create 0");
+  k.close();
+  EXPECT_EQ(k.retry_now(), "");
 }
 
 // djc/bb8 #227, PR #147: a wrong password is retried for thirty seconds.

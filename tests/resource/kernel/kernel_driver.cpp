@@ -355,7 +355,7 @@ happenings kernel_driver::finish_create(pool_slot& slot, bool made, bool permane
   }
   effects out;
   pool_.begin(now_, out);
-  pool_.on_created(slot, outcome, now_.real - one_ms, kept);
+  pool_.on_created(slot, outcome, began_[slot.number], kept);
   pool_.finish();
   if (kept.slot != nullptr && creator != nullptr) {
     creator->grant = kept;
@@ -441,6 +441,10 @@ happenings kernel_driver::suspend(bool on) {
 
 happenings kernel_driver::flush(std::uint32_t group) {
   return event([&] { pool_.control.on_flush(*groups_[group]); });
+}
+
+happenings kernel_driver::retry_now(std::uint32_t group) {
+  return event([&] { pool_.control.on_retry_now(*groups_[group]); });
 }
 
 happenings kernel_driver::replace_factory(std::uint32_t group) {
@@ -582,6 +586,7 @@ void kernel_driver::end_of(client& one, happenings& all) {
   const std::uint32_t number = one.grant.slot->number;
   const bool is_create = waiter.kind == grant_kind::create;
   const bool is_whole = waiter.kind == grant_kind::resource;
+  began_[number] = now_.real;
   one.does = is_create  ? client::state::creating
              : is_whole ? client::state::holding
                         : client::state::validating;
@@ -612,6 +617,7 @@ void kernel_driver::read_slots(effects& out, happenings& all) {
       problem("a task is started that is none, or twice");
     }
     tasks_.push_back(one->number);
+    began_[one->number] = now_.real;
   }
   while (pool_slot* const one = out.destroy.pop()) {
     all.push_back(

@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -144,6 +145,7 @@ class kernel_driver {
   happenings limits_and_total(const detail::group_limits& limits, std::uint32_t total);
   happenings suspend(bool on = true);
   happenings flush(std::uint32_t group = 0);
+  happenings retry_now(std::uint32_t group = 0);
   happenings replace_factory(std::uint32_t group = 0);
   happenings kill(std::uint32_t slot);
   happenings close();
@@ -177,13 +179,17 @@ class kernel_driver {
   [[nodiscard]] int next_tick_in_ms() const { return in_ms(pool_.next_tick()); }
   [[nodiscard]] int next_timer_in_ms() const { return in_ms(pool_.next_timer()); }
   [[nodiscard]] int next_try_in_ms(std::uint32_t group = 0) const {
-    return in_ms(groups_[group]->retry.at());
+    return in_ms(groups_[group]->retry.at(/*is_asked=*/false));
+  }
+  /// The same for a create that a client waits for.
+  [[nodiscard]] int next_asked_try_in_ms(std::uint32_t group = 0) const {
+    return in_ms(groups_[group]->retry.at(/*is_asked=*/true));
   }
   [[nodiscard]] bool is_failing(std::uint32_t group = 0) const {
     return groups_[group]->retry.is_failing();
   }
-  [[nodiscard]] bool backs_off(std::uint32_t group) const {
-    return groups_[group]->retry.waits(now_.real);
+  [[nodiscard]] bool backs_off(std::uint32_t group, bool is_asked) const {
+    return groups_[group]->retry.waits(now_.real, is_asked);
   }
   /// Whether idle resources are left to a waiter.
   [[nodiscard]] bool is_off_limits() const { return groups_[0]->cache.is_off_limits(); }
@@ -287,6 +293,7 @@ class kernel_driver {
   std::vector<detail::slot_group*> groups_;
   std::vector<std::unique_ptr<client>> clients_;
   std::vector<std::uint32_t> tasks_;
+  std::map<std::uint32_t, detail::nanos> began_;  // creates, by slot
   std::vector<std::uint32_t> doomed_;
 };
 

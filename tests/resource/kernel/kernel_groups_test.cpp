@@ -237,6 +237,28 @@ TEST_F(KernelGroups, ADeadHostIsServedInItsTurnWithinItsHalf) {
   EXPECT_EQ(k.created(1), "F has 1");
 }
 
+TEST_F(KernelGroups, WhileCreatesFailNoneTakesAResourceOfAGroupThatWorks) {
+  take('A', 0);
+  take('B', 0);
+  take('C', 0);
+  EXPECT_EQ(k.acquire('E', {.group = 1}), "create 3");
+  EXPECT_EQ(k.created(3, false), "");
+  take('D', 0);
+  k.release('D');
+  int waited = 0;
+  for (; k.backs_off(1, /*is_asked=*/false); ++waited) {
+    const auto all = k.tick(1);
+    EXPECT_EQ(all, k.backs_off(1, /*is_asked=*/false) ? "" : "destroy 3 (surplus)");
+  }
+  EXPECT_GE(waited, 50);
+  EXPECT_EQ(k.destroyed(3), "create 3");  // the pause is over
+  EXPECT_EQ(k.created(3, false), "");     // and now there is room
+  const int wait = k.next_asked_try_in_ms(1);
+  EXPECT_LE(wait, 95);
+  EXPECT_EQ(k.tick(wait), "create 3");
+  EXPECT_EQ(k.created(3), "E has 3");
+}
+
 TEST_F(KernelGroups, NothingIsEvictedForCreatesThatMayNotBegin) {
   k.acquire('A', {.group = 0});
   k.acquire('B', {.group = 0});  // these never end

@@ -384,8 +384,10 @@ class kernel_model {
     slot.epoch = group.epoch;
     slot.is_unproven = !group.has_created || group.is_failing;
     ++began_[slot.group];
-    check(!is_closed && !is_suspended && !driver_.backs_off(slot.group),
+    const bool is_asked = waiting(slot.group) + refused_ + leaving() != 0 || is_kept || is_between;
+    check(!is_closed && !is_suspended && !driver_.backs_off(slot.group, is_asked),
           "a create begins too soon, or too late");
+    check(!group.is_failing || creating(slot.group) == 1, "two creates are tried while they fail");
   }
 
   // ---- after an event ---------------------------------------------------------------------------
@@ -500,9 +502,12 @@ class kernel_model {
   void look_for_creates(std::uint32_t number, std::uint32_t waiters) {
     const model_group& group = groups[number];
     if (waiters + kept(number) <= creating(number) || live(number) >= group.limits.max_size ||
-        creating(number) >= group.limits.max_creating || driver_.backs_off(number)) {
+        creating(number) >= group.limits.max_creating ||
+        driver_.backs_off(number, /*is_asked=*/true) ||
+        (group.is_failing && creating(number) != 0)) {
       return;
     }
+    const bool works = !driver_.backs_off(number, /*is_asked=*/false);
     std::uint32_t idle = 0;
     std::uint32_t closing = 0;
     for (const model_slot& slot : slots_) {
@@ -515,7 +520,7 @@ class kernel_model {
       return;
     }
     check(total() >= max_total, "a waiter is forgotten although a create may begin");
-    check(total() < max_total || idle == 0 || closing != 0,
+    check(total() < max_total || idle == 0 || closing != 0 || !works,
           "a waiter is forgotten although a resource may be evicted");
   }
 

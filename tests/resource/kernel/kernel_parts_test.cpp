@@ -78,16 +78,15 @@ TEST(KernelParts, AHeapTakesTheLogarithmOfComparisons) {
 TEST(KernelParts, ABackoffEndsAndDoubles) {
   retry_backoff retry(100, 250);
   EXPECT_FALSE(retry.waits(0));
-  retry.failed(1000, 0.5, /*permanent=*/false);
-  EXPECT_EQ(retry.at(), 1051);
-  EXPECT_TRUE(retry.waits(1050));
-  EXPECT_FALSE(retry.waits(1051));
-  retry.failed(2000, 0, /*permanent=*/true);
-  EXPECT_EQ(retry.at(), 2001);  // never at once
-  EXPECT_TRUE(retry.is_hopeless(2000));
-  EXPECT_FALSE(retry.is_hopeless(2001));
-  retry.failed(3000, 0.999, /*permanent=*/false);
-  EXPECT_LE(retry.at(), 3251);
+  retry.failed(1000, 1000, 0.5, /*permanent=*/false);
+  EXPECT_EQ(retry.at(/*is_asked=*/false), 1100);  // the shortest pause is as long as the limit
+  EXPECT_TRUE(retry.waits(1099));
+  EXPECT_FALSE(retry.waits(1100));
+  retry.failed(2000, 2000, 0, /*permanent=*/true);
+  EXPECT_TRUE(retry.is_hopeless(2199));
+  EXPECT_FALSE(retry.is_hopeless(2200));
+  retry.failed(3000, 3000, 0.999, /*permanent=*/false);
+  EXPECT_LE(retry.at(/*is_asked=*/false), 3251);
   retry.reset();
   EXPECT_FALSE(retry.is_failing());
 }
@@ -95,20 +94,60 @@ TEST(KernelParts, ABackoffEndsAndDoubles) {
 TEST(KernelParts, ABackoffWithoutEndDoesNotOverflow) {
   retry_backoff retry(never / 2, never);
   for (int i = 0; i < 4; ++i) {
-    retry.failed(never - 1, 0.99, /*permanent=*/false);
-    EXPECT_GT(retry.at(), 0);
+    retry.failed(never - 1, never - 1, 0.99, /*permanent=*/false);
+    EXPECT_GT(retry.at(/*is_asked=*/false), 0);
+    EXPECT_GT(retry.at(/*is_asked=*/true), 0);
   }
 }
 
 TEST(KernelParts, RetriesAreDrawnFromTheWholeDelay) {
-  detail::retry_backoff backoff(100, 300);
-  for (const detail::nanos limit : {100, 200, 300, 300}) {
+  constexpr detail::nanos one_s = 1'000'000'000;
+  detail::retry_backoff backoff(one_s, 3 * one_s);
+  for (const detail::nanos limit : {1, 2, 3, 3}) {
     detail::retry_backoff soon = backoff;
-    soon.failed(1000, 0.0, /*permanent=*/false);
-    EXPECT_EQ(soon.at(), 1001);
-    backoff.failed(1000, 0.5, /*permanent=*/false);
-    EXPECT_EQ(backoff.at(), 1001 + limit / 2);
+    soon.failed(1000, 1000, 0.0, /*permanent=*/false);
+    EXPECT_EQ(soon.at(/*is_asked=*/false), 1000 + one_s / 20);  // twenty a second
+    backoff.failed(1000, 1000, 0.5, /*permanent=*/false);
+    EXPECT_EQ(backoff.at(/*is_asked=*/false), 1001 + limit * one_s / 2);
   }
+}
+
+TEST(KernelParts, AnAcquireWaitsForATenthOfASecondAtMost) {
+  constexpr detail::nanos one_s = 1'000'000'000;
+  detail::retry_backoff retry(one_s / 5, 5 * one_s);
+  for (detail::nanos now = 0; now < 100 * one_s; now += one_s) {
+    retry.failed(now, now, static_cast<double>(now % 7) / 7, /*permanent=*/true);
+    const detail::nanos pause = retry.at(/*is_asked=*/true) - now;
+    EXPECT_GE(pause, one_s / 20);
+    EXPECT_LT(pause, one_s / 10);
+    EXPECT_LE(retry.at(/*is_asked=*/true), retry.at(/*is_asked=*/false));
+    EXPECT_FALSE(retry.is_hopeless(now + pause));
+  }
+}
+
+TEST(KernelParts, CreatesThatFailTogetherDoubleThePauseOnce) {
+  constexpr detail::nanos one_s = 1'000'000'000;
+  detail::retry_backoff retry(one_s, 100 * one_s);
+  retry.failed(1000, 900, 0.999, /*permanent=*/false);
+  const detail::nanos first = retry.at(/*is_asked=*/false);
+  for (detail::nanos now = 1001; now < 1009; ++now) {
+    retry.failed(now, 999, 0.999, /*permanent=*/false);
+  }
+  EXPECT_EQ(retry.at(/*is_asked=*/false), first);
+  retry.failed(2000, 1000, 0.999, /*permanent=*/false);  // one that was begun afterwards
+  EXPECT_GT(retry.at(/*is_asked=*/false), first + one_s / 2);
+}
+
+TEST(KernelParts, TryNowEndsThePauseAndKeepsTheLimit) {
+  constexpr detail::nanos one_s = 1'000'000'000;
+  detail::retry_backoff retry(one_s, 100 * one_s);
+  retry.failed(1000, 1000, 0.999, /*permanent=*/true);
+  retry.try_now();
+  EXPECT_FALSE(retry.waits(1000));
+  EXPECT_FALSE(retry.is_hopeless(1000));
+  EXPECT_TRUE(retry.is_failing());
+  retry.failed(1000, 1000, 0.999, /*permanent=*/false);
+  EXPECT_GT(retry.at(/*is_asked=*/false), one_s);  // doubled
 }
 
 struct planned {

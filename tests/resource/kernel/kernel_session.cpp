@@ -259,7 +259,7 @@ void kernel_session::finish_task() {
 
 void kernel_session::control() {
   const std::uint32_t which = next(groups());
-  switch (next(12)) {
+  switch (next(13)) {
     case 0:
     case 1:
     case 2:
@@ -299,6 +299,10 @@ void kernel_session::control() {
         note("remove group " + std::to_string(which));
         model_.remove_group(which);
       }
+      break;
+    case 11:
+      note("retry now " + std::to_string(which));
+      retry_now(which);
       break;
     default:
       if (next(4) == 0) {
