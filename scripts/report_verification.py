@@ -3,7 +3,7 @@
 
 Reads, of each preset, the results that scripts/test.sh lets ctest write (build/<preset>/junit.xml), and the
 branches that scripts/coverage.sh counted (build/coverage/<layer>.json). Also what scripts/stress_mutants.py,
-scripts/slips.py and scripts/soak_chaos.py found (build/plain_stress.json, build/slips.json, build/chaos.json). Nothing is computed here that a run did not
+scripts/slips.py, scripts/soak_chaos.py and scripts/soak_outages.py found (files of build/). Nothing is computed here that a run did not
 print; what did not run is said to be missing, down to the single test.
 
 usage: report_verification.py [--output FILE]
@@ -213,6 +213,27 @@ def chaos_section():
                                    ["end", *(run["end"] for run in runs.values())]])
 
 
+def outages_section():
+    path = ROOT / "build" / "outages.json"
+    yield "## Outages"
+    yield ""
+    if not path.exists():
+        yield "Not run (`scripts/soak_outages.py`)."
+        yield ""
+        return
+    soak = json.loads(path.read_text(encoding="utf-8"))
+    yield (f"Servers that come and go under load, by `scripts/soak_outages.py`, {soak['date']}, commit {soak['commit']}, at a "
+           f"load of {soak['load']:g} on {soak['cores']} cores before it began.")
+    yield ""
+    for name, run in soak["runs"].items():
+        yield f"{name}: {run['end']}"
+        yield ""
+        names = list(dict.fromkeys(figure for row in run["rows"] for figure in row))
+        if names:
+            yield from table([figure.replace("what", "").replace("_", " ") for figure in names],
+                             [[row.get(figure, "-") for figure in names] for row in run["rows"]])
+
+
 def lines_of(tests, name, pattern):
     for test in tests:
         if test.name.startswith(name):
@@ -365,6 +386,7 @@ def document(runs):
     yield from stress_section(gcc)
     yield from figures_section(gcc)
     yield from chaos_section()
+    yield from outages_section()
     yield from fuzz_section(runs)
     yield from coverage_section()
 

@@ -254,7 +254,7 @@ begin_step "clang-tidy and clang-format"
 scripts/tidy.sh build/clang src
 if [ $soak = yes ]; then
   missed=() # goes into the report, too
-  for script in coverage.sh measure_checked.py stress_mutants.py slips.py soak_chaos.py ports.sh; do
+  for script in coverage.sh measure_checked.py stress_mutants.py slips.py soak_chaos.py soak_outages.py ports.sh; do
     begin_step "$script"
     "scripts/$script" || missed+=("$script")
   done

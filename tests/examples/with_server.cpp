@@ -1,5 +1,5 @@
 /// Starts a server, runs a command with the address of the server at its end, ends the server.
-/// Usage: with_server redis|postgres|pgbouncer|prometheus COMMAND...
+/// Usage: with_server SERVER COMMAND...    a server of those below
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "servers/known_servers.hpp"
+#include "servers/redis_groups.hpp"
 
 namespace {
 
@@ -47,6 +48,18 @@ int run_beside(const std::string& server, const words& command) {
     const servers::redis redis;
     return run_with(command, {std::to_string(redis.port()), servers::password});
   }
+  if (server == "redis_cluster") {
+    const servers::redis_cluster cluster;
+    return run_with(command, {std::to_string(cluster.port()), servers::password});
+  }
+  if (server == "redis_sentinels") {
+    const servers::redis_sentinels group;
+    words address{servers::password};
+    for (const int port : group.ports()) {
+      address.push_back(std::to_string(port));
+    }
+    return run_with(command, address);
+  }
   if (server == "prometheus") {
     const servers::prometheus prometheus;
     return run_with(command,
@@ -66,7 +79,7 @@ int run_beside(const std::string& server, const words& command) {
 int main(int argc, char** argv) try {
   const words arguments(argv, argv + argc);
   if (arguments.size() < 3) {
-    throw std::runtime_error("usage: with_server redis|postgres|pgbouncer|prometheus COMMAND...");
+    throw std::runtime_error("usage: with_server SERVER COMMAND...");
   }
   return run_beside(arguments[1], {arguments.begin() + 2, arguments.end()});
 } catch (const std::exception& problem) {

@@ -65,6 +65,17 @@ class Report(TreeTest):
         self.assertIn("| lost | 0 | - |", said)
         self.assertIn("| end | held | a waiter was forgotten |", said)
 
+    def test_outages_are_shown_with_their_figures_and_their_end(self) -> None:
+        with mock.patch.object(report, "ROOT", self.root):
+            self.assertIn("Not run", "\n".join(report.outages_section()))
+        rows = [{"what": "stopped", "errors": "3"}, {"what": "silent", "late_ms": "7"}]
+        self.write("build/outages.json", json.dumps({"date": "2026-11-22", "commit": "abc", "cores": 2, "load": 0.5,
+                                                    "runs": {"Redis": {"end": "held", "rows": rows}}}))
+        with mock.patch.object(report, "ROOT", self.root):
+            said = list(report.outages_section())
+        self.assertIn("Redis: held", said)
+        self.assertIn("| silent | - | 7 |", said)
+
     def test_failed_tests_are_counted(self) -> None:
         tests = self.run_of("stress.one", "stress.two", "stress.three").tests
         self.assertEqual([test.result for test in tests], ["passed", "failed", "skipped"])

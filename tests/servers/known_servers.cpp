@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace servers {
 
@@ -17,6 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds patience = 60s;
 constexpr const char* redis_is_ready = "Ready to accept connections";
+constexpr const char* sentinel_is_ready = "Sentinel ID is";
 constexpr const char* postgres_is_ready = "database system is ready to accept connections";
 
 std::string need(const std::string& name) {
@@ -85,9 +87,10 @@ std::string conninfo_of(int port, const std::string& secret) {
 
 }  // namespace
 
-redis::redis() {
-  start(process_, folder_, redis_is_ready, [this] {
+redis::redis(role as, std::string settings) : role_(as), settings_(std::move(settings)) {
+  start(process_, folder_, as == role::sentinel ? sentinel_is_ready : redis_is_ready, [this] {
     port_ = free_port();
+    bus_port_ = free_port();
     return command();
   });
 }
@@ -96,12 +99,28 @@ void redis::restart() {
   start(process_, folder_, redis_is_ready, [this] { return command(); });
 }
 
+std::string redis::settings_of_role() const {
+  if (role_ == role::sentinel) {
+    return std::string("sentinel sentinel-pass \"") + password + "\"\n";
+  }
+  const std::string stored = std::string("save \"\"\nappendonly no\nrepl-diskless-sync-delay 0\n") +
+                             "masterauth \"" + password + "\"\n";
+  return role_ == role::server
+             ? stored
+             : stored + "cluster-enabled yes\ncluster-node-timeout 1000\ncluster-port " +
+                   std::to_string(bus_port_) + "\n";
+}
+
 std::vector<std::string> redis::command() const {
   const fs::path config = folder_.write(
-      "redis.conf", "port " + std::to_string(port_) + "\nbind 127.0.0.1 127.0.0.2\nsave \"\"\n" +
-                        "appendonly no\nrequirepass \"" + password + "\"\ndir " +
-                        folder_.path().string() + "\n");
-  return {need("redis-server"), config.string()};
+      "redis.conf", "port " + std::to_string(port_) + "\nbind 127.0.0.1 127.0.0.2\nrequirepass \"" +
+                        password + "\"\ndir " + folder_.path().string() + "\n" +
+                        settings_of_role() + settings_);
+  std::vector<std::string> words{need("redis-server"), config.string()};
+  if (role_ == role::sentinel) {
+    words.emplace_back("--sentinel");
+  }
+  return words;
 }
 
 postgres::postgres() {

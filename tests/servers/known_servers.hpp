@@ -15,22 +15,32 @@ inline constexpr const char* password = "open sesame";
 
 class redis {
  public:
+  /// What it is started as.
+  enum class role { server, node, sentinel };
+
   /// The program, or nothing where it is not installed.
   [[nodiscard]] static std::optional<std::string> program() { return find_program("redis-server"); }
 
-  /// Accepts connections when this returns. Throws std::runtime_error.
-  redis();
+  /// Accepts connections when this returns. `settings` are lines of its configuration. Throws
+  /// std::runtime_error.
+  explicit redis(role as = role::server, std::string settings = {});
 
   [[nodiscard]] int port() const { return port_; }
+  /// At which the nodes of a cluster talk to this one.
+  [[nodiscard]] int bus_port() const { return bus_port_; }
   [[nodiscard]] server_process& process() { return *process_; }
   /// At the same port, after its process was ended.
   void restart();
 
  private:
   [[nodiscard]] std::vector<std::string> command() const;
+  [[nodiscard]] std::string settings_of_role() const;
 
   temporary_folder folder_{"redis"};
+  role role_;
+  std::string settings_;
   int port_ = 0;
+  int bus_port_ = 0;  // of the node of a cluster
   std::optional<server_process> process_;
 };
 
