@@ -47,6 +47,21 @@ pool_gate::pool_gate(const life_limits& limits, std::uint32_t max_total)
 
 pool_gate::~pool_gate() = default;
 
+void pool_gate::forget_last() const noexcept {
+  const auto forget = [](relaxed<pool_slot*>& last) {
+    if (last.get() != nullptr) {  // otherwise threads keep the cache line
+      last.set(nullptr);
+    }
+  };
+  for (std::size_t i = 0; i < thread_states; ++i) {
+    std::for_each(threads_[i].last.begin(), threads_[i].last.end(), forget);
+  }
+  if (has_keys()) {
+    const std::size_t hints = std::size_t{1} << (64 - hint_shift_);
+    std::for_each(last_of_keys_, last_of_keys_ + hints, forget);
+  }
+}
+
 void pool_gate::add_use_time(nanos length) noexcept {
   const std::size_t own = own_thread_state();
   memory_->use_times[own].add(length, /*shared=*/own == 0);

@@ -29,7 +29,7 @@ pool_kernel::pool_kernel(const pool_settings& settings, pool_core* core, slot_ma
       quota_(slots_.counts(), most_of(settings), context_.has_groups),
       waiters_(context_, slots_, table, quota_, monitor, numbers_),
       planner_(context_, slots_, waiters_, quota_),
-      sweep_(context_, slots_, table, monitor, numbers_),
+      sweep_(context_, slots_, table, gate, monitor, numbers_),
       random_(seed) {}
 
 /// A check that has taken longer than most answers holds up no waiter from now on: others are begun

@@ -11,6 +11,7 @@ void slot_sweep::look_at_more() noexcept {
   constexpr std::uint32_t most = 4096;
   if (from_ == 0) {
     numbers_.count_slots();
+    let_surplus_age();
   }
   const std::uint32_t end = from_ + most;
   table_.for_each([&](pool_slot& slot) {
@@ -23,6 +24,17 @@ void slot_sweep::look_at_more() noexcept {
     monitor_.end_round();
     next_ = later(context_.now.real, context_.settings.period);
     next_age_ = later(context_.now.age, context_.settings.period);
+  }
+}
+
+/// Threads that take turns would use as many resources as there are threads, each the one that it
+/// had last, and none would grow old. So they forget it now and then. They begin anew with the
+/// lowest resources, and use only as many as they need at once.
+void slot_sweep::let_surplus_age() noexcept {
+  const nanos idle_timeout = context_.settings.life.idle_timeout;
+  if (idle_timeout != never && context_.now.age >= forgets_at_) {
+    gate_.forget_last();
+    forgets_at_ = later(context_.now.age, idle_timeout / 4);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "kernel_context.hpp"
 #include "lease_monitor.hpp"
+#include "lido/resource/pool_gate.hpp"
 #include "lido/resource/slot.hpp"
 #include "pool_numbers.hpp"
 #include "resource_slots.hpp"
@@ -20,8 +21,13 @@ namespace lido::inline v0::detail {
 class slot_sweep {
  public:
   slot_sweep(kernel_context& context, resource_slots& slots, const pool_slot_table& table,
-             lease_monitor& monitor, pool_numbers& numbers) noexcept
-      : context_(context), slots_(slots), table_(table), monitor_(monitor), numbers_(numbers) {}
+             const pool_gate& gate, lease_monitor& monitor, pool_numbers& numbers) noexcept
+      : context_(context),
+        slots_(slots),
+        table_(table),
+        gate_(gate),
+        monitor_(monitor),
+        numbers_(numbers) {}
 
   /// Returns when the next sweep is due, in real time.
   [[nodiscard]] nanos next() const noexcept { return next_; }
@@ -42,6 +48,7 @@ class slot_sweep {
   }
 
  private:
+  void let_surplus_age() noexcept;
   void look_at(pool_slot& slot) noexcept;
   void look_at_idle(pool_slot& slot) noexcept;
   void look_at_lease(pool_slot& slot) noexcept;
@@ -50,10 +57,12 @@ class slot_sweep {
   kernel_context& context_;
   resource_slots& slots_;
   const pool_slot_table& table_;
+  const pool_gate& gate_;
   lease_monitor& monitor_;
   pool_numbers& numbers_;
   nanos next_ = 0;          // in real time, and
   nanos next_age_ = 0;      // by the pool's clock, whichever comes first
+  nanos forgets_at_ = 0;    // by the pool's clock: see let_surplus_age
   std::uint32_t from_ = 0;  // the first slot that was not seen yet
 };
 

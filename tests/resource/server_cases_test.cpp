@@ -99,6 +99,51 @@ TEST(ServerCases, C86APoolIsBackWithinATenthOfASecondOfItsServer) {
   }
 }
 
+/// Eight threads hold a resource each at once, and then take turns with one.
+template <class Acquire, class Live>
+void expect_few_after_a_burst(const Acquire& acquire, const Live& live) {
+  constexpr int threads = 8;
+  std::atomic<int> held{0};
+  std::atomic<int> turn{0};
+  std::atomic<bool> is_enough{false};
+  std::vector<std::jthread> crew;
+  for (int i = 0; i < threads; ++i) {
+    crew.emplace_back([&, i] {
+      {
+        const auto burst = acquire();
+        ++held;
+        while (held < threads) {
+          std::this_thread::sleep_for(1ms);
+        }
+      }
+      while (!is_enough) {
+        if (turn % threads == i) {
+          (void)acquire();
+          ++turn;
+        }
+        std::this_thread::sleep_for(200us);
+      }
+    });
+  }
+  EXPECT_TRUE(eventually([&] { return held == threads; }));
+  EXPECT_TRUE(eventually([&] { return turn > 2 * threads && live() <= 3; }));
+  is_enough = true;
+}
+
+TEST(ServerCases, C51ThreadsThatTakeTurnsKeepAFewResources) {
+  for (const maintenance by : {maintenance::background, maintenance::by_tick}) {
+    const resource_pool_options options{
+        .max_size = 8, .idle_timeout = 400ms, .max_creating = 8, .maintenance = by};
+    resource_pool<connection> pool([] { return connection{}; }, options);
+    expect_few_after_a_burst([&] { return pool.acquire(); },
+                             [&] { return pool.tick(), pool.stats().live; });
+    keyed_resource_pool<int, connection> keyed([](int host) { return connection{host}; },
+                                               {.max_total = 8, .each_key = options});
+    expect_few_after_a_burst([&] { return keyed.at(1).acquire(); },
+                             [&] { return keyed.tick(), keyed.stats().live; });
+  }
+}
+
 TEST(ServerCases, C91RetryNowEndsThePause) {
   std::atomic<bool> is_down{true};
   resource_pool<connection> pool(

@@ -33,6 +33,8 @@ class pool_gate {
   [[nodiscard]] relaxed<pool_slot*>& last_of_key(std::uint64_t hash) const noexcept {
     return last_of_keys_[hint_of(hash)];
   }
+  /// Makes all threads forget what they had last: each takes the lowest idle resource next.
+  void forget_last() const noexcept;
   /// Returns false if the pool has no key of that hash; true if it may have one. Requires: as
   /// above.
   [[nodiscard]] bool may_know(std::uint64_t hash) const noexcept {

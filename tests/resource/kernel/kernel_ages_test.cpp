@@ -163,6 +163,22 @@ TEST(KernelAges, D9ResourcesThatTheLoadDoesNotNeedExpire) {
   EXPECT_EQ(k.stats().idle, 1);
 }
 
+// jackc/puddle, r2dbc-pool #166: a low load that touches each resource keeps all of them.
+TEST(KernelAges, D9ThreadsForgetTheirLastResourceFourTimesInAnIdleTimeout) {
+  for (const int idle_timeout : {0, 40, 400}) {
+    kernel k({.options =
+                  fresh({.max_size = 2, .idle_timeout = std::chrono::milliseconds(idle_timeout)})});
+    fill(k, 2);
+    int forgotten = 0;
+    for (int ms = 0; ms < 800; ++ms) {
+      k.last().set(k.slot_at(1));
+      k.tick(1);
+      forgotten += k.last().get() == nullptr ? 1 : 0;
+    }
+    EXPECT_EQ(forgotten, idle_timeout == 0 ? 0 : 800 / (idle_timeout / 4));
+  }
+}
+
 // vitessio/vitess #20080: refreshing idle resources makes acquires wait.
 TEST(KernelAges, D6AnAcquireBesideMaintenanceDoesNotWait) {
   kernel k({.options = fresh({.max_size = 2, .keepalive = 1000ms, .max_creating = 1}),

@@ -232,6 +232,9 @@ class kernel_driver {
   void extend(char name, int ms) {
     of(name).grant.slot->extend(ms == never ? detail::never : ms * one_ms);
   }
+  /// What the calling thread had last.
+  [[nodiscard]] detail::relaxed<detail::pool_slot*>& last() { return pool_.gate.mine().last[0]; }
+  [[nodiscard]] detail::pool_slot* slot_at(std::uint32_t slot) { return &this->slot(slot); }
   /// A thread that has released a resource is about to leave the pool.
   template <class F>
   void beside_a_release(const F& f) {
