@@ -23,7 +23,7 @@ void create_planner::plan(slot_group& group) noexcept {
   const slot_counts& counts = group.counts;
   const std::uint32_t served = count_served(group);
   const nanos now = context_.now.real;
-  const std::uint32_t ahead = makes_ahead() ? group.limits.min_idle : 0;
+  const std::uint32_t ahead = makes_ahead() && group.factory.is_asked ? group.limits.min_idle : 0;
   const std::uint32_t min_idle = group.retry.waits(now) ? 0 : ahead;
   const auto reserve = static_cast<std::uint32_t>(context_.settings.reserve);
   const create_demand demand{.waiters = group.queue.size() - served,

@@ -24,6 +24,7 @@ void pool_control::on_suspended(bool suspended) noexcept {
 void pool_control::on_flush(slot_group& group) noexcept {
   group.cache.next_epoch();
   group.retry.reset();
+  group.factory.is_asked = !context_.has_groups || !group.queue.empty();
   table_.for_each([&](pool_slot& slot) {
     if (slot.record.cache == &group.cache) {
       slots_.outdate_task(slot);

@@ -181,7 +181,7 @@ bool pool_core::kill(const resource_handle& handle) noexcept {
 
 /// One group after the other. Creates under way are asked to stop without the mutex: users may have
 /// callbacks there.
-void pool_core::flush(const sought_key* key) {
+bool pool_core::flush(const sought_key* key) {
   require_own_copy(origin_);
   std::uint64_t round = 0;
   std::stop_source stopped(std::nostopstate);
@@ -198,12 +198,23 @@ void pool_core::flush(const sought_key* key) {
     kernel.control.on_flush(group);
     group.factory.stop.swap(stopped);
   };
+  bool is_known = true;
   bool goes_on = true;
   while (goes_on) {
     stopped = std::stop_source();
-    goes_on = shell_->apply_to(find_one, flush_one) && key == nullptr;
+    is_known = shell_->apply_to(find_one, flush_one);
+    goes_on = is_known && key == nullptr;
     (void)stopped.request_stop();
   }
+  return is_known;
+}
+
+bool pool_core::forget(const sought_key& key) {
+  const bool is_known = flush(&key);
+  if (is_known) {
+    groups_.remove_if_unused(key);
+  }
+  return is_known;
 }
 
 void pool_core::retry_now(const sought_key* key) {

@@ -49,16 +49,24 @@ idle_cache& pool_groups::add(std::shared_ptr<factory_hooks> hooks, const known_k
 }
 
 void pool_groups::remove_unused() noexcept {
-  pool_kernel& kernel = shell_.kernel();
-  if (!kernel.gate.is_quiet()) {
-    return;  // a thread may still look at a group
-  }
-  kernel.groups().for_each([&](slot_group& group) {
-    if (kernel.can_remove(group) && keys_->forget(group.cache)) {
-      kernel.gate.count_key(group.name.hash, /*comes=*/false);
-      kernel.remove_group(group);
+  shell_.kernel().groups().for_each([this](slot_group& group) { remove_if_unused(group); });
+}
+
+void pool_groups::remove_if_unused(const sought_key& key) {
+  shell_.locked([&] {
+    if (const idle_cache* const known = key.find()) {
+      remove_if_unused(*known->group());
     }
   });
+}
+
+/// Not while a thread may still look at a group.
+void pool_groups::remove_if_unused(slot_group& group) noexcept {
+  pool_kernel& kernel = shell_.kernel();
+  if (kernel.can_remove(group) && kernel.gate.is_quiet() && keys_->forget(group.cache)) {
+    kernel.gate.count_key(group.name.hash, /*comes=*/false);
+    kernel.remove_group(group);
+  }
 }
 
 }  // namespace lido::inline v0::detail

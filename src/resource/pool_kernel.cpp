@@ -126,6 +126,7 @@ nanos pool_kernel::next_timer() const noexcept {
 
 void pool_kernel::on_acquire(acquire_waiter& waiter) noexcept {
   slot_group& group = *waiter.group;
+  group.factory.is_asked = true;
   if (context_.is_closed || group.is_hopeless(context_.now.real)) {
     waiters_.refuse(waiter,
                     context_.is_closed ? acquire_failure::closed : acquire_failure::create_failed);

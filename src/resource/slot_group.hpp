@@ -40,6 +40,7 @@ struct group_factory {
   std::stop_source stop;  ///< of creates and validations; asked to stop without the mutex
   std::shared_ptr<const create_failure_text> error;  ///< null if the last create went well
   bool has_created = false;                          ///< a create has succeeded
+  bool is_asked = true;  ///< a waiter came since the last flush; without keys always
 };
 
 /// The name of a group, in pools with keys.

@@ -127,6 +127,90 @@ TEST_F(KeyedResourcePool, AKeyWithoutResourcesIsForgotten) {
 }
 
 // The resource is then the first of a new key.
+/// How a host leaves.
+struct departure {
+  const char* name;
+  void (*act)(keyed_resource_pool<std::string, int>&);
+  bool is_known_then;
+};
+
+// hector #216, proxysql #1323: a host has left, and the pool goes on connecting to it.
+TEST(KeyedForget, NothingIsMadeAheadForAHostThatHasLeft) {
+  const departure rows[] = {
+      {"flush", [](auto& pool) { pool.at("old").flush(); }, true},
+      {"flush of all", [](auto& pool) { pool.flush(); }, true},
+      {"forget", [](auto& pool) { EXPECT_TRUE(pool.forget("old")); }, false},
+      {"forget twice",
+       [](auto& pool) {
+         EXPECT_TRUE(pool.forget("old"));
+         EXPECT_FALSE(pool.forget("old"));
+       },
+       false},
+  };
+  for (const departure& one : rows) {
+    SCOPED_TRACE(one.name);
+    std::atomic<int> creates{0};
+    keyed_resource_pool<std::string, int> pool(
+        [&](const std::string& host) { return host == "old" ? ++creates : 0; },
+        {.max_total = 8, .each_key = {.max_size = 4, .min_idle = 2}});
+    (void)pool.at("old").acquire();
+    ASSERT_TRUE(eventually([&] {
+      const auto stats = pool.at("old").stats();
+      return stats->idle >= 2 && stats->creating == 0;
+    }));
+    one.act(pool);
+    EXPECT_EQ(pool.at("old").stats().has_value(), one.is_known_then);
+    const int before = creates;
+    std::this_thread::sleep_for(50ms);
+    EXPECT_EQ(creates, before);
+    EXPECT_TRUE(eventually([&] { return !pool.at("old").stats(); }));  // by the pool's own ticks
+    (void)pool.at("old").acquire();
+    EXPECT_TRUE(eventually([&] { return pool.at("old").stats()->idle >= 2; }));
+  }
+}
+
+TEST(KeyedForget, AKeyGoesWithItsLastResourceAndWaiter) {
+  keyed_resource_pool<std::string, int> pool(
+      [](const std::string&) { return 1; },
+      {.max_total = 1, .each_key = {.max_size = 1, .maintenance = maintenance::by_tick}});
+  EXPECT_FALSE(pool.forget("a"));  // unknown
+  auto held = pool.at("a").acquire();
+  EXPECT_TRUE(pool.forget("a"));
+  EXPECT_EQ(pool.at("a").stats()->in_use, 1U);
+  bool is_served = false;
+  pool.at("a").async_acquire([&](acquire_result<int> got) { is_served = bool(got); }, 20s);
+  EXPECT_TRUE(pool.forget("a"));  // its waiter stays
+  held.reset();
+  pool.tick();
+  EXPECT_TRUE(is_served);
+  EXPECT_TRUE(pool.forget("a"));
+  EXPECT_FALSE(pool.at("a").stats());
+  EXPECT_EQ(pool.stats().keys, 0U);
+  (void)pool.close(0s);
+  EXPECT_FALSE(pool.forget("a"));
+}
+
+TEST(KeyedForget, AHookAndACallbackMayForgetAKey) {
+  using pool_type = keyed_resource_pool<int, int>;
+  pool_type* all = nullptr;
+  pool_type pool(
+      [&](int key) {
+        (void)all->forget(key);
+        return key;
+      },
+      {.max_total = 2, .each_key = {.max_size = 1}});
+  all = &pool;
+  std::atomic<bool> done{false};
+  pool.at(7).async_acquire(
+      [&](acquire_result<int> got) {
+        got.lease().reset();
+        (void)pool.forget(7);
+        done = true;
+      },
+      100ms);
+  EXPECT_TRUE(eventually([&] { return done.load(); }));
+}
+
 TEST_F(KeyedResourcePool, KillWithAnOldHandleSparesAResourceOfTheSameKey) {
   session_pool pool(session_dialer{&all}, options(2, 2));
   session_lease first = pool.at("a").acquire();

@@ -68,7 +68,8 @@ using kept_key =
 template <class Key, class R, class Hash, class Kept>
 class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /*has_key=*/true> {
  public:
-  /// Ends all resources of the key made so far: those in use when they come back.
+  /// Ends all resources of the key made so far: those in use when they come back. Nothing is made
+  /// ahead for the key until it is asked for again.
   void flush() {
     with_key([this](detail::sought_key* key) { core_->flush(key); });
   }
@@ -186,8 +187,16 @@ class keyed_resource_pool : public detail::pool_controls {
 
   // ---- control: see pool_controls ---------------------------------------------------------------
 
-  /// Ends all resources made so far, of all keys: those in use when they come back.
+  /// Ends all resources made so far, of all keys: those in use when they come back. Nothing is made
+  /// ahead for a key until it is asked for again.
   void flush() { core().flush(); }
+  /// As `flush` of a key that is not to be used any more. Forgets it when it has neither resources
+  /// nor waiters, at once or with a tick; a later acquire adds it anew. False: the pool knows no
+  /// such key. Throws std::bad_alloc, and what looking for a key throws.
+  template <class K = Key>
+  bool forget(const K& key) {
+    return at(key).with_key([this](detail::sought_key* sought) { return core().forget(*sought); });
+  }
 
   // ---- numbers ----------------------------------------------------------------------------------
 

@@ -121,8 +121,11 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   // ---- control ----------------------------------------------------------------------------------
 
   bool kill(const resource_handle& handle) noexcept;
-  /// Flushes the group of a key, or all. Throws std::bad_alloc, and what looking for a key throws.
-  void flush(const sought_key* key = nullptr);
+  /// Flushes the group of a key, or all. Returns false if the key is not known. Throws
+  /// std::bad_alloc, and what looking for a key throws.
+  bool flush(const sought_key* key = nullptr);
+  /// The same; the key goes with its last resource. Throws as `flush`.
+  bool forget(const sought_key& key);
   /// Ends the pause after failed creates: of a key, or of all. Throws what a sought_key throws.
   void retry_now(const sought_key* key = nullptr);
   void replace_hooks(std::shared_ptr<factory_hooks> hooks);

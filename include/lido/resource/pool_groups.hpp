@@ -37,6 +37,9 @@ class pool_groups {
   /// Prepares a key that the pool certainly does not know, which saves a look-up. Returns false if
   /// the key may be known, or is null. Throws what a sought_key throws.
   [[nodiscard]] bool prepare_new(sought_key* key) const;
+  /// Removes the group of a key, if the pool knows it, as `remove_unused`. Throws what looking for
+  /// a key throws.
+  void remove_if_unused(const sought_key& key);
 
   // ---- under the pool's mutex -------------------------------------------------------------------
 
@@ -51,6 +54,8 @@ class pool_groups {
   void remove_unused() noexcept;
 
  private:
+  void remove_if_unused(slot_group& group) noexcept;
+
   kernel_shell& shell_;
   const pool_settings& settings_;
   const std::shared_ptr<key_table> keys_;

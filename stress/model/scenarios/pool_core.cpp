@@ -377,6 +377,19 @@ void key_goes_beside_owner() {
   });
 }
 
+// The same without a tick, twice.
+void key_forgotten_beside_release() {
+  with_keyed_tools([](keyed_tools& all) {
+    lease held = all.pool->at(0).acquire();
+    in_threads([&] { tool_pool::use(std::move(held)); },
+               [&] {
+                 require(all.pool->forget(0), "a key was forgotten while its resource was in use");
+                 (void)all.pool->forget(0);
+               });
+    all.check();
+  });
+}
+
 // A key needs the room of a resource that comes back, or that is taken again.
 void room_against_release() {
   with_keyed_tools([](keyed_tools& all) {
@@ -438,6 +451,8 @@ constexpr std::array pool_core_list{
           &close_beside_a_reset),
     lends("pool_core.key_goes_beside_release", "a key is forgotten beside a thread that leaves",
           &key_goes_beside_release),
+    lends("pool_core.key_forgotten_beside_release", "forgotten by name beside a thread that leaves",
+          &key_forgotten_beside_release),
     lends("pool_core.key_goes_beside_owner", "the same beside a thread with a number",
           &key_goes_beside_owner),
     lends("pool_core.room_against_release", "room for a key as another's resource comes back",

@@ -38,6 +38,32 @@ TEST_F(KernelGroups, ResourcesStayInTheirGroup) {
   EXPECT_EQ(k.acquire('C', {.group = 1}), "create 1");
 }
 
+TEST_F(KernelGroups, NothingIsMadeAheadForAGroupUntilItIsAskedForAfterAFlush) {
+  const std::uint32_t group = k.add_group({.max_size = 4, .min_idle = 1, .max_creating = 4});
+  take('A', group);
+  k.end_tasks();
+  EXPECT_EQ(k.stats(group).idle, 1U);
+  EXPECT_EQ(k.release('A'), "");
+  EXPECT_EQ(k.flush(group), "destroy 0 (flushed); destroy 1 (flushed)");
+  EXPECT_EQ(k.destroyed(0), "");
+  EXPECT_EQ(k.destroyed(1), "");
+  EXPECT_EQ(k.tick(60'000), "");
+  EXPECT_FALSE(k.is_failing(group));
+  k.acquire('B', {.group = group});
+  k.end_tasks();
+  EXPECT_TRUE(k.holds('B'));
+  EXPECT_EQ(k.stats(group).idle, 1U);  // made ahead again
+}
+
+TEST_F(KernelGroups, AWaiterThatSurvivesAFlushStillAsks) {
+  const std::uint32_t group = k.add_group({.max_size = 2, .min_idle = 1, .max_creating = 4});
+  EXPECT_EQ(k.acquire('A', {.group = group}), "create 0; create 1");
+  EXPECT_EQ(k.flush(group), "");
+  EXPECT_EQ(k.created(0), "destroy 0 (flushed)");
+  EXPECT_EQ(k.destroyed(0), "create 0");
+  EXPECT_EQ(k.created(1, false), "create 1");
+}
+
 TEST_F(KernelGroups, AllTogetherStayWithinTheTotal) {
   take('A', 0);
   take('B', 0);
