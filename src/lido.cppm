@@ -102,7 +102,6 @@ using lido::maintenance;
 using lido::permanent_failure;
 using lido::pool_event;
 using lido::pool_time_metrics;
-using lido::queueing;
 using lido::reset_by;
 using lido::resource_factory;
 using lido::resource_handle;

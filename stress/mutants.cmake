@@ -70,7 +70,7 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
   lido_mutant(use_unmarked "" resource/no_waiter_is_forgotten --patience 3 --seconds 2)
   lido_mutant(wait_unlooked "" resource/no_waiter_is_forgotten --patience 3 --seconds 2)
   lido_mutant(swallow_resource "" resource/no_waiter_is_forgotten --patience 3)
-  lido_mutant(called_unlooked "" resource/no_waiter_is_forgotten --barging 1 --patience 3 --seconds 2)
+  lido_mutant(called_unlooked "" resource/no_waiter_is_forgotten --patience 3 --seconds 2)
   if(TARGET lido::standalone_asio)
     # Coroutines and handlers find what threads find.
     lido_breakable_driver(breakable_resource.each_wait_ends_once resource/each_wait_ends_once fuzz_schedule)

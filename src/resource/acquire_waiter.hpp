@@ -43,13 +43,6 @@ struct arrival {
   std::int64_t order = 0;  ///< over all groups
 };
 
-/// How far running threads have overtaken a waiter, in pools that let them.
-struct overtaking {
-  nanos woken_at = 0;     ///< when the waiter was first woken to look for itself; 0: not yet
-  bool is_woken = false;  ///< the waiter has not looked yet
-  bool may_look = true;   ///< false: its thread is in a callback, and may be for long
-};
-
 /// Its neighbours in a wait_queue.
 struct queue_links {
   bool is_linked = false;
@@ -67,7 +60,7 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
   using delivery = void (*)(acquire_waiter&) noexcept;
 
   acquire_waiter(deadline latest, std::uint32_t of_thread, delivery to = nullptr) noexcept
-      : until(latest), thread(of_thread), deliver(to) {}
+      : until(latest), thread(of_thread), deliver(to), may_look(to == nullptr) {}
   acquire_waiter(const acquire_waiter&) = delete;
   acquire_waiter& operator=(const acquire_waiter&) = delete;
   ~acquire_waiter() = default;
@@ -93,7 +86,8 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
   grant_kind kind = grant_kind::resource;
   arrival came;
   nanos wakes_at = never;  ///< real time: when a thread that looks for itself looks next
-  overtaking overtaken;
+  bool is_awake = false;   ///< a thread that looks for a resource before it sleeps
+  bool may_look;           ///< false: a callback, or a thread in one, which may be for long
   bool holds = false;      ///< its thread holds a resource of the pool
   bool is_urgent = false;  ///< served before others, and worth a resource of the reserve
   refusal why;             ///< of a wait that ends without a resource

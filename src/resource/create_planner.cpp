@@ -14,9 +14,7 @@ namespace lido::inline v0::detail {
 std::uint32_t create_planner::count_served(slot_group& group) const noexcept {
   const std::uint32_t all = group.queue.size();
   const std::uint32_t served = (std::min)(group.counts.awaited(), all);
-  return context_.settings.is_barging && served != all
-             ? (std::min)(all, served + resource_slots::count_idle(group))
-             : served;
+  return served != all ? (std::min)(all, served + slots_.count_fit(group)) : all;
 }
 
 void create_planner::plan(slot_group& group) noexcept {
@@ -90,9 +88,8 @@ void create_planner::wake_for_timer(slot_group& group, nanos due) noexcept {
   while (waiter != nullptr && waiter->is_callback()) {
     waiter = wait_queue::after(*waiter);
   }
-  if (waiter != nullptr && due < waiter->wakes_at && !context_.out->has_no_room() &&
-      waiter->word.poke()) {
-    context_.out->wake_later(waiter->word.address());
+  if (waiter != nullptr && due < waiter->wakes_at && !context_.out->has_no_room()) {
+    waiters_.wake(*waiter);
   }
 }
 
@@ -136,7 +133,8 @@ void create_planner::start_creates() noexcept {
 
 /// Evicts a resource, unless as many are closing as waiters need.
 bool create_planner::evict_for(const slot_group& group) noexcept {
-  return group.hunger.wanted != 0 && slots_.counts().evicted() < quota_.wanted() && slots_.evict();
+  return group.hunger.wanted != 0 && slots_.counts().evicted() < quota_.wanted() &&
+         slots_.evict(create_quota::order_of(group));
 }
 
 /// The pool's threads create; in a pool without threads the first waiter does, if it is a thread.
@@ -169,9 +167,6 @@ bool create_planner::let_waiter_create(slot_group& group, pool_slot& slot) noexc
     slot.record.is_for_urgent = is_given && is_urgent;
   }
   slots_.change(slot, [is_given](pool_slot& one) { one.record.is_kept = is_given; });
-  if (is_given && context_.settings.is_barging) {
-    context_.match_later(group);  // an idle resource was left for this waiter
-  }
   return is_given;
 }
 

@@ -64,8 +64,8 @@ void pool_kernel::finish() noexcept {
 }
 
 /// Gives waiters of a group what they can have, and begins what they need, after anything that may
-/// let a waiter go on, or a create begin. `force`: also where running threads may overtake.
-void pool_kernel::match(slot_group& group, bool force) noexcept {
+/// let a waiter go on, or a create begin. `looker`: a waiter whose thread runs, and looks.
+void pool_kernel::match(slot_group& group, acquire_waiter* looker) noexcept {
   if (context_.out->has_no_room()) {
     context_.match_later(group);
     return;
@@ -79,7 +79,11 @@ void pool_kernel::match(slot_group& group, bool force) noexcept {
       planner_.start_creates();
     }
     if (!planner_.is_owed(group)) {
-      waiters_.give_idle(group, force);
+      if (looker != nullptr) {
+        waiters_.look(*looker);
+      }
+      context_.forget_match(group);
+      waiters_.give_idle(group);
       waiters_.validate_idle(group);
     }
   }
@@ -137,50 +141,37 @@ void pool_kernel::on_acquire(acquire_waiter& waiter) noexcept {
     return;
   }
   waiters_.join(waiter);
-  if (group.queue.first() == &waiter) {
-    match(group, /*force=*/true);
-  } else {  // what is idle and fit went to those before it (I3)
-    waiters_.validate_idle(group);
-    planner_.plan(group);
-    planner_.start_creates();
-  }
+  match(group, &waiter);
   if (!waiter.word.open()) {
     return;
   }
-  const bool is_at_once = waiter.until.is_at_once();
-  if (is_at_once && group.counts.awaited() != 0) {
-    waiters_.wait_for_answer(waiter);
-    return;
-  }
-  if (is_at_once) {
-    waiters_.refuse(waiter, acquire_failure::timed_out);
+  if (waiter.until.is_at_once()) {
+    if (group.counts.awaited() != 0) {
+      waiters_.wait_for_answer(waiter);
+    } else {
+      waiters_.refuse(waiter, acquire_failure::timed_out);
+    }
   } else if (!waiter.comes_back() && !waiter.is_urgent && waiters_.are_too_many(group)) {
     waiters_.refuse(waiter, acquire_failure::too_many_waiters);
-  } else {
-    return;
   }
-  planner_.plan(group);  // nothing is to be created for it any more
-  planner_.start_creates();
 }
 
 void pool_kernel::on_look(acquire_waiter& waiter) noexcept {
-  waiter.overtaken.is_woken = false;
   if (!context_.settings.has_threads()) {
     end_due();  // no other thread may do it
   }
   if (wait_queue::contains(waiter)) {
-    match(*waiter.group, /*force=*/true);
+    waiters_.begin_sleep(waiter);
+    match(*waiter.group, &waiter);
   }
   looking_ = &waiter;
 }
 
 void pool_kernel::on_left(acquire_waiter& waiter) noexcept {
   waiters_.note_left(waiter);
-  match(*waiter.group);  // others can have what it was woken for
 }
 
 void pool_kernel::on_refused(acquire_waiter& waiter, acquire_failure cause) noexcept {
-  context_.match_later(*waiter.group);  // as above
   waiters_.refuse(waiter, cause);
 }
 

@@ -46,8 +46,8 @@ namespace lido::inline v0::detail {
 ///  I1, I2 See resource_slots. No create begins that would bring a group or the total over its
 ///     limit.
 ///
-///  I3 While a group has waiters that may be served, none of its resources is idle and fit; except
-///     that one is left for a waiter that was woken to look, where running threads may overtake.
+///  I3 While a group has waiters that may be served, and a resource is idle and fit, a waiter is
+///     awake for it: its thread looks before it sleeps. A callback is first only if none is.
 ///
 ///  I4 See pool_waiters.
 class pool_kernel {
@@ -128,7 +128,7 @@ class pool_kernel {
   // NOLINTEND(*-non-private-member-variables-in-classes)
 
  private:
-  void match(slot_group& group, bool force = false) noexcept;
+  void match(slot_group& group, acquire_waiter* looker = nullptr) noexcept;
   void end_due() noexcept;
   void give_after_use(slot_group& group, pool_slot& slot) noexcept;
   /// Returns a number from [0, 1).

@@ -84,8 +84,7 @@ pool_settings::pool_settings(const resource_pool_options& options)
       slow_after(or_never(report_slow_after)),
       leak_after(or_never(report_leak_after)),
       period((std::min)({life.idle_timeout, life.max_lifetime, life.keepalive,
-                         or_never(validate_if_idle_longer_than), slow_after, leak_after})),
-      is_barging(queueing == lido::queueing::barging) {
+                         or_never(validate_if_idle_longer_than), slow_after, leak_after})) {
   constexpr nanos shortest = 1'000'000;
   constexpr nanos longest = 1'000'000'000;
   period = std::clamp(period / 4, shortest, longest);

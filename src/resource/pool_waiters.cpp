@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "../platform/platform.hpp"
 #include "lido/base/tuning.hpp"
@@ -27,18 +28,18 @@ void pool_waiters::join(acquire_waiter& waiter) noexcept {
     next = wait_queue::after(*next);
   }
   group.queue.insert(waiter, next);
+  note_awake(waiter, waiter.may_look && !waiter.until.is_at_once());  // which does not sleep
   deadlines_.push(waiter, waiter.until.nanoseconds());
   set_flags(group);  // before any look at idle resources: see slow_path_flags.hpp (2)
 }
 
 void pool_waiters::leave(acquire_waiter& waiter) noexcept {
   slot_group& group = *waiter.group;
-  if (group.queue.first() == &waiter) {
-    group.is_overdue = false;  // of the next one nothing is known
-  }
+  note_awake(waiter, /*on=*/false);
   group.queue.remove(waiter);
   deadlines_.remove(waiter);
   set_flags(group);
+  context_.match_later(group);  // others look in its place, and less is to be created
 }
 
 void pool_waiters::note_left(acquire_waiter& waiter) noexcept {
@@ -74,9 +75,7 @@ void pool_waiters::refuse_all(slot_group& group, acquire_failure cause) noexcept
 
 void pool_waiters::refuse_late() noexcept {
   while (deadlines_.least_key() <= context_.now.real && !context_.out->has_no_room()) {
-    acquire_waiter& waiter = *deadlines_.first();
-    context_.match_later(*waiter.group);
-    refuse(waiter, acquire_failure::timed_out);
+    refuse(*deadlines_.first(), acquire_failure::timed_out);
   }
 }
 
@@ -109,10 +108,13 @@ bool pool_waiters::are_too_many(const slot_group& group) const noexcept {
 }
 
 void pool_waiters::set_flags(slot_group& group) const noexcept {
-  const bool has_waiters = !group.queue.empty();
-  const bool is_held = has_waiters && (!context_.settings.is_barging || group.is_overdue);
-  group.cache.set_flags((is_held ? slow_path_flags::keep_off : 0U) |
-                        (has_waiters || group.has_surplus() ? slow_path_flags::ask_kernel : 0U));
+  const acquire_waiter* const first = group.queue.first();
+  std::uint32_t flags = group.has_surplus() ? slow_path_flags::ask_kernel : 0U;
+  if (first != nullptr) {
+    flags |= group.awake != 0 && first->may_look ? slow_path_flags::ask_when_due
+                                                 : slow_path_flags::ask_kernel;
+  }
+  group.cache.set_flags(flags, first != nullptr ? due_at(*first) : never);
 }
 
 // ---- ends ---------------------------------------------------------------------------------------
@@ -189,72 +191,106 @@ bool pool_waiters::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind
   return true;
 }
 
-void pool_waiters::give_idle(slot_group& group, bool force) noexcept {
-  while (acquire_waiter* waiter = first_open(group)) {
+/// Returns the real time from which the first waiter is handed a resource instead of having to look.
+nanos pool_waiters::due_at(const acquire_waiter& waiter) const noexcept {
+  return waiter.may_look ? (std::max)(waiter.came.at + tuning::nanoseconds_overtaking,
+                                      last_hand_over_ + tuning::nanoseconds_between_hand_overs)
+                         : 0;
+}
+
+bool pool_waiters::is_due(const acquire_waiter& waiter) const noexcept {
+  return context_.now.real >= due_at(waiter);
+}
+
+void pool_waiters::note_awake(acquire_waiter& waiter, bool on) const noexcept {
+  if (waiter.is_awake != on) {
+    waiter.is_awake = on;
+    waiter.group->awake += on ? 1U : static_cast<std::uint32_t>(-1);
+  }
+}
+
+void pool_waiters::begin_sleep(acquire_waiter& waiter) const noexcept {
+  note_awake(waiter, /*on=*/false);
+  set_flags(*waiter.group);  // before its last look at idle resources: see slow_path_flags.hpp (2)
+}
+
+void pool_waiters::wake(acquire_waiter& waiter) const noexcept {
+  if (waiter.word.poke()) {
+    note_awake(waiter, waiter.may_look);
+    context_.out->wake_later(waiter.word.address());
+  }
+}
+
+/// Wakes waiters in FIFO order until as many are awake as resources are idle and fit.
+void pool_waiters::wake_to_look(slot_group& group) const noexcept {
+  const std::uint32_t idle = slots_.count_fit(group);
+  for (acquire_waiter* waiter = group.queue.first(); waiter != nullptr && group.awake < idle;
+       waiter = wait_queue::after(*waiter)) {
     if (context_.out->has_no_room()) {
       context_.match_later(group);
       break;
     }
-    const bool may_overtake = context_.settings.is_barging && !force && !group.is_overdue;
-    if (may_overtake && wake_to_look(*waiter, resource_slots::count_idle(group) != 0)) {
-      break;
+    if (waiter->may_look) {
+      wake(*waiter);
     }
-    group.has_stale = false;
-    pool_slot* const slot = group.cache.find_maybe_idle(
-        [&](pool_slot& one) { return slots_.take_or_mark(group, one); });
-    if (slot == nullptr) {
-      group.is_overdue =
-          context_.settings.is_barging && was_overtaken_for_long(*waiter, context_.now.real);
-      set_flags(group);
-      break;
+  }
+  set_flags(group);
+}
+
+/// Returns false if nothing is idle. Resources in use that it meets are marked, so that their
+/// releases come to the kernel.
+bool pool_waiters::give_idle_to(acquire_waiter& waiter) noexcept {
+  slot_group& group = *waiter.group;
+  group.has_stale = false;
+  pool_slot* const slot = group.cache.find_maybe_idle(
+      [&](pool_slot& one) { return slots_.take_or_mark(group, one); });
+  if (slot != nullptr && !hand_over(waiter, *slot, grant_kind::resource)) {
+    slots_.make_idle(*slot);
+  }
+  return slot != nullptr;
+}
+
+void pool_waiters::look(acquire_waiter& waiter) noexcept {
+  const bool waits = waiter.word.open() && !waiter.is_late(context_.now.real);
+  if (waits && waiter.may_look) {
+    (void)give_idle_to(waiter);
+  }
+}
+
+void pool_waiters::give_idle(slot_group& group) noexcept {
+  while (acquire_waiter* const waiter = first_open(group)) {
+    if (context_.out->has_no_room()) {
+      context_.match_later(group);
+      return;
     }
-    while (waiter != nullptr && !hand_over(*waiter, *slot, grant_kind::resource)) {
-      waiter = first_open(group);
+    if (!is_due(*waiter)) {
+      wake_to_look(group);
+      return;
     }
-    if (waiter == nullptr) {
-      slots_.make_idle(*slot);
+    const bool could_look = waiter->may_look;  // it may be gone afterwards
+    if (!give_idle_to(*waiter)) {
+      return;
     }
+    last_hand_over_ = could_look ? context_.now.real : last_hand_over_;
   }
 }
 
 void pool_waiters::give_or_make_idle(slot_group& group, pool_slot& slot, bool is_owed) noexcept {
-  acquire_waiter* waiter =
-      context_.is_suspended || context_.out->has_no_room() || is_owed ? nullptr : first_open(group);
-  // One that was validated for a waiter would have to be validated again if it were left idle.
-  if (waiter != nullptr && context_.settings.is_barging && !group.is_overdue &&
-      !slots_.needs_validation(group, slot) && wake_to_look(*waiter, /*is_idle=*/true)) {
-    waiter = nullptr;
-  }
-  for (; waiter != nullptr; waiter = first_open(group)) {
+  const bool gives = !context_.is_suspended && !context_.out->has_no_room() && !is_owed;
+  while (acquire_waiter* const waiter = gives ? first_open(group) : nullptr) {
+    // One that was validated for a waiter would have to be validated again if it were left idle.
+    if (!is_due(*waiter) && !slots_.needs_validation(group, slot)) {
+      break;
+    }
+    const bool could_look = waiter->may_look;
     // While others wait, its release is reported by the mark.
     slots_.put_in_use(slot, /*marks=*/group.queue.size() > 1);
     if (hand_over(*waiter, slot, grant_kind::resource)) {
+      last_hand_over_ = could_look ? context_.now.real : last_hand_over_;
       return;
     }
   }
   slots_.make_idle(slot);
-}
-
-bool pool_waiters::was_overtaken_for_long(const acquire_waiter& waiter, nanos real) noexcept {
-  const nanos woken_at = waiter.overtaken.woken_at;
-  return woken_at != 0 && real - woken_at >= tuning::nanoseconds_overtaking;
-}
-
-/// Wakes the first waiter where running threads may overtake: it looks for itself. Returns false if
-/// it was overtaken for long enough, or is a callback or in one, and is to be handed the resource.
-bool pool_waiters::wake_to_look(acquire_waiter& waiter, bool is_idle) const noexcept {
-  if (is_idle && waiter.overtaken.woken_at == 0) {
-    waiter.overtaken.woken_at = context_.now.real;
-  }
-  if (waiter.is_callback() || !waiter.overtaken.may_look ||
-      was_overtaken_for_long(waiter, context_.now.real)) {
-    return false;
-  }
-  if (is_idle && !waiter.overtaken.is_woken && waiter.word.poke()) {
-    waiter.overtaken.is_woken = true;
-    context_.out->wake_later(waiter.word.address());
-  }
-  return true;
 }
 
 void pool_waiters::validate_idle(slot_group& group) noexcept {

@@ -25,6 +25,13 @@ namespace lido::inline v0::detail {
 /// finds a late waiter first in the queue skips it (`first_open`), so that it gets no resource that
 /// it would not use.
 ///
+/// Order: first in, first out among waiters, while threads that run may overtake them. A resource
+/// that comes back is left idle, and as many waiters are woken as there are idle resources; each
+/// looks for one itself. Once the first waiter has been overtaken for half a millisecond it is
+/// handed the next resource, but a pool does this at most once every 100 us. A hand-over to each
+/// would cost a switch for each use. Callbacks, and threads in one, cannot look: they are handed a
+/// resource in their turn, at once. Source: eventual fairness, as in WebKit's WTF::Lock.
+///
 /// Invariant I4: an open waiter is in the queue of its group and in the heap of deadlines. A waiter
 /// is in neither once the kernel has ended its wait.
 class pool_waiters {
@@ -66,11 +73,17 @@ class pool_waiters {
 
   // ---- hand-over --------------------------------------------------------------------------------
 
-  /// Gives idle resources to waiters. Marks those in use that it comes across, so that their
-  /// releases come to the kernel. `force`: also where running threads may overtake.
-  void give_idle(slot_group& group, bool force) noexcept;
-  /// Gives a resource that the caller owns, and that is fit, to the first waiter, or makes it idle.
-  /// `is_owed`: another group is to have it.
+  /// Gives idle resources to those waiters that are to be handed one, and wakes as many others as
+  /// there are resources left, to look for themselves.
+  void give_idle(slot_group& group) noexcept;
+  /// Gives a waiter whose thread runs an idle resource, if there is one.
+  void look(acquire_waiter& waiter) noexcept;
+  /// Wakes a thread if it sleeps, to look around. Requires: there is room for one to be woken.
+  void wake(acquire_waiter& waiter) const noexcept;
+  /// Notes that a waiter sleeps from the end of this event on. It looks once more after this.
+  void begin_sleep(acquire_waiter& waiter) const noexcept;
+  /// Takes a resource that the caller owns, and that is fit. The first waiter is handed it, or it is
+  /// idle, and a waiter is woken to look. `is_owed`: another group is to have it.
   void give_or_make_idle(slot_group& group, pool_slot& slot, bool is_owed) noexcept;
   /// Ends a wait with a slot. Returns false if the waiter was cancelled at this moment: then the
   /// slot is still the caller's.
@@ -92,9 +105,11 @@ class pool_waiters {
   void leave(acquire_waiter& waiter) noexcept;
   bool end_wait(acquire_waiter& waiter, std::optional<acquire_failure> cause) const noexcept;
   void explain(acquire_waiter& waiter) noexcept;
-  [[nodiscard]] static bool was_overtaken_for_long(const acquire_waiter& waiter,
-                                                   nanos real) noexcept;
-  [[nodiscard]] bool wake_to_look(acquire_waiter& waiter, bool is_idle) const noexcept;
+  void note_awake(acquire_waiter& waiter, bool on) const noexcept;
+  [[nodiscard]] nanos due_at(const acquire_waiter& waiter) const noexcept;
+  [[nodiscard]] bool is_due(const acquire_waiter& waiter) const noexcept;
+  void wake_to_look(slot_group& group) const noexcept;
+  [[nodiscard]] bool give_idle_to(acquire_waiter& waiter) noexcept;
   [[nodiscard]] bool give_unchecked(slot_group& group, acquire_waiter& waiter) noexcept;
   [[nodiscard]] bool is_waiting(const slot_group& group, std::uint32_t thread) const noexcept;
 
@@ -106,6 +121,7 @@ class pool_waiters {
   pool_numbers& numbers_;
   waiter_deadlines deadlines_;
   std::int64_t arrivals_ = 0;
+  nanos last_hand_over_ = 0;  ///< to a thread that was overtaken; real time
 };
 
 }  // namespace lido::inline v0::detail

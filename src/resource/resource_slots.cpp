@@ -8,6 +8,17 @@
 
 namespace lido::inline v0::detail {
 
+namespace {
+
+/// Returns true if a waiter that came before was woken to take the slot.
+bool is_left_for_waiter(const pool_slot& slot, std::int64_t order) noexcept {
+  const slot_group& group = group_of(slot);
+  return group.awake != 0 && group.queue.first()->came.order <= order &&
+         slot.state() == resource_state::idle;
+}
+
+}  // namespace
+
 // ---- creates ------------------------------------------------------------------------------------
 
 pool_slot* resource_slots::claim_empty(slot_group& group) noexcept {
@@ -102,6 +113,24 @@ void resource_slots::make_idle(pool_slot& slot) noexcept {
   list(slot);
 }
 
+std::uint32_t resource_slots::count_fit(slot_group& group) noexcept {
+  std::uint32_t fit = 0;
+  (void)group.cache.find_maybe_idle([&](pool_slot& slot) {
+    if (slot.state() != resource_state::idle) {
+      return false;
+    }
+    if (slot.is_over(context_.now.age, group.cache.epoch())) {
+      (void)close_expired(slot);
+    } else if (needs_validation(group, slot)) {
+      group.has_stale = true;
+    } else {
+      ++fit;
+    }
+    return false;
+  });
+  return fit;
+}
+
 std::uint32_t resource_slots::count_idle(slot_group& group) noexcept {
   std::uint32_t idle = 0;
   (void)group.cache.find_maybe_idle([&](const pool_slot& slot) {
@@ -181,20 +210,30 @@ void resource_slots::close_surplus(slot_group& group) noexcept {
 }
 
 /// A slot that was used since it was listed is listed anew.
-bool resource_slots::evict() noexcept {
-  while (pool_slot* const slot = used_.first()) {
-    if (slot->state() == resource_state::idle &&
-        slot->ages.last_used.get() != slots_by_time::key_of(*slot)) {
+bool resource_slots::evict(std::int64_t order) noexcept {
+  bool is_evicted = false;
+  slots_by_time left;
+  while (pool_slot* const slot = is_evicted ? nullptr : used_.first()) {
+    const nanos key = slots_by_time::key_of(*slot);
+    if (is_left_for_waiter(*slot, order)) {
+      used_.remove(*slot);
+      left.push(*slot, key);
+    } else if (slot->state() == resource_state::idle && slot->ages.last_used.get() != key) {
       used_.remove(*slot);
       list(*slot);
     } else if (close_if_idle(*slot, destroy_reason::surplus)) {
       note_evicted(*slot);
-      return true;
+      is_evicted = true;
     } else {
       mark(*slot);
     }
   }
-  return false;
+  while (pool_slot* const slot = left.first()) {
+    const nanos key = slots_by_time::key_of(*slot);
+    left.remove(*slot);
+    used_.push(*slot, key);
+  }
+  return is_evicted;
 }
 
 void resource_slots::note_evicted(pool_slot& slot) noexcept {

@@ -65,6 +65,9 @@ class resource_slots {
     return !slot.is_fresh(context_.now.age, group.cache.epoch()) && slot.maker->can_validate();
   }
   [[nodiscard]] static std::uint32_t count_idle(slot_group& group) noexcept;
+  /// Counts idle resources that a waiter may have as they are. Closes expired ones, and notes in
+  /// the group whether any must be validated first.
+  [[nodiscard]] std::uint32_t count_fit(slot_group& group) noexcept;
   /// Makes the release of a resource in use ask the kernel. Returns false if it is not in use.
   bool mark(pool_slot& slot) noexcept;
   /// Sets the bit of a slot that is idle, or in use without a mark, and orders it by its last use.
@@ -86,8 +89,9 @@ class resource_slots {
   /// Closes idle resources that are too many, or all once the pool is closed.
   void close_surplus(slot_group& group) noexcept;
   /// Closes the idle resource of all groups that was not used for longest, to give room to another
-  /// group. If all are in use, their releases ask the kernel, and it returns false.
-  [[nodiscard]] bool evict() noexcept;
+  /// group, whose waiter has that order. Keeps those that are left for waiters that came before. If
+  /// no other is idle, releases ask the kernel, and it returns false.
+  [[nodiscard]] bool evict(std::int64_t order) noexcept;
 
   // ---- checks -----------------------------------------------------------------------------------
 

@@ -115,7 +115,7 @@ class slot_group final : public heap_hook<slot_group, by_hunger>,
   slot_counts counts;
   wait_queue queue;
   std::uint32_t self_ended = 0;  ///< unlinked waiters whose threads ended the wait, and will say so
-  bool is_overdue = false;       ///< the first waiter was overtaken for long enough
+  std::uint32_t awake = 0;       ///< waiters that look for themselves before they sleep
   bool has_stale = false;        ///< idle resources that must be validated first were seen
   group_hunger hunger;
   group_seen seen;

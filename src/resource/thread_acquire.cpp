@@ -9,6 +9,7 @@
 #include "callback_waiter.hpp"
 #include "kernel_shell.hpp"
 #include "lido/base/tuning.hpp"
+#include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/event_sink.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/platform/compiler.hpp"
@@ -22,7 +23,7 @@ thread_acquire::thread_acquire(pool_core& core, const acquire_call& call) noexce
       call_(call),
       waiter_(call.until, this_thread_id()) {
   waiter_.is_urgent = call.is_urgent;
-  waiter_.overtaken.may_look = calling == nullptr;
+  waiter_.may_look = calling == nullptr;
 }
 
 acquire_outcome thread_acquire::run() {
@@ -88,7 +89,8 @@ void thread_acquire::wait() noexcept {
   };
   {
     const std::stop_callback on_stop(call_.stop, cancel);
-    for (int spin = 0; spin < tuning::spins_before_sleep && waiter_.word.open(); ++spin) {
+    const int most_spins = several_processors() ? tuning::spins_before_sleep : 0;
+    for (int spin = 0; spin < most_spins && waiter_.word.open(); ++spin) {
       cpu_pause();
     }
     while (!left && waiter_.word.open()) {
@@ -108,11 +110,7 @@ void thread_acquire::wait() noexcept {
 bool thread_acquire::sleep_or_give_up() noexcept {
   const bool is_manual = !settings_.has_threads();
   call_before_sleep();
-  if (is_manual || settings_.is_barging) {
-    shell_.apply([&](pool_kernel& kernel) { kernel.on_look(waiter_); });
-  } else {
-    waiter_.word.begin_sleep();
-  }
+  shell_.apply([&](pool_kernel& kernel) { kernel.on_look(waiter_); });
   deadline alarm = waiter_.until;
   if (is_manual && waiter_.wakes_at != never) {
     const nanos left = std::max<nanos>(waiter_.wakes_at - steady_now(), 1);

@@ -27,7 +27,6 @@ struct settings : stress::driver {
   const unsigned& mode = option("--mode", 0, "0: background, 1: by tick");
   const unsigned& faults =
       option("--faults", 16, "one call of the factory in so many fails; 0: none");
-  const unsigned& barging = option("--barging", 0, "1: newcomers may overtake waiters");
   const unsigned& reserve = option("--reserve", 0, "resources for urgent acquires");
   const unsigned& resets =
       option("--resets", 1, "0: the factory has none; 2: by threads of the pool");
@@ -307,7 +306,6 @@ void work_with(stress::run& run, const Factory& factory, const settings& setting
        .validate_if_idle_longer_than = settings.leave != 0 ? 0ms : 1ms,
        .retry_first = 1ms,
        .retry_longest = 2ms,
-       .queueing = settings.barging != 0 ? lido::queueing::barging : lido::queueing::fifo,
        .reset_by = settings.resets == 2 ? lido::reset_by::pool_threads : lido::reset_by::automatic,
        .maintenance = static_cast<lido::maintenance>(settings.mode % 2)});
   load(run, pool, totals, settings);

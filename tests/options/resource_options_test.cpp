@@ -293,21 +293,6 @@ TEST_F(ResourceOptions, EachIsObeyed) {
          start([&](options& all) { all.on_event = note; }, /*is_down=*/true);
          return !pool->try_acquire() && was_told(pool_event::kind::create_failed);
        }},
-      {"queueing",
-       [&] {
-         start([](options& all) {
-           all.queueing = queueing::barging, all.maintenance = maintenance::background;
-         });
-         bool overtook = false;
-         for (int i = 0; i < 1000 && !overtook; ++i) {
-           fake_lease held = pool->acquire();
-           std::jthread waiter([&] { (void)pool->acquire(); });
-           EXPECT_TRUE(eventually([&] { return pool->stats().waiting == 1; }));
-           held.reset();
-           overtook = static_cast<bool>(pool->try_acquire());
-         }
-         return overtook;
-       }},
       {"reset_by",
        [&] {
          start([](options& all) { all.reset_by = reset_by::pool_threads; });

@@ -61,8 +61,11 @@ struct tuning {
   /// longest. So there are at most twenty a second, and at least ten.
   static constexpr std::int64_t nanoseconds_between_tries = 50'000'000;
   static constexpr std::int64_t longest_between_tries = 95'000'000;
-  /// How long a waiter that was woken to look for itself may be overtaken.
-  static constexpr std::int64_t nanoseconds_overtaking = 10'000'000;
+  /// How long running threads may overtake the first waiter for a resource.
+  static constexpr std::int64_t nanoseconds_overtaking = 500'000;
+  /// At least between two hand-overs to threads that were overtaken for so long, in one pool. A
+  /// hand-over to each would cost a switch for each use, and the queue would never get shorter.
+  static constexpr std::int64_t nanoseconds_between_hand_overs = 100'000;
 };
 
 }  // namespace lido::inline v0::detail

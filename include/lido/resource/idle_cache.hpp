@@ -70,8 +70,7 @@ class idle_cache {
          !take_of(gate.last_of_key(hash).get(), hash, grant))) {
       return {};
     }
-    idle_cache& cache = *grant.slot->record.cache;  // the group stays while its slot is in use
-    return cache.is_off_limits() ? cache.decline(grant) : cache.begin_if_fresh(grant, at);
+    return grant.slot->record.cache->begin_if_fresh(grant, at);
   }
   /// The lowest that is idle and fresh; the caller notes itself as the holder.
   [[nodiscard]] slot_grant take_lowest() noexcept {
@@ -100,10 +99,15 @@ class idle_cache {
 
   /// Newcomers leave idle resources alone.
   [[nodiscard]] bool is_off_limits() const noexcept {
-    return ((flags_.get() | gate_.flags.get()) & slow_path_flags::keep_off) != 0;
+    return (gate_.flags.get() & slow_path_flags::keep_off) != 0;
   }
-  /// Releases have to look at what the kernel wants.
-  [[nodiscard]] bool is_flagged() const noexcept { return (flags_.get() | gate_.flags.get()) != 0; }
+  /// Returns true if a release has to tell the kernel. While a waiter is awake, which looks before
+  /// it sleeps, it has to only once the first waiter is to be handed a resource.
+  [[nodiscard]] bool must_tell_kernel() const noexcept {
+    const std::uint32_t flags = flags_.get() | gate_.flags.get();
+    return flags != 0 &&
+           (flags != slow_path_flags::ask_when_due || steady_now() >= hand_over_at_.get());
+  }
   /// A flush sets the next one, and looks at all slots afterwards.
   [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_.get(); }
   /// Null in tests of the kernel, which take no fast path.
@@ -128,7 +132,7 @@ class idle_cache {
       release_marked(grant);
       return;
     }
-    if (is_flagged()) [[unlikely]] {
+    if (must_tell_kernel()) [[unlikely]] {
       report_idle(leaving);
       return;
     }
@@ -214,7 +218,11 @@ class idle_cache {
       bits.store(after, std::memory_order_release);
     }
   }
-  void set_flags(std::uint32_t flags) noexcept { flags_.set(flags); }
+  /// `hand_over_at`: real time from which `ask_when_due` asks.
+  void set_flags(std::uint32_t flags, nanos hand_over_at) noexcept {
+    hand_over_at_.set(hand_over_at);
+    flags_.set(flags);
+  }
   void next_epoch() noexcept { epoch_.set(epoch_.get() + 1); }
 
  private:
@@ -253,6 +261,7 @@ class idle_cache {
   void report_idle(leaving_guard& leaving) noexcept;
 
   alignas(no_false_sharing) slow_path_flags flags_;
+  relaxed<nanos> hand_over_at_;
   relaxed<std::uint32_t> epoch_{1};
   pool_core* core_;
   slot_group* group_;

@@ -55,12 +55,6 @@ enum class maintenance : std::uint8_t {
   by_tick,     ///< calls of `tick()`; an acquire that may create runs `create` itself
 };
 
-/// The order in which waiters get resources.
-enum class queueing : std::uint8_t {
-  fifo,     ///< a resource that comes back is handed to the first waiter
-  barging,  ///< an acquire may take one that has come back before the first waiter wakes
-};
-
 /// Which thread runs `reset`.
 enum class reset_by : std::uint8_t {
   automatic,         ///< as pool_threads for leases of callbacks and coroutines, else as below
@@ -200,8 +194,6 @@ struct resource_pool_options {
   /// that outlive it: captures must live that long. Must not throw.
   event_listener on_event = {};
 
-  lido::queueing queueing = lido::queueing::fifo;
-
   lido::reset_by reset_by = lido::reset_by::automatic;
 
   /// Whether an acquire fails at once when all resources are held by threads that wait themselves.
@@ -301,7 +293,6 @@ struct pool_settings : resource_pool_options {
   nanos slow_after;
   nanos leak_after;
   nanos period;  ///< of maintenance: a quarter of the smallest limit
-  bool is_barging;
   std::uint32_t max_total = 0;  ///< of a pool with keys
   nanos prefer_same_key_for = 0;
 };

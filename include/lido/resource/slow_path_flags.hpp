@@ -12,8 +12,9 @@ namespace lido::inline v0::detail {
 class slow_path_flags {
  public:
   enum flag : std::uint32_t {
-    keep_off = 1,    ///< acquires leave idle resources alone
-    ask_kernel = 2,  ///< releases tell the kernel: a waiter may need the resource
+    keep_off = 1,      ///< acquires leave idle resources alone
+    ask_kernel = 2,    ///< releases tell the kernel: a waiter may need the resource
+    ask_when_due = 4,  ///< the same, once the first waiter has been overtaken for long enough
   };
   [[nodiscard]] std::uint32_t get() const noexcept {
     // (1) - this seq_cst-load synchronizes-with the seq_cst-store (2), and is in one total order

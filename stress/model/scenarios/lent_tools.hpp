@@ -142,7 +142,9 @@ class tool_pool {
 /// Runs `scene(pool)`. What has failed is left as it is: its threads stand still in the middle of
 /// the pool, whose end would wait for them.
 template <class Scene>
-void with_tools(const lido::resource_pool_options& options, std::size_t made, const Scene& scene) {
+void with_tools(const lido::resource_pool_options& options, std::size_t made, const Scene& scene,
+                std::int64_t overtaking = 0) {
+  lido::detail::tuning::nanoseconds_overtaking = overtaking;
   auto pool = std::make_unique<tool_pool>(options, made);
   tool_pool* const kept = pool.release();
   scene(*kept);

@@ -216,21 +216,19 @@ void close_against_callback() {
   });
 }
 
-// ---- barging ------------------------------------------------------------------------------------
+// ---- overtaking ---------------------------------------------------------------------------------
 
-constexpr std::int64_t a_moment = 1'000'000'000'000;
-
+/// Runs `scene(pool)` with waiters that may be overtaken throughout. In other scenarios each is
+/// handed the next resource that comes back.
 template <class Scene>
-void with_barging(std::size_t size, const Scene& scene, std::int64_t longest = a_moment) {
-  lido::detail::tuning::nanoseconds_overtaking = longest;
-  lido::resource_pool_options options = tool_options(size);
-  options.queueing = lido::queueing::barging;
-  with_tools(options, size, scene);
+void with_overtaking(std::size_t size, const Scene& scene) {
+  constexpr std::int64_t a_moment = 1'000'000'000'000;
+  with_tools(tool_options(size), size, scene, a_moment);
 }
 
 // A waiter that is woken finds nothing left, or takes it before the newcomer does.
 void newcomer() {
-  with_barging(1, [](tool_pool& pool) {
+  with_overtaking(1, [](tool_pool& pool) {
     lease held = pool.take();
     in_threads(
         [&] {
@@ -243,7 +241,7 @@ void newcomer() {
 }
 
 void two_newcomers() {
-  with_barging(1, [](tool_pool& pool) {
+  with_overtaking(1, [](tool_pool& pool) {
     lease held = pool.take();
     in_threads([&] { tool_pool::use(std::move(held)); }, [&] { pool.wait_and_use(); },
                [&] { pool.wait_and_use(); });
@@ -254,7 +252,7 @@ void two_newcomers() {
 /// The first waiter is ended by `end` as it is woken, and the second one is served.
 template <class Wait, class End>
 void ended_when_called(const Wait& wait, const End& end) {
-  with_barging(1, [&](tool_pool& pool) {
+  with_overtaking(1, [&](tool_pool& pool) {
     lease held = pool.take();
     lido::detail::atomic<bool> is_over(false);
     const auto rest_until_there_are = [&](std::size_t waiters) {
@@ -292,7 +290,7 @@ void stopped_when_called() {
 
 // Two come back for two waiters. Both keep theirs until the other one has got one.
 void two_come_back() {
-  with_barging(2, [](tool_pool& pool) {
+  with_overtaking(2, [](tool_pool& pool) {
     lease first = pool.take();
     lease second = pool.take();
     lido::detail::atomic<int> served(0);
@@ -314,38 +312,35 @@ void two_come_back() {
   });
 }
 
-// Two threads use one resource in turns beside a waiter, which is overtaken once.
+// Two threads use one resource in turns beside a waiter that is due, which is overtaken once.
 void overdue() {
-  with_barging(
-      1,
-      [](tool_pool& pool) {
-        lease held = pool.take();
-        int overtook = 0;
-        const auto try_again_and_again = [&] {
-          for (int i = 0; i < 3; ++i) {
-            const bool before = pool.pool().stats().waiting == 1;
-            lease got = pool.pool().try_acquire();
-            overtook += before && got && pool.pool().stats().waiting == 1 ? 1 : 0;
-            if (got) {
-              tool_pool::use(std::move(got));
-            }
-          }
-        };
-        in_threads(
-            [&] {
-              pool.rest_until_there_are(1);
-              tool_pool::use(std::move(held));
-              try_again_and_again();
-            },
-            try_again_and_again, [&] { pool.wait_and_use(); });
-        require(overtook <= 1, "a waiter is overtaken again and again");
-        pool.check(1);
-      },
-      0);
+  with_tools(1, [](tool_pool& pool) {
+    lease held = pool.take();
+    int overtook = 0;
+    const auto try_again_and_again = [&] {
+      for (int i = 0; i < 3; ++i) {
+        const bool before = pool.pool().stats().waiting == 1;
+        lease got = pool.pool().try_acquire();
+        overtook += before && got && pool.pool().stats().waiting == 1 ? 1 : 0;
+        if (got) {
+          tool_pool::use(std::move(got));
+        }
+      }
+    };
+    in_threads(
+        [&] {
+          pool.rest_until_there_are(1);
+          tool_pool::use(std::move(held));
+          try_again_and_again();
+        },
+        try_again_and_again, [&] { pool.wait_and_use(); });
+    require(overtook <= 1, "a waiter is overtaken again and again");
+    pool.check(1);
+  });
 }
 
 void close_when_called() {
-  with_barging(1, [](tool_pool& pool) {
+  with_overtaking(1, [](tool_pool& pool) {
     lease held = pool.take();
     in_threads([&] { tool_pool::use(std::move(held)); }, [&] { (void)pool.pool().close(ever); },
                [&] { pool.wait_for_a_time(); });
@@ -353,28 +348,15 @@ void close_when_called() {
   });
 }
 
-// One thread creates the resource, another one waits for it, and a newcomer tries: not before both
-// have been served.
-void newcomer_behind_a_waiter() {
-  with_tools(tool_options(1), 0, [](tool_pool& pool) {
-    int served = 0;
-    const auto wait_and_count = [&] {
-      lease got = pool.pool().acquire();
-      ++served;
-      tool_pool::use(std::move(got));
-    };
-    in_threads(wait_and_count, wait_and_count, [&] {
-      while (pool.pool().stats().waiting != 1) {
-        if (served == 2) {
-          return;
-        }
-        execution::now().rest();
-      }
-      if (lease got = pool.pool().try_acquire()) {
-        require(served == 2, "a waiter was overtaken by one that came later");
-        tool_pool::use(std::move(got));
-      }
-    });
+// A callback waits behind a thread that may be overtaken.
+void callback_behind_a_called_waiter() {
+  execution::now().keep_for_each_thread(lido::detail::calling);
+  with_overtaking(1, [](tool_pool& pool) {
+    lease held = pool.take();
+    caller mine;
+    in_threads([&] { tool_pool::use(std::move(held)); }, [&] { pool.wait_and_use(); },
+               [&] { mine.wait(pool); });
+    mine.check();
     pool.check(1);
   });
 }
@@ -437,8 +419,8 @@ constexpr std::array pool_waits_list{
     waits("pool_waits.two_come_back", "two come back for two waiters", &two_come_back),
     waits("pool_waits.overdue", "a waiter that was overtaken for too long is next", &overdue),
     waits("pool_waits.close_when_called", "closed as a waiter is woken", &close_when_called),
-    waits("pool_waits.newcomer_behind_a_waiter", "a newcomer does not cut in",
-          &newcomer_behind_a_waiter),
+    waits("pool_waits.callback_behind_a_called_waiter", "a callback waits behind such a waiter",
+          &callback_behind_a_called_waiter),
 };
 
 }  // namespace

@@ -47,6 +47,7 @@ struct tuning {
   static constexpr std::int64_t longest_between_tries = 95'000'000;
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a switch of a scenario
   static inline std::int64_t nanoseconds_overtaking = 0;
+  static constexpr std::int64_t nanoseconds_between_hand_overs = 0;
 };
 
 }  // namespace lido::inline v0::detail

@@ -10,7 +10,6 @@ namespace lido::test {
 struct invariant_context {
   detail::moment now;
   std::uint32_t max_total = 0;
-  bool is_barging = false;
   detail::nanos prefer_same_key_for = 0;
 };
 
@@ -72,19 +71,36 @@ inline bool may_be_preempted(pool_kernel& pool, const slot_group& group, std::ui
   return found;
 }
 
-/// Invariant I3 of one group, in pools that serve waiters in FIFO order.
+/// Invariant I3 of one group.
 inline const char* waits_of(pool_kernel& pool, slot_group& group, std::uint32_t live,
                             const invariant_context& context) {
-  if (context.is_barging || first_waiting(group) == nullptr ||
-      pool.numbers().counts_of(group).suspended || may_be_preempted(pool, group, live, context)) {
+  const detail::acquire_waiter* const first = first_waiting(group);
+  if (first == nullptr || pool.numbers().counts_of(group).suspended ||
+      may_be_preempted(pool, group, live, context)) {
     return nullptr;
   }
-  const pool_slot* const idle = pool.table.find([&](const pool_slot& slot) {
-    return slot.record.cache == &group.cache && slot.state() == resource_state::idle &&
-           !slot.is_over(context.now.age, group.cache.epoch()) &&
-           (slot.is_fresh(context.now.age, group.cache.epoch()) || !slot.maker->can_validate());
+  std::uint32_t fit = 0;
+  pool.table.for_each([&](const pool_slot& slot) {
+    const bool is_fit =
+        slot.record.cache == &group.cache && slot.state() == resource_state::idle &&
+        !slot.is_over(context.now.age, group.cache.epoch()) &&
+        (slot.is_fresh(context.now.age, group.cache.epoch()) || !slot.maker->can_validate());
+    fit += is_fit ? 1U : 0U;
   });
-  return idle == nullptr ? nullptr : "I3: a waiter waits beside an idle resource";
+  if (fit != 0 && !first->may_look && first == group.queue.first()) {
+    return "I3: a waiter that cannot look waits beside an idle resource";
+  }
+  std::uint32_t awake = 0;
+  bool all_awake = true;
+  for (const detail::acquire_waiter* waiter = group.queue.first(); waiter != nullptr;
+       waiter = detail::wait_queue::after(*waiter)) {
+    awake += waiter->is_awake ? 1U : 0U;
+    all_awake = all_awake && (waiter->is_awake || !waiter->may_look || !waiter->word.open());
+  }
+  if (awake != group.awake) {
+    return "I3: a group counts other waiters than are awake";
+  }
+  return fit <= awake || all_awake ? nullptr : "I3: a waiter sleeps beside an idle resource";
 }
 
 /// Invariant I4 of one group.

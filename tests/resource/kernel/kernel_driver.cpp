@@ -167,13 +167,16 @@ happenings kernel_driver::acquire(char name, const wait_setup& how) {
   one.waiter->group = groups_[how.group];
   one.holds = how.holds;
   one.waiter->is_urgent = how.is_urgent;
+  one.waiter->may_look = is_thread && how.may_look;
   return begin(one);
 }
 
 happenings kernel_driver::begin(client& one) {
   one.does = client::state::waiting;
   one.is_asleep = false;
+  looker_ = one.name;
   happenings all = event([&] { pool_.on_acquire(*one.waiter); });
+  looker_ = 0;
   if (one.does == client::state::waiting && one.holds) {
     const happenings more = event([&] { pool_.on_hold_and_wait(*one.waiter); });
     all.insert(all.end(), more.begin(), more.end());
@@ -223,7 +226,10 @@ happenings kernel_driver::look(char name) {
   if (!one.waiter->word.open()) {  // it ended while it was awake, and needs no waking
     one.is_asleep = false;
   }
-  return run_effects(std::move(out));
+  looker_ = name;
+  happenings all = run_effects(std::move(out));
+  looker_ = 0;
+  return all;
 }
 
 bool kernel_driver::give_up(char name) {
@@ -409,9 +415,11 @@ void kernel_driver::end_tasks() {
 
 // ---- the pool -----------------------------------------------------------------------------------
 
-void kernel_driver::pass(int ms) {
-  now_.real += ms * one_ms;
-  now_.age += ms * one_ms;
+void kernel_driver::pass(int ms) { pass_us(ms * 1000); }
+
+void kernel_driver::pass_us(int us) {
+  now_.real += us * one_ms / 1000;
+  now_.age += us * one_ms / 1000;
 }
 
 happenings kernel_driver::tick(int ms) {
@@ -497,7 +505,6 @@ happenings kernel_driver::run_effects(effects out) {
     const char* const wrong =
         broken_invariant(pool_, {.now = now_,
                                  .max_total = max_total_,
-                                 .is_barging = settings_.is_barging,
                                  .prefer_same_key_for = settings_.prefer_same_key_for});
     if (wrong != nullptr) {
       problem(wrong);

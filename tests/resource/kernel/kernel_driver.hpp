@@ -82,6 +82,7 @@ struct wait_setup {
   std::uint32_t thread = 0;  ///< 0: a thread of its own
   bool holds = false;
   bool is_urgent = false;
+  bool may_look = false;  ///< a thread that is woken to look, and may be overtaken
 };
 
 /// A thread (A to Z) or a callback (a to z).
@@ -141,6 +142,7 @@ class kernel_driver {
   happenings tick(int ms);
   /// Advances the time without an event.
   void pass(int ms);
+  void pass_us(int us);
   happenings limits(const detail::group_limits& limits, std::uint32_t group = 0);
   happenings limits_and_total(const detail::group_limits& limits, std::uint32_t total);
   happenings suspend(bool on = true);
@@ -191,8 +193,6 @@ class kernel_driver {
   [[nodiscard]] bool backs_off(std::uint32_t group, bool is_asked) const {
     return groups_[group]->retry.waits(now_.real, is_asked);
   }
-  /// Whether idle resources are left to a waiter.
-  [[nodiscard]] bool is_off_limits() const { return groups_[0]->cache.is_off_limits(); }
   [[nodiscard]] bool is_drained() const { return pool_.control.is_drained(); }
   /// Resources that are neither gone nor in use.
   [[nodiscard]] std::size_t unsettled() const { return pool_.control.count_unsettled(); }
@@ -225,6 +225,10 @@ class kernel_driver {
   [[nodiscard]] bool is_late(char name) {
     return of(name).waiter->until.nanoseconds() <= now_.real;
   }
+  /// The waiter whose thread runs in the present event, and may take what is idle; or 0.
+  [[nodiscard]] char looker() const { return looker_; }
+  [[nodiscard]] bool may_look(char name) { return of(name).waiter->may_look; }
+  [[nodiscard]] detail::nanos came_at(char name) { return of(name).waiter->came.at; }
   [[nodiscard]] bool came_before(char name, char other) {
     return of(name).waiter->came.order < of(other).waiter->came.order;
   }
@@ -295,6 +299,7 @@ class kernel_driver {
   detail::pool_kernel pool_;
   std::vector<detail::slot_group*> groups_;
   std::vector<std::unique_ptr<client>> clients_;
+  char looker_ = 0;
   std::vector<std::uint32_t> tasks_;
   std::map<std::uint32_t, detail::nanos> began_;  // creates, by slot
   std::vector<std::uint32_t> doomed_;

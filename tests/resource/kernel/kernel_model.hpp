@@ -52,7 +52,7 @@ class kernel_model {
       refuse(one);
     }
     for (const happening& one : all) {
-      served_ += is_grant(one) ? 1 : 0;
+      served_ += is_grant(one) && !is_of_looker(one) ? 1 : 0;
     }
     for (const happening& one : all) {
       grant(one);
@@ -168,9 +168,6 @@ class kernel_model {
   void grow(std::uint32_t size) { slots_.resize(std::max<std::size_t>(size, slots_.size())); }
 
  private:
-  [[nodiscard]] bool is_barging() const {
-    return driver_.setup().options.queueing == lido::queueing::barging;
-  }
   void check(bool holds, const char* what) { wrong_ = holds || wrong_ != nullptr ? wrong_ : what; }
 
   static bool is_same(state mine, detail::resource_state seen) {
@@ -328,7 +325,23 @@ class kernel_model {
     return one.what == kind::has || one.what == kind::creates || one.what == kind::validates;
   }
 
-  /// Checks that an event serves only waiters near the front of the queue.
+  [[nodiscard]] bool is_of_looker(const happening& one) const {
+    return one.who == driver_.looker() && driver_.may_look(one.who);
+  }
+
+  /// Checks that a sleeping thread is handed a resource only once it was overtaken for long.
+  void check_pace(const happening& one) {
+    const detail::nanos now = driver_.now().real;
+    check(now - driver_.came_at(one.who) >= detail::tuning::nanoseconds_overtaking ||
+              is_stale(slots_[one.slot]),
+          "a waiter is handed a resource that others could take");
+    check(now - last_hand_over_ >= detail::tuning::nanoseconds_between_hand_overs ||
+              is_stale(slots_[one.slot]),
+          "waiters are handed resources at a pace that makes a convoy");
+    last_hand_over_ = now;
+  }
+
+  /// Checks that an event serves only waiters near the front of the queue, and one that looks.
   void grant(const happening& one) {
     using kind = happening::kind;
     if (!is_grant(one)) {
@@ -340,10 +353,14 @@ class kernel_model {
     const std::uint32_t group = driver_.group_of(one.who);
     std::vector<char>& queue = groups[group].queue;
     const auto place = std::find(queue.begin(), queue.end(), one.who);
-    check(place != queue.end() && place - queue.begin() < served_,
+    const bool looks = is_of_looker(one);
+    check(place != queue.end() && (looks || place - queue.begin() < served_),
           "a waiter is served out of turn");
-    --served_;
+    served_ -= looks ? 0 : 1;
     std::erase(queue, one.who);
+    if (one.what == kind::has && !looks && driver_.may_look(one.who)) {
+      check_pace(one);
+    }
     model_slot& slot = slots_[one.slot];
     if (one.what == kind::creates) {
       begin_create(one.slot, true);
@@ -467,9 +484,15 @@ class kernel_model {
     const std::uint32_t fit = count(number, [&](const model_slot& slot) {
       return slot.is == state::idle && !is_over(slot) && !is_stale(slot);
     });
-    const client& first = driver_.of(group.queue.front());
-    const bool is_pending = is_barging() && first.is_thread() && !first.is_asleep;
-    check(fit == 0 || is_pending || is_owed(number),
+    const auto lookers = [&](bool asleep) {
+      return static_cast<std::uint32_t>(
+          std::count_if(group.queue.begin(), group.queue.end(), [&](char name) {
+            return driver_.may_look(name) && driver_.of(name).is_asleep == asleep;
+          }));
+    };
+    const std::uint32_t awake = lookers(false);
+    check(fit == 0 || is_owed(number) ||
+              (driver_.may_look(group.queue.front()) && (fit <= awake || lookers(true) == 0)),
           "a waiter is forgotten beside an idle resource");
     const detail::nanos now = driver_.now().real;
     const std::uint32_t checks =
@@ -478,13 +501,13 @@ class kernel_model {
       return (slot.is == state::validating || slot.is == state::resetting) &&
              now - slot.task_began < detail::tuning::nanoseconds_for_answer;
     });
-    check(idle == 0 || is_pending || is_owed(number) || checks > group.limits.max_creating ||
+    check(idle == 0 || awake != 0 || is_owed(number) || checks > group.limits.max_creating ||
               young >= waiting(number),
           "a waiter is forgotten beside a resource to validate");
-    if (is_pending) {
-      return;
+    if (awake != 0) {
+      return;  // a resource that was left for it may have been taken; it looks soon
     }
-    const std::uint32_t served = young + (is_barging() ? idle : 0);
+    const std::uint32_t served = young + fit;
     if (waiting(number) > served) {
       look_for_creates(number, waiting(number) - served);
     }
@@ -508,10 +531,13 @@ class kernel_model {
       return;
     }
     const bool works = !driver_.backs_off(number, /*is_asked=*/false);
-    std::uint32_t idle = 0;
+    std::uint32_t idle = 0;  // without those that are left for waiters that came before
     std::uint32_t closing = 0;
     for (const model_slot& slot : slots_) {
-      idle += slot.is == state::idle ? 1 : 0;
+      const bool is_left =
+          slot.is == state::idle && !groups[slot.group].queue.empty() &&
+          driver_.came_before(groups[slot.group].queue.front(), group.queue.back());
+      idle += slot.is == state::idle && !is_left ? 1 : 0;
       closing += slot.is == state::closing ? 1 : 0;
     }
     const bool is_unproven = !group.has_created || group.is_failing;
@@ -529,6 +555,7 @@ class kernel_model {
   std::vector<std::uint32_t> began_;
   std::uint32_t refused_ = 0;  ///< refused in the present event
   std::uint32_t served_ = 0;
+  detail::nanos last_hand_over_ = 0;
   const char* wrong_ = nullptr;
 };
 

@@ -33,8 +33,6 @@ pool_setup kernel_session::setup_of(bytes& rest) {
   const bool has_groups = next(rest, 2) != 0;
   how.options.maintenance =
       next(rest, 2) != 0 ? lido::maintenance::by_tick : lido::maintenance::background;
-  how.options.queueing =
-      !has_groups && next(rest, 3) == 0 ? lido::queueing::barging : lido::queueing::fifo;
   how.validates = next(rest, 2) != 0;
   how.resets = next(rest, 3) == 0;
   how.options.max_size = next(rest, most_slots + 1);
@@ -171,7 +169,9 @@ void kernel_session::acquire_somehow(client& one) {
   wait_setup how;
   how.for_ms = times[next(std::size(times))];
   how.group = next(groups());
-  const std::string text = std::string(1, one.name) + " in " + std::to_string(how.group);
+  how.may_look = next(4) != 0;
+  const std::string text = std::string(1, one.name) + " in " + std::to_string(how.group) +
+                           (how.may_look ? ", may look," : "");
   if (acquire_fast(one.name, how.group)) {
     note("acquire fast " + text);
     model_.is_taken(slot_of(one.name));

@@ -1,5 +1,4 @@
-// Pools in which newcomers may overtake, and pools without threads. docs/reference/tests.md
-// explains the letters and numbers in test names.
+// Pools without threads. docs/reference/tests.md explains the letters and numbers in test names.
 #include <chrono>
 
 #include "resource/kernel/kernel_fixture.hpp"
@@ -9,95 +8,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::kernel;
-
-class KernelBarging : public ::testing::Test {
- protected:
-  KernelBarging() {
-    k.acquire('A');
-    k.created(0);
-    k.look('A');
-  }
-  kernel k{{.options = {.max_size = 1,
-                        .queueing = queueing::barging}}};  // NOLINT(*-non-private-member-*)
-};
-
-TEST_F(KernelBarging, TheFirstWaiterIsCalledAndLooksForItself) {
-  k.acquire('B');
-  k.acquire('C');
-  EXPECT_EQ(k.release('A'), "call B");
-  EXPECT_EQ(k.look('B'), "B has 0");
-}
-
-TEST_F(KernelBarging, ANewcomerMayTakeTheResourceBefore) {
-  k.acquire('B');
-  EXPECT_EQ(k.release('A'), "call B");
-  EXPECT_TRUE(k.acquire_fast('D'));
-  EXPECT_EQ(k.look('B'), "");
-  EXPECT_EQ(k.release('D'), "call B");
-  EXPECT_EQ(k.look('B'), "B has 0");
-}
-
-TEST_F(KernelBarging, AWaiterIsCalledOnceUntilItLooks) {
-  k.acquire('B');
-  EXPECT_EQ(k.release('A'), "call B");
-  EXPECT_TRUE(k.acquire_fast('D'));
-  EXPECT_EQ(k.release('D'), "");
-}
-
-// The bound of A6.
-TEST_F(KernelBarging, A6AWaiterIsOvertakenForTenMillisecondsAtMost) {
-  k.acquire('B');
-  EXPECT_EQ(k.release('A'), "call B");
-  EXPECT_TRUE(k.acquire_fast('D'));
-  EXPECT_EQ(k.look('B'), "");
-  k.tick(10);
-  EXPECT_EQ(k.release('D'), "B has 0");
-}
-
-TEST_F(KernelBarging, NewcomersLeaveResourcesToAWaiterThatWasOvertakenForLong) {
-  k.acquire('B');
-  k.release('A');
-  k.acquire_fast('D');
-  k.tick(10);
-  EXPECT_EQ(k.look('B'), "");  // and finds no resource
-  EXPECT_TRUE(k.is_off_limits());
-  EXPECT_EQ(k.release('D'), "B has 0");
-  EXPECT_FALSE(k.is_off_limits());
-}
-
-TEST_F(KernelBarging, AWaiterIsNotWokenNeedlessly) {
-  k.acquire('B');
-  k.acquire('C', {.for_ms = 10});
-  EXPECT_EQ(k.tick(10), "C fails: timed out");
-  EXPECT_EQ(k.tick(10), "");
-  EXPECT_EQ(k.release('A'), "call B");
-}
-
-TEST_F(KernelBarging, ACallbackIsHandedTheResource) {
-  k.acquire('b');
-  EXPECT_EQ(k.release('A'), "b has 0");
-}
-
-// boostorg/mysql #509: a waiter that gives up swallows the wake-up of the next.
-TEST_F(KernelBarging, A2TheNextIsCalledWhenACalledWaiterGivesUp) {
-  k.acquire('B');
-  k.acquire('C');
-  EXPECT_EQ(k.release('A'), "call B");
-  ASSERT_TRUE(k.give_up('B'));
-  EXPECT_EQ(k.leave('B'), "call C");
-  EXPECT_EQ(k.look('C'), "C has 0");
-}
-
-TEST_F(KernelBarging, NoMoreResourcesAreMadeThanWaitersNeed) {
-  kernel large({.options = {.max_size = 10, .max_creating = 10, .queueing = queueing::barging}});
-  EXPECT_EQ(large.acquire('A'), "create 0");
-  EXPECT_EQ(large.created(0), "call A");
-  EXPECT_EQ(large.tick(1), "");
-  EXPECT_EQ(large.look('A'), "A has 0");
-  EXPECT_EQ(large.tick(1), "");
-}
-
-// ---- without threads ----------------------------------------------------------------------------
 
 class KernelManual : public ::testing::Test {
  protected:
