@@ -7,11 +7,13 @@
  * steps, for any number of preemptions.
  *
  * Users of one resource each: PATIENT that wait for as long as it takes, one whose time may be over
- * at any moment, one whose wait is stopped by another process. With -DBARGING a waiter is woken and
- * looks for itself. With -DSHRINKS nobody waits, and the pool ends its resources while they are used.
+ * at any moment, one whose wait is stopped by another process. Threads that run may overtake those
+ * that wait, unless the first is due, which SPIN chooses each time. With -DTURN all are due, and do
+ * not look before they sleep, as callbacks. With -DSHRINKS nobody waits, and the pool ends its
+ * resources while they are used.
  *
- * Each rule can be broken: -DUNMARKED, -DUNLOOKED, -DBLIND_CANCEL, -DSWALLOWED, -DREFUSED,
- * -DIN_FRONT, -DSTAYS; with BARGING -DUNCALLED, -DKEPT_CALL, -DAWAY; with SHRINKS -DUNWATCHED and
+ * Each rule can be broken: -DUNMARKED, -DBLIND_CANCEL, -DSWALLOWED, -DREFUSED, -DIN_FRONT, -DSTAYS,
+ * -DUNCALLED, -DKEPT_CALL, -DAWAY, -DUNFLAGGED; with TURN -DUNLOOKED; with SHRINKS -DUNWATCHED and
  * -DLATE_FLAG. SPIN then finds what goes wrong. spin.py runs it.
  */
 
@@ -26,23 +28,24 @@
 #define STOPPED (PATIENT + 1) /* is stopped from outside */
 #define NONE 255
 #define OTHER USERS           /* the process that makes the pool smaller */
-#define ALL ((1 << RESOURCES) - 1)
+#define EVERY ((1 << RESOURCES) - 1)
 #define is_open(who) (wait_of[who] == waiting || wait_of[who] == asleep)
 
 mtype = { idle, in_use, ended };                /* of a resource */
 mtype = { waiting, asleep, given, cancelled };  /* of a wait */
+mtype = { none, when_due, all };                /* of the flag */
 
 mtype place[RESOURCES];
 bool mark[RESOURCES];  /* of a resource in use: its release tells the kernel */
-byte bits = ALL;       /* resources that may be idle */
+byte bits = EVERY;       /* resources that may be idle */
 byte users[RESOURCES];
-bool flag;             /* releases look; newcomers stand back where they must not overtake */
+mtype flag = none;     /* which releases tell the kernel */
 byte gate = NONE;      /* who has the mutex */
 
 mtype wait_of[USERS];
 byte grant[USERS];
 bool linked[USERS];
-bool called[USERS];    /* woken, and has not looked yet */
+bool awake[USERS];     /* looks before it sleeps */
 bool there[USERS];     /* what the queue names still exists */
 bool registered;       /* the stop callback of STOPPED */
 byte queue[USERS];
@@ -53,6 +56,21 @@ byte left;
 
 inline lock(me) { atomic { gate == NONE -> gate = me } }
 inline unlock() { gate = NONE }
+
+/* A release that sees when_due relies on a waiter that is awake. It may tell the kernel all the
+ * same, once the first waiter is due: that is left to SPIN. */
+inline set_flag() {
+  d_step {
+    flag = (length > 0 -> all : none);
+    i = 0;
+    do
+    :: i < length && !awake[queue[i]] -> i++
+    :: i < length && awake[queue[i]] -> flag = when_due; break
+    :: else -> break
+    od;
+    i = 0
+  }
+}
 
 inline unlink(one) {
   d_step {
@@ -70,11 +88,12 @@ inline unlink(one) {
        length--;
        queue[length] = NONE;
        linked[one] = false;
-       flag = (length > 0);
+       awake[one] = false;
        i = 0
     :: else -> skip
     fi
   }
+  set_flag()
 }
 
 /* Under the mutex: `me` begins to wait. */
@@ -96,11 +115,14 @@ inline enqueue(me) {
     queue[length] = me;
 #endif
     length++;
-    linked[me] = true
+    linked[me] = true;
+#ifndef TURN
+    awake[me] = true;
+#endif
   }
 }
 
-/* A waiter that is given something stands behind nobody that still waits. */
+/* A waiter that is handed something stands behind nobody that still waits. */
 inline check_turn(one) {
   d_step {
     i = 0;
@@ -184,75 +206,92 @@ inline make_idle(what) {
 }
 
 /* Under the mutex: `who` gets a resource, unless its wait has ended at this moment. */
-inline hand_over(what) {
+inline hand_over(what, looks) {
   unlink(who);
   grant[who] = what;
   end_wait(who, given, ok);
   if
-  :: ok -> check_turn(who)
-  :: else -> skip
+  :: ok && !looks -> check_turn(who)
+  :: else -> came[who] = 0
   fi
 }
 
-/* Under the mutex: wakes `who`, which looks for itself. */
-inline call() {
-#ifdef UNCALLED
-  skip
-#else
-  atomic {
-    if
-    :: !called[who] && wait_of[who] == asleep -> wait_of[who] = waiting; called[who] = true
-    :: else -> skip
-    fi
+/* Under the mutex: wakes waiters until as many are awake as resources are idle. */
+inline wake_to_look() {
+  d_step {
+    idles = 0;
+    k = 0;
+    do
+    :: k < RESOURCES ->
+       idles = idles + ((bits & (1 << k)) && place[k] == idle -> 1 : 0);
+       k++
+    :: else -> break
+    od;
+    k = 0;
+    do
+    :: k < length -> idles = idles - (awake[queue[k]] -> 1 : 0); k++
+    :: else -> break
+    od;
+    k = 0
   }
+#ifndef UNCALLED
+  do
+  :: k < length && idles > 0 ->
+     atomic { /* poke: a compare-and-swap */
+       if
+       :: wait_of[queue[k]] == asleep -> wait_of[queue[k]] = waiting; awake[queue[k]] = true; idles--
+       :: else -> skip
+       fi
+     }
+     k++
+  :: else -> break
+  od;
+  k = 0;
 #endif
+  idles = 0;
+  set_flag()
 }
 
-/* Under the mutex: idle resources go to waiters; or, where these look for themselves, the first one
- * is called, if it is not the one that looks. */
-inline give_idle(looks) {
+/* Under the mutex: `me` looks for itself, wherever it stands. */
+inline look() {
+  if
+  :: is_open(me) && linked[me] ->
+     find_fit();
+     if
+     :: have != NONE ->
+        who = me;
+        hand_over(have, true);
+        if
+        :: ok -> skip
+        :: else -> make_idle(have)
+        fi
+     :: else -> skip
+     fi
+  :: else -> skip
+  fi;
+  have = NONE;
+  who = NONE
+}
+
+/* Under the mutex: idle resources go to waiters that are due, or as many others are woken. */
+inline give_idle() {
   do
   :: true ->
      first_open();
      if
      :: who == NONE -> break
-#ifdef BARGING
-     :: who != NONE && !looks ->
-        ok = false;
-        k = 0;
-        do
-        :: k < RESOURCES ->
-           ok = ok || ((bits & (1 << k)) && place[k] == idle);
-           k++
-        :: else -> break
-        od;
-        k = 0;
-        if
-        :: ok -> call()
-        :: else -> skip
-        fi;
-        break
-     :: who != NONE && looks ->
-#else
-     :: else ->
+#ifndef TURN
+     :: who != NONE -> wake_to_look(); break
 #endif
+     :: who != NONE -> /* it is due */
         find_fit();
         if
         :: have == NONE -> break
         :: else ->
-           ok = false;
-           do
-           :: who != NONE && !ok ->
-              hand_over(have);
-              if
-              :: ok -> skip
-              :: else -> first_open()
-              fi
-           :: else -> break
-           od;
+           hand_over(have, false);
            if
-           :: !ok -> make_idle(have); break
-           :: else -> skip
+           :: ok -> skip
+           :: else -> make_idle(have)
            fi
         fi
      fi
@@ -261,13 +300,14 @@ inline give_idle(looks) {
   who = NONE
 }
 
-/* Under the mutex: a resource that was given back with its mark goes to a waiter, or is idle. */
+/* Under the mutex: a resource that was given back with its mark goes to a waiter that is due, or is
+ * idle. */
 inline dispose(what) {
   first_open();
-#ifdef BARGING
+#ifndef TURN
   if
-  :: who != NONE -> call(); who = NONE
-  :: else -> skip
+  :: who != NONE -> who = NONE /* it is not due */
+  :: true -> skip
   fi;
 #endif
   ok = false;
@@ -277,7 +317,7 @@ inline dispose(what) {
        mark[what] = (length > 1);
        bits = (length > 1 -> bits & ~(1 << what) : bits | (1 << what))
      }
-     hand_over(what);
+     hand_over(what, false);
      if
      :: ok -> skip
      :: else -> first_open()
@@ -319,7 +359,7 @@ inline match() {
 #ifdef SHRINKS
   shrink()
 #else
-  give_idle(false)
+  give_idle()
 #endif
 }
 
@@ -338,27 +378,39 @@ inline give_back(what) {
      match();
      unlock()
 #ifndef UNWATCHED
-  :: !ok && flag ->
+  :: !ok && flag != none -> /* all, or when_due and the first waiter is due */
      lock(me);
      match();
      unlock()
+  :: !ok && flag == when_due -> skip
 #endif
   :: else -> skip
   fi
+}
+
+inline look_and_match() {
+#ifndef TURN
+  look();
+#endif
+  give_idle()
 }
 
 /* Until the wait ends. */
 inline sleep() {
   do
   :: true ->
-#ifdef BARGING
+#ifndef TURN
      lock(me);
-     called[me] = false;
+     awake[me] = false;
+#ifndef UNFLAGGED
+     set_flag();
+#endif
 #ifndef AWAY
      if
-     :: linked[me] -> give_idle(true)
+     :: linked[me] -> look_and_match()
      :: else -> skip
      fi;
+#endif
 #endif
      atomic { /* begin_sleep */
        if
@@ -366,14 +418,8 @@ inline sleep() {
        :: else -> skip
        fi
      }
+#ifndef TURN
      unlock();
-#else
-     atomic {
-       if
-       :: wait_of[me] == waiting -> wait_of[me] = asleep
-       :: else -> skip
-       fi
-     }
 #endif
      /* park: until the word says otherwise, or the time is over */
      if
@@ -389,15 +435,12 @@ inline sleep() {
 
 proctype user(byte me) {
   byte i = 0, k = 0, head = 0, who = NONE, have = NONE, mine = NONE;
-  bool ok = false, first = false;
+  short idles = 0;
+  bool ok = false;
 
-  /* An idle resource, unless others wait that must not be overtaken. */
+  /* An idle resource, also while others wait. */
   if
-#if defined(BARGING) || defined(SHRINKS)
   :: true ->
-#else
-  :: !flag ->
-#endif
      do
      :: k < RESOURCES && mine == NONE ->
         atomic {
@@ -410,9 +453,6 @@ proctype user(byte me) {
      :: else -> break
      od;
      k = 0
-#if !defined(BARGING) && !defined(SHRINKS)
-  :: else -> skip
-#endif
   fi;
 
   if
@@ -422,13 +462,9 @@ proctype user(byte me) {
   :: mine == NONE ->
      lock(me);
      enqueue(me);
-     flag = true;
-     first = (queue[0] == me); /* otherwise another one has looked, and left marks */
+     set_flag();
 #ifndef UNLOOKED
-     if
-     :: first -> give_idle(true)
-     :: else -> skip
-     fi;
+     look_and_match();
 #endif
      unlock();
      registered = registered || me == STOPPED;
@@ -442,7 +478,7 @@ proctype user(byte me) {
 #endif
         came[me] = 0;
 #ifndef KEPT_CALL
-        give_idle(false);
+        give_idle();
 #endif
         unlock()
      fi;
@@ -472,10 +508,10 @@ proctype resizer(byte me) {
   byte k = 0;
   lock(me);
 #ifndef LATE_FLAG
-  flag = true;
+  flag = all;
 #endif
   shrink();
-  flag = true;
+  flag = all;
   unlock();
   left++
 }
@@ -526,7 +562,7 @@ init {
   :: else -> break
   od
 #else
-  assert(length == 0 && !flag && bits == ALL);
+  assert(length == 0 && flag == none && bits == EVERY);
   do
   :: n < RESOURCES -> assert(place[n] == idle); n++ /* none is lost */
   :: else -> break
