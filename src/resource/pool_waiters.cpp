@@ -39,7 +39,8 @@ void pool_waiters::leave(acquire_waiter& waiter) noexcept {
   group.queue.remove(waiter);
   deadlines_.remove(waiter);
   set_flags(group);
-  context_.match_later(group);  // others look in its place, and less is to be created
+  quota_.forget(group);         // until the match plans anew what its waiters need
+  context_.match_later(group);  // others look in its place
 }
 
 void pool_waiters::note_left(acquire_waiter& waiter) noexcept {

@@ -37,7 +37,7 @@ namespace lido::inline v0::detail {
 class pool_waiters {
  public:
   pool_waiters(kernel_context& context, resource_slots& slots, const pool_slot_table& table,
-               const create_quota& quota, lease_monitor& monitor, pool_numbers& numbers) noexcept
+               create_quota& quota, lease_monitor& monitor, pool_numbers& numbers) noexcept
       : context_(context),
         slots_(slots),
         table_(table),
@@ -116,7 +116,7 @@ class pool_waiters {
   kernel_context& context_;
   resource_slots& slots_;
   const pool_slot_table& table_;
-  const create_quota& quota_;
+  create_quota& quota_;
   lease_monitor& monitor_;
   pool_numbers& numbers_;
   waiter_deadlines deadlines_;

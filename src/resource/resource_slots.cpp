@@ -10,11 +10,10 @@ namespace lido::inline v0::detail {
 
 namespace {
 
-/// Returns true if a waiter that came before was woken to take the slot.
+/// Returns true if a slot is idle for a waiter that came before: it is awake, and looks soon.
 bool is_left_for_waiter(const pool_slot& slot, std::int64_t order) noexcept {
-  const slot_group& group = group_of(slot);
-  return group.awake != 0 && group.queue.first()->came.order <= order &&
-         slot.state() == resource_state::idle;
+  const acquire_waiter* const first = group_of(slot).queue.first();
+  return first != nullptr && first->came.order <= order && slot.state() == resource_state::idle;
 }
 
 }  // namespace

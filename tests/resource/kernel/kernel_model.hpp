@@ -54,8 +54,12 @@ class kernel_model {
     for (const happening& one : all) {
       served_ += is_grant(one) && !is_of_looker(one) ? 1 : 0;
     }
-    for (const happening& one : all) {
-      grant(one);
+    for (const bool looks : {true, false}) {
+      for (const happening& one : all) {
+        if (is_grant(one) && is_of_looker(one) == looks) {
+          grant(one);
+        }
+      }
     }
     for (const happening& one : all) {
       start(one);
@@ -344,9 +348,6 @@ class kernel_model {
   /// Checks that an event serves only waiters near the front of the queue, and one that looks.
   void grant(const happening& one) {
     using kind = happening::kind;
-    if (!is_grant(one)) {
-      return;
-    }
     check(!is_suspended && !is_closed, "something is given in a pool that gives nothing");
     check(driver_.gives_no_time(one.who) || !driver_.is_late(one.who),
           "a waiter is served whose time is up");
