@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -15,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "crowd.hpp"
 #include "resource_pools.hpp"
 #include "resource_team.hpp"
 
@@ -143,7 +145,8 @@ struct plan {
   int samples = 2000;
   bool pairs = true;
   bool waiting = true;
-  bool crowd = true;  ///< ten thousand threads
+  bool crowd = true;    ///< ten thousand threads
+  bool sharing = true;  ///< more threads than resources, in the numbers of a busy server
   bool handing = true;
 };
 
@@ -184,7 +187,21 @@ struct runner {
   }
 };
 
-/// False: not an option.
+/// Measures one part alone. Returns false if the option names none.
+bool choose(const std::string& option, plan& todo) {
+  todo.pairs = option == "--pairs";
+  todo.waiting = option == "--waiting";
+  todo.handing = option == "--handing";
+  todo.sharing = option == "--sharing";
+  todo.crowd = false;
+  if (todo.handing) {  // the same number in short turns, so that all contenders see the same
+    todo.rounds *= 10;
+    todo.samples /= 10;
+  }
+  return todo.pairs || todo.waiting || todo.handing || todo.sharing;
+}
+
+/// Returns false if there is no such option.
 bool read_option(const std::string& option, plan& todo) {
   if (option == "--short") {
     todo.length = 20ms;
@@ -193,18 +210,7 @@ bool read_option(const std::string& option, plan& todo) {
     todo.crowd = false;
     return true;
   }
-  if (option == "--pairs" || option == "--waiting" || option == "--handing") {
-    todo.pairs = option == "--pairs";
-    todo.waiting = option == "--waiting";
-    todo.handing = option == "--handing";
-    if (todo.handing) {  // the same number in short turns, so that all contenders see the same
-      todo.rounds *= 10;
-      todo.samples /= 10;
-    }
-    todo.crowd = false;
-    return true;
-  }
-  return false;
+  return choose(option, todo);
 }
 
 /// Lido beside a peer that sleeps: the waiter is on the releasing thread's processor (0), or on
@@ -222,9 +228,9 @@ void print_hand_over(int i, const Lido& lido, const Peer& peer) {
 }
 
 /// The numbers that the pool is held to, as ratios of this run.
-template <class Lido, class Barging, class ByTick, class Floor, class Bare, class... Peer>
-void print_ratios(const plan& todo, Lido& lido, Barging& barging, ByTick& by_tick, Floor& floor,
-                  Bare& bare, Peer&... peers) {
+template <class Lido, class ByTick, class Floor, class Bare, class... Peer>
+void print_ratios(const plan& todo, Lido& lido, ByTick& by_tick, Floor& floor, Bare& bare,
+                  Peer&... peers) {
   if (todo.pairs) {
     std::printf("mutex_vector / lido: %.2f, %.2f, %.2f for pairs of 1, 2, 8 threads\n",
                 bare.pairs[0].median() / lido.pairs[0].median(),
@@ -238,7 +244,6 @@ void print_ratios(const plan& todo, Lido& lido, Barging& barging, ByTick& by_tic
   };
   if (todo.waiting) {
     crowd("lido", lido);
-    crowd("lido_barging", barging);
     crowd("lido_by_tick", by_tick);
     crowd("floor_in_turn", floor);
     std::printf(
@@ -250,6 +255,48 @@ void print_ratios(const plan& todo, Lido& lido, Barging& barging, ByTick& by_tic
   }
   for (int i = 0; todo.handing && i < 2; ++i) {
     (print_hand_over(i, lido, peers), ...);
+  }
+}
+
+constexpr lido_bench::crowd_row sharing_rows[] = {
+    {"32 on 16, nothing", 32, 16, 0us}, {"32 on 4, nothing", 32, 4, 0us},
+    {"8 on 4, 2 us", 8, 4, 2us},        {"32 on 16, 2 us", 32, 16, 2us},
+    {"32 on 4, 20 us", 32, 4, 20us},    {"31 on 16, 100 us asleep", 31, 16, 100us, /*sleeps=*/true},
+    {"8 on 1, 2 us", 8, 1, 2us},
+};
+
+/// One contender in all rows of `sharing_rows`.
+template <class Pool>
+struct sharer {
+  std::array<lido_bench::crowd_results, std::size(sharing_rows)> rows;
+
+  void round(const plan& todo) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      rows[i].add(lido_bench::crowd_of<Pool>(sharing_rows[i], 3 * todo.length));
+    }
+  }
+};
+
+/// More threads than resources, beside what most code bases have.
+void share(const plan& todo) {
+  sharer<lido_bench::lido_resources> lido;
+  sharer<lido_bench::mutex_condition> mutex;
+  lido_bench::take_turns(todo, lido, mutex);
+  std::printf(
+      "threads on resources, and what a use does; thousands of uses a second, medians; p50 and "
+      "p99\n"
+      "of one acquire beside them, milliseconds; spread: uses of the thread that had most, beside\n"
+      "the one that had least; each of lido and of mutex_deque_cv\n"
+      "%-24s %15s %6s %17s %17s %15s\n",
+      "row", "uses", "ratio", "p50", "p99", "spread");
+  for (std::size_t i = 0; i < std::size(sharing_rows); ++i) {
+    auto& [ours, ours_spread, our_waits] = lido.rows[i];
+    auto& [theirs, their_spread, their_waits] = mutex.rows[i];
+    std::printf("%-24s %7.0f %7.0f %6.2f %8.2f %8.2f %8.2f %8.2f %7.1f %7.1f\n",
+                sharing_rows[i].name.data(), ours.median() / 1e3, theirs.median() / 1e3,
+                ours.median() / theirs.median(), lido.rows[i].wait(50), mutex.rows[i].wait(50),
+                lido.rows[i].wait(99), mutex.rows[i].wait(99), ours_spread.median(),
+                their_spread.median());
   }
 }
 
@@ -273,14 +320,20 @@ int main(int argc, char** argv) {
   plan todo;
   for (int i = 1; i < argc; ++i) {
     if (!read_option(argv[i], todo)) {
-      std::fprintf(stderr, "usage: %s [--pairs | --waiting | --handing] [--short]\n", argv[0]);
+      std::fprintf(stderr, "usage: %s [--pairs | --waiting | --handing | --sharing] [--short]\n",
+                   argv[0]);
       return EXIT_FAILURE;
     }
   }
   lido_bench::use_small_stacks();  // of ten thousand threads
-  compare(todo, runner<lido_bench::lido_resources>(), runner<lido_bench::lido_barging>(),
-          runner<lido_bench::lido_by_tick>(), runner<lido_bench::numbers_in_turn>(),
-          runner<lido_bench::bare_mutex>(),
+  if (todo.sharing) {
+    share(todo);
+  }
+  if (!todo.pairs && !todo.waiting && !todo.handing) {
+    return EXIT_SUCCESS;
+  }
+  compare(todo, runner<lido_bench::lido_resources>(), runner<lido_bench::lido_by_tick>(),
+          runner<lido_bench::numbers_in_turn>(), runner<lido_bench::bare_mutex>(),
 #if LIDO_BENCH_TBB
           runner<lido_bench::tbb_bounded>(),
 #endif

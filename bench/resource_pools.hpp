@@ -37,13 +37,9 @@ class lido_resources {
  public:
   static constexpr std::string_view name = "lido";
   static constexpr bool sleeps = true;
-  explicit lido_resources(std::size_t size, lido::queueing order = lido::queueing::fifo,
-                          lido::maintenance by = lido::maintenance::background)
-      : pool_([] { return stub_connection(); }, {.max_size = size,
-                                                 .min_idle = size,
-                                                 .max_creating = size,
-                                                 .queueing = order,
-                                                 .maintenance = by}) {
+  explicit lido_resources(std::size_t size, lido::maintenance by = lido::maintenance::background)
+      : pool_([] { return stub_connection(); },
+              {.max_size = size, .min_idle = size, .max_creating = size, .maintenance = by}) {
     std::vector<lido::resource_lease<stub_connection>> all;
     for (std::size_t i = 0; i < size; ++i) {
       all.push_back(pool_.acquire());
@@ -60,19 +56,11 @@ class lido_resources {
   lido::resource_pool<stub_connection> pool_;
 };
 
-/// The same with overtaking: a running thread may go before waiters.
-class lido_barging : public lido_resources {
- public:
-  static constexpr std::string_view name = "lido_barging";
-  explicit lido_barging(std::size_t size) : lido_resources(size, lido::queueing::barging) {}
-};
-
 /// Without a thread of its own.
 class lido_by_tick : public lido_resources {
  public:
   static constexpr std::string_view name = "lido_by_tick";
-  explicit lido_by_tick(std::size_t size)
-      : lido_resources(size, lido::queueing::fifo, lido::maintenance::by_tick) {}
+  explicit lido_by_tick(std::size_t size) : lido_resources(size, lido::maintenance::by_tick) {}
 };
 
 /// No pool, but the least that serves threads in FIFO order and lets them sleep: each use draws a
