@@ -207,7 +207,7 @@ TEST_F(ResourceGivenTimes, AnAcquireStoppedFromTheStartGetsNothing) {
 
 class ResourceOrder : public test::resource_in_each_mode {};
 
-// Threads that run may take what comes back before a waiter does, but for half a millisecond only.
+// Threads that run may take what comes back before a waiter does, for half a millisecond at most.
 TEST_P(ResourceOrder, A6ThreadsThatShareAResourceAreServedAlike) {
   fake_pool& pool = start({.max_size = 1, .validate_if_idle_longer_than = 1h});
   std::array<std::atomic<int>, 8> uses{};
