@@ -83,7 +83,7 @@ pool_settings::pool_settings(const resource_pool_options& options)
            .time_uses = time_uses},
       slow_after(or_never(report_slow_after)),
       leak_after(or_never(report_leak_after)),
-      period((std::min)({life.idle_timeout, life.max_lifetime, life.keepalive,
+      period((std::min)({life.idle_timeout, life.max_lifetime, life.keepalive / 5,
                          or_never(validate_if_idle_longer_than), slow_after, leak_after})) {
   constexpr nanos shortest = 1'000'000;
   constexpr nanos longest = 1'000'000'000;

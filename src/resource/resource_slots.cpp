@@ -241,10 +241,11 @@ void resource_slots::note_evicted(pool_slot& slot) noexcept {
 
 // ---- checks -------------------------------------------------------------------------------------
 
-bool resource_slots::check_if_idle(pool_slot& slot, slot_task what) noexcept {
+bool resource_slots::keep_alive_if_idle(pool_slot& slot) noexcept {
   const bool is_taken = take_idle(slot, resource_state::checking);
   if (is_taken) {
-    begin_check(slot, what);
+    change(slot, [](pool_slot& one) { one.record.is_keepalive = true; });
+    begin_check(slot, slot_task::validate);
   }
   return is_taken;
 }
@@ -265,6 +266,7 @@ void resource_slots::end_check(pool_slot& slot) noexcept {
   change(slot, [](pool_slot& one) {
     one.record.task = slot_task::none;
     one.record.is_awaited = false;
+    one.record.is_keepalive = false;
   });
 }
 

@@ -95,8 +95,8 @@ class resource_slots {
 
   // ---- checks -----------------------------------------------------------------------------------
 
-  /// Begins to validate or reset an idle resource. Returns false if it is not idle.
-  [[nodiscard]] bool check_if_idle(pool_slot& slot, slot_task what) noexcept;
+  /// Begins to validate an idle resource for `keepalive`. Returns false if it is not idle.
+  [[nodiscard]] bool keep_alive_if_idle(pool_slot& slot) noexcept;
   /// Begins to validate or reset a resource that the caller owns.
   void begin_check(pool_slot& slot, slot_task what) noexcept;
   void end_check(pool_slot& slot) noexcept;

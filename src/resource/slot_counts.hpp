@@ -40,7 +40,9 @@ class slot_counts {
   /// Creates of groups without a working resource.
   [[nodiscard]] std::uint32_t unproven() const noexcept { return unproven_; }
   [[nodiscard]] std::uint32_t validations() const noexcept { return validations_; }
-  /// Validations that were begun since the last flush.
+  /// Validations of `keepalive`.
+  [[nodiscard]] std::uint32_t keepalives() const noexcept { return keepalives_; }
+  /// Validations for waiters that were begun since the last flush.
   [[nodiscard]] std::uint32_t validating() const noexcept { return validating_; }
   /// Slots that are being checked, and may soon be answered.
   [[nodiscard]] std::uint32_t awaited() const noexcept { return awaited_; }
@@ -77,7 +79,8 @@ class slot_counts {
     const bool is_validation = record.task == slot_task::validate;
     awaited_ += record.is_awaited ? by : 0;
     validations_ += is_validation ? by : 0;
-    validating_ += is_validation && !record.is_outdated ? by : 0;
+    keepalives_ += record.is_keepalive ? by : 0;
+    validating_ += is_validation && !record.is_keepalive && !record.is_outdated ? by : 0;
   }
 
   std::array<std::uint32_t, 6> by_state_{};
@@ -85,6 +88,7 @@ class slot_counts {
   std::uint32_t kept_ = 0;
   std::uint32_t unproven_ = 0;
   std::uint32_t validations_ = 0;
+  std::uint32_t keepalives_ = 0;
   std::uint32_t validating_ = 0;
   std::uint32_t awaited_ = 0;
   std::uint32_t evicted_ = 0;

@@ -1,11 +1,19 @@
 // Looks at all slots now and then: at the ages of idle resources, and at long leases.
 #include "slot_sweep.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "lido/base/fail.hpp"
 
 namespace lido::inline v0::detail {
+
+namespace {
+
+/// Validations of `keepalive` at once, of all groups.
+constexpr std::uint32_t most_keepalives = 4;
+
+}  // namespace
 
 void slot_sweep::look_at_more() noexcept {
   constexpr std::uint32_t most = 4096;
@@ -56,13 +64,54 @@ void slot_sweep::look_at_idle(pool_slot& slot) noexcept {
   } else if (age - slot.ages.last_used.get() >= life.idle_timeout &&
              group.seen.idle > group.limits.min_idle) {
     group.seen.idle -= slots_.close_if_idle(slot, destroy_reason::idle_too_long) ? 1U : 0U;
-  } else if (age - slot.ages.looked_after.get() < life.keepalive || !slot.maker->can_validate() ||
-             !group.queue.empty() || context_.is_closed || context_.is_suspended ||
-             group.counts.validating() >= group.limits.max_creating ||
-             !slots_.check_if_idle(slot, slot_task::validate)) {
+  } else if (!keep_alive_if_due(slot)) {
     return;
   }
   context_.match_later(group);
+}
+
+/// Each resource has an interval of its own, between 0.8 and 1 times `keepalive`. So those that
+/// were made together are not all due at once, and none is late by the time between two sweeps.
+bool slot_sweep::needs_keepalive(const pool_slot& slot) const noexcept {
+  constexpr std::uint32_t golden_ratio = 0x9e3779b9U;  // spreads numbers that follow each other
+  const nanos longest = context_.settings.life.keepalive;
+  const nanos part = (slot.number * golden_ratio) >> 24U;  // of 256
+  return context_.now.age - slot.ages.looked_after.get() >= longest - longest / 1280 * part &&
+         slot.maker->can_validate() && group_of(slot).queue.empty() && !context_.is_closed &&
+         !context_.is_suspended;
+}
+
+/// At most half of the idle resources of a group, so that its acquires do not wait.
+bool slot_sweep::may_keep_alive(const slot_group& group) const noexcept {
+  const std::uint32_t own = group.counts.keepalives();
+  return slots_.counts().keepalives() < most_keepalives && (own == 0 || 2 * own < group.seen.idle);
+}
+
+/// Leaves it to `keep_next_alive` if it is due and not to begin yet.
+bool slot_sweep::keep_alive_if_due(pool_slot& slot) noexcept {
+  if (!needs_keepalive(slot)) {
+    return false;
+  }
+  if (!may_keep_alive(group_of(slot))) {
+    keeps_from_ = (std::min)(keeps_from_, slot.number);
+    return false;
+  }
+  return slots_.keep_alive_if_idle(slot);
+}
+
+void slot_sweep::keep_next_alive() noexcept {
+  const auto begin = [this](pool_slot& slot) {
+    return slot.state() == resource_state::idle && needs_keepalive(slot) &&
+           may_keep_alive(group_of(slot)) && slots_.keep_alive_if_idle(slot);
+  };
+  if (keeps_from_ == no_slot) {
+    return;
+  }
+  const pool_slot* const begun = table_.find(begin, keeps_from_);
+  keeps_from_ = begun != nullptr ? begun->number + 1 : no_slot;
+  if (begun != nullptr) {
+    context_.match_later(*begun);
+  }
 }
 
 /// The release of a reported lease asks the kernel, which reports that it has come back.

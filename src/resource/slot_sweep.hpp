@@ -40,6 +40,8 @@ class slot_sweep {
   /// Looks at a part of all slots, the next part the next time: under one lock it takes a
   /// millisecond at most.
   void look_at_more() noexcept;
+  /// Begins the next validation of `keepalive`, once one has ended.
+  void keep_next_alive() noexcept;
   /// Reports the end of a lease that was reported as long.
   void note_return(pool_slot& slot) noexcept {
     if (std::exchange(slot.record.reported, std::uint8_t{0}) != 0) {
@@ -49,10 +51,15 @@ class slot_sweep {
 
  private:
   void let_surplus_age() noexcept;
+  [[nodiscard]] bool needs_keepalive(const pool_slot& slot) const noexcept;
+  [[nodiscard]] bool keep_alive_if_due(pool_slot& slot) noexcept;
+  [[nodiscard]] bool may_keep_alive(const slot_group& group) const noexcept;
   void look_at(pool_slot& slot) noexcept;
   void look_at_idle(pool_slot& slot) noexcept;
   void look_at_lease(pool_slot& slot) noexcept;
   void report(pool_event::kind what, const pool_slot& slot) const noexcept;
+
+  static constexpr std::uint32_t no_slot = ~std::uint32_t{0};
 
   kernel_context& context_;
   resource_slots& slots_;
@@ -60,10 +67,11 @@ class slot_sweep {
   const pool_gate& gate_;
   lease_monitor& monitor_;
   pool_numbers& numbers_;
-  nanos next_ = 0;          // in real time, and
-  nanos next_age_ = 0;      // by the pool's clock, whichever comes first
-  nanos forgets_at_ = 0;    // by the pool's clock: see let_surplus_age
-  std::uint32_t from_ = 0;  // the first slot that was not seen yet
+  nanos next_ = 0;                      // in real time, and
+  nanos next_age_ = 0;                  // by the pool's clock, whichever comes first
+  nanos forgets_at_ = 0;                // by the pool's clock: see let_surplus_age
+  std::uint32_t keeps_from_ = no_slot;  // the first slot whose keepalive may be due
+  std::uint32_t from_ = 0;              // the first slot that was not seen yet
 };
 
 }  // namespace lido::inline v0::detail

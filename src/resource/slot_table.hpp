@@ -72,15 +72,15 @@ class pool_slot_table {
   }
   void put_empty(pool_slot& slot) noexcept { slot.record.next_task = std::exchange(empty_, &slot); }
 
-  /// The first slot for which `f(slot)` is true, or null.
+  /// The first slot with that number or a higher one for which `f(slot)` is true, or null.
   template <class F>
-  [[nodiscard]] pool_slot* find(const F& f) const {
-    std::uint32_t at = 0;
+  [[nodiscard]] pool_slot* find(const F& f, std::uint32_t from = 0) const {
+    std::uint32_t at = from;
     for (pool_slot_block* block = first_.get(); block != nullptr;) {
-      if (at == block->size) {
+      if (at >= block->size) {
+        at -= block->size;
         // (2) - this acquire-load synchronizes-with the release-store (1), so slots are visible
         block = block->next.load(std::memory_order_acquire);
-        at = 0;
       } else if (pool_slot& slot = (*block)[at++]; f(slot)) {
         return &slot;
       }

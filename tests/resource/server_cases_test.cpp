@@ -144,6 +144,45 @@ TEST(ServerCases, C51ThreadsThatTakeTurnsKeepAFewResources) {
   }
 }
 
+// A firewall forgets what is silent for longer than the keepalive.
+TEST(ServerCases, C68EachIdleResourceIsValidatedInTime) {
+  struct link {
+    steady_clock::time_point last = steady_clock::now();
+  };
+  struct factory {
+    std::atomic<int>* under_way;
+    std::atomic<int>* most;
+    std::atomic<std::int64_t>* longest_ms;
+    static link create() { return {}; }
+    bool validate(link& asked) const {
+      *most = std::max(most->load(), ++*under_way);
+      *longest_ms = std::max<std::int64_t>(*longest_ms, since(asked.last).count());
+      std::this_thread::sleep_for(500us);
+      asked.last = steady_clock::now();
+      --*under_way;
+      return true;
+    }
+  };
+  std::atomic<int> under_way{0};
+  std::atomic<int> most{0};
+  std::atomic<std::int64_t> longest_ms{0};
+  resource_pool<link> pool(factory{&under_way, &most, &longest_ms},
+                           {.max_size = 200,
+                            .min_idle = 200,
+                            .keepalive = 1s,
+                            .validate_if_idle_longer_than = 1h,
+                            .max_creating = 1});
+  ASSERT_TRUE(pool.wait_until_idle(200, 10s));
+  std::this_thread::sleep_for(3500ms);
+  EXPECT_LE(most, 4);
+  EXPECT_LT(longest_ms, 1500) << "1200, with some time for a busy machine";
+  std::vector<resource_lease<link>> all;  // also those that were never asked
+  for (int i = 0; i < 200; ++i) {
+    all.push_back(pool.acquire());
+    EXPECT_LT(since(all.back()->last), 1500ms);
+  }
+}
+
 TEST(ServerCases, C91RetryNowEndsThePause) {
   std::atomic<bool> is_down{true};
   resource_pool<connection> pool(

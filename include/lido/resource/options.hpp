@@ -161,7 +161,8 @@ struct resource_pool_options {
   /// Most uses of one resource. Zero: no limit.
   std::uint64_t max_uses = 0;
 
-  /// Idle resources are validated this often. Zero: never.
+  /// Idle resources are validated this often, or up to a fifth more often, at most four at once.
+  /// Zero: never.
   time_limit keepalive = std::chrono::minutes(2);
 
   /// A resource idle for longer is validated before it is lent. Zero: each time.
@@ -292,7 +293,7 @@ struct pool_settings : resource_pool_options {
   life_limits life;
   nanos slow_after;
   nanos leak_after;
-  nanos period;  ///< of maintenance: a quarter of the smallest limit
+  nanos period;  ///< of maintenance: a quarter of the smallest limit, a twentieth of keepalive
   std::uint32_t max_total = 0;  ///< of a pool with keys
   nanos prefer_same_key_for = 0;
 };

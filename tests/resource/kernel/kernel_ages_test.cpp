@@ -1,6 +1,9 @@
 // Ages: which resources end, or are validated, by the time that they have been idle or alive.
 // docs/reference/tests.md explains the letters and numbers in test names.
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <vector>
 
 #include "resource/kernel/kernel_fixture.hpp"
 
@@ -87,19 +90,69 @@ TEST(KernelAges, AnOldResourceIsNotGivenToAWaiter) {
 }
 
 TEST(KernelAges, KeepaliveValidatesIdleResources) {
-  kernel k({.options = {.max_size = 3,
+  kernel k({.options = {.max_size = 6,
                         .idle_timeout = 0ms,
                         .keepalive = 1000ms,
                         .validate_if_idle_longer_than = 100000ms,
-                        .max_creating = 2},
+                        .max_creating = 1},
             .validates = true});
-  fill(k, 3);
-  EXPECT_EQ(k.tick(1000), "validate 0; validate 1");  // max_creating at once
-  EXPECT_EQ(k.validated(0), "");
-  EXPECT_EQ(k.validated(1, false), "destroy 1 (invalid)");
-  EXPECT_EQ(k.tick(250), "validate 2");
-  EXPECT_EQ(k.validated(2), "");
+  fill(k, 6);
+  EXPECT_EQ(k.tick(1000), "validate 0; validate 1; validate 2");  // half of the idle ones
+  EXPECT_EQ(k.validated(2), "validate 3");
+  EXPECT_EQ(k.validated(1, false), "validate 4; destroy 1 (invalid)");
+  EXPECT_EQ(k.validated(0), "validate 5");
+  EXPECT_EQ(k.validated(3), "");
   EXPECT_EQ(k.tick(500), "");
+}
+
+// HikariCP #306, node-pool #230: keepalives fall behind, and a firewall drops the rest.
+TEST(KernelAges, KeepaliveIsInTimeAndPaced) {
+  constexpr std::uint32_t size = 100;
+  kernel k({.options = {.max_size = size,
+                        .min_idle = size,
+                        .idle_timeout = 0ms,
+                        .max_lifetime = 0ms,
+                        .keepalive = 1000ms,
+                        .validate_if_idle_longer_than = 100000ms,
+                        .max_creating = 1},
+            .validates = true});
+  k.suspend(false);
+  k.end_tasks();
+  std::vector<int> last(size, 0);
+  int longest = 0;
+  std::size_t most = 0;
+  std::vector<int> in_50_ms(201, 0);
+  for (int ms = 1; ms < 10'000; ++ms) {  // each validation takes a millisecond
+    std::vector<std::uint32_t> under_way = k.tasks(test::happening::kind::validate);
+    most = std::max(most, under_way.size());
+    for (const std::uint32_t slot : under_way) {
+      longest = std::max(longest, ms - last[slot]);
+      last[slot] = ms;
+      ++in_50_ms[static_cast<std::size_t>(ms / 50)];
+      k.validated(slot);
+    }
+    k.tick(1);
+  }
+  for (const int when : last) {
+    longest = std::max(longest, 10'000 - when);
+  }
+  EXPECT_LE(longest, 1200);
+  EXPECT_LE(most, 4U);
+  EXPECT_LE(*std::max_element(in_50_ms.begin(), in_50_ms.end()), 80);
+}
+
+TEST(KernelAges, KeepalivesHoldUpNoValidationForAWaiter) {
+  kernel k({.options = {.max_size = 9,
+                        .idle_timeout = 0ms,
+                        .keepalive = 1000ms,
+                        .validate_if_idle_longer_than = 500ms,
+                        .max_creating = 1},
+            .validates = true});
+  fill(k, 9);
+  EXPECT_EQ(k.tick(1000), "validate 0; validate 1; validate 2; validate 3");  // four at once
+  k.tick(20);                                                                 // none has answered
+  EXPECT_EQ(k.acquire('a'), "validate 4");
+  EXPECT_EQ(k.validated(4), "a has 4");
 }
 
 TEST(KernelAges, D5MaxUsesCountsHoweverBusy) {
