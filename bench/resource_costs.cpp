@@ -137,6 +137,27 @@ void move_place(benchmark::State& state) {
   }
 }
 
+struct without_reset {
+  static int create() { return 0; }
+};
+struct quick_reset : without_reset {
+  static bool reset(const int& used) noexcept { return used == 0; }
+};
+struct careful_reset : without_reset {
+  static bool reset(const int& used) { return used == 0; }
+};
+
+/// An acquire and a release, by one thread.
+template <class Factory>
+void pair_with(benchmark::State& state) {
+  pool all(Factory{}, {.max_size = 4});
+  (void)all.acquire();
+  for (auto _ : state) {
+    const auto lease = all.acquire();
+    benchmark::DoNotOptimize(*lease);
+  }
+}
+
 /// At its beginning and at its end.
 void unwinding_check(benchmark::State& state) {
   for (auto _ : state) {
@@ -152,6 +173,9 @@ BENCHMARK_TEMPLATE(refused, by_throw)->Arg(10)->Arg(10'000);
 BENCHMARK(tick)->Arg(10)->Arg(10'000)->Unit(benchmark::kMicrosecond);
 BENCHMARK(tick_with_keys)->Arg(10)->Arg(10'000)->Unit(benchmark::kMicrosecond);
 BENCHMARK(move_place)->Arg(100)->Arg(10'000);
+BENCHMARK_TEMPLATE(pair_with, without_reset);
+BENCHMARK_TEMPLATE(pair_with, quick_reset);
+BENCHMARK_TEMPLATE(pair_with, careful_reset);
 BENCHMARK(unwinding_check);
 
 }  // namespace

@@ -6,11 +6,15 @@
 
 #include "../platform/platform.hpp"
 #include "kernel_shell.hpp"
+#include "pool_scope.hpp"
 
 namespace lido::inline v0::detail {
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 constinit thread_local wait_queue* calling = nullptr;
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
+constinit thread_local const pool_scope* innermost_scope = nullptr;
 
 void call_in_turn(wait_queue& ended) noexcept {
   if (calling == nullptr) {
@@ -33,7 +37,7 @@ namespace {
 /// Notes that a callback uses the resource, and then any thread. The pool's threads reset it.
 void note_callback(pool_slot& slot, nanos now, place at) noexcept {
   slot.note_holder(now, 0, std::uncaught_exceptions(), at);
-  slot.lease.resets_by_pool.set(/*value=*/true);
+  slot.lease.resets_by_pool.set(slot.resets.get() == reset_way::with_time);
   platform::tell_acquire(&slot);
 }
 
@@ -59,6 +63,7 @@ void callback_waiter::begin(const std::shared_ptr<pool_core>& core, const acquir
   const slot_grant idle = begin_use_of_idle(*core, request);
   if (idle.slot != nullptr) {
     note_callback(*idle.slot, core->gate().now(), request.at);
+    const pool_scope inside(*core);
     done({.grant = idle, .why = nullptr});
     return;
   }
@@ -90,6 +95,7 @@ void callback_waiter::deliver_one(acquire_waiter& waiter) noexcept {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): only these have this function
   const std::unique_ptr<callback_waiter> self(static_cast<callback_waiter*>(&waiter));
   self->on_stop_.reset();
+  const pool_scope inside(*self->core_);
   self->done_(self->outcome());
 }
 

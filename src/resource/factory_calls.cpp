@@ -10,6 +10,7 @@
 #include "kernel_shell.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/concurrency/event_sink.hpp"
+#include "pool_scope.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -103,6 +104,7 @@ void factory_calls::destroy(pool_slot& slot) noexcept {
 }
 
 void factory_calls::run_task(pool_slot& slot) noexcept {
+  const pool_scope inside(shell_.core());
   if (slot.record.task == slot_task::create) {
     (void)create(slot, {}, {});
     return;

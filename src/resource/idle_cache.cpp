@@ -7,8 +7,14 @@
 
 namespace lido::inline v0::detail {
 
-void idle_cache::release_slow(const slot_grant& grant) noexcept {
-  core_->release_slow(grant, was_unwound(*grant.slot));
+/// `refused`: its reset has said no.
+void idle_cache::release_slow(const slot_grant& grant, bool refused) noexcept {
+  if (refused) {
+    platform::tell_release(grant.slot);
+    core_->discard_as(*grant.slot, destroy_reason::reset_refused);
+  } else {
+    core_->release_slow(grant, was_unwound(*grant.slot));
+  }
 }
 
 /// The kernel decides what becomes of the slot.

@@ -6,6 +6,7 @@
 
 #include "../platform/platform.hpp"
 #include "callback_waiter.hpp"
+#include "pool_scope.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -42,6 +43,7 @@ void kernel_shell::run(effects& out, bool by_pool) noexcept {
     }
   } while (destroy_next(out));
   for (lease_report& report : std::exchange(out.tell, {})) {
+    const pool_scope inside(core_);
     settings_.report(std::move(report.event), report.pool);
   }
   if (!out.call.empty()) {

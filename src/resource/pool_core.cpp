@@ -18,6 +18,7 @@
 #include "lido/base/fail.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/debug/registry.hpp"
+#include "pool_scope.hpp"
 #include "thread_acquire.hpp"
 
 namespace lido::inline v0::detail {
@@ -75,6 +76,24 @@ acquire_outcome pool_core::acquire(const acquire_call& call) {
     assign_thread_number();
   }
   return thread_acquire(*this, call).run();
+}
+
+slot_grant pool_core::acquire_idle(place at, const sought_key* key) {
+  require_own_copy(origin_);
+  const auto alive = shared_from_this();
+  if (shell_->is_foreign()) {
+    return {};
+  }
+  if (own_thread_offset() == 0) {
+    assign_thread_number();
+  }
+  const slot_grant got = groups_.take_lowest(key);
+  if (got.slot != nullptr) {
+    got.slot->note_holder(gate_->now(), this_thread_id(), std::uncaught_exceptions(), at);
+    gate_->begin_use(*got.slot);
+    platform::tell_acquire(got.slot);
+  }
+  return got;
 }
 
 void pool_core::acquire_async(const acquire_call& call, acquire_completion done) {
@@ -373,8 +392,10 @@ std::size_t pool_core::close_without_report(const deadline& until) noexcept {
        stop = shell_->locked(next)) {
     (void)stop.request_stop();
   }
-  std::size_t running = shell_->runner().wait_until_ended(until);
-  if (running != 0 && shell_->is_drained()) {
+  const bool is_inside = pool_scope::is_in(*this);  // then it would wait for this thread itself
+  std::size_t running = shell_->runner().wait_until_ended(
+      is_inside ? deadline::after(std::chrono::seconds(0)) : until);
+  if (running != 0 && !is_inside && shell_->is_drained()) {
     // A thread whose last task has ended takes a moment to say so.
     running = shell_->runner().wait_until_ended(deadline::after(std::chrono::milliseconds(10)));
   }

@@ -30,7 +30,9 @@ pool_slot* resource_slots::claim_empty(slot_group& group) noexcept {
     return nullptr;
   }
   slot->maker = group.factory.hooks.get();
-  slot->can_reset.set(slot->maker->can_reset());
+  const bool is_left_to_pool = context_.settings.reset_by == reset_by::pool_threads;
+  const reset_way resets = slot->maker->way_of_reset();
+  slot->resets.set(resets == reset_way::at_once && is_left_to_pool ? reset_way::with_time : resets);
   slot->key_hash.set(group.name.hash);
   slot->epoch.set(group.cache.epoch());
   change(*slot, [&](pool_slot& one) {

@@ -26,10 +26,10 @@ std::string compose(const acquire_error::details& details) {
   }
   for (const lease_info& holder : details.holders) {
     // A callback, or a lease that has moved, is of no thread in particular.
-    text += (holder.thread != 0 ? "; thread " + std::to_string(holder.thread) : "; somebody") +
-            " has held one for " +
-            std::to_string(std::chrono::floor<std::chrono::milliseconds>(holder.held_for).count()) +
-            " ms";
+    text += holder.thread != 0 ? "; thread " + std::to_string(holder.thread) : "; somebody";
+    const auto held = std::chrono::floor<std::chrono::milliseconds>(holder.held_for).count();
+    // Without a tick in between the pool does not know for how long.
+    text += held != 0 ? " has held one for " + std::to_string(held) + " ms" : " holds one";
   }
   return text;
 }

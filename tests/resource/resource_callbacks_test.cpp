@@ -6,7 +6,9 @@
 #include <coroutine>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <optional>
+#include <stdexcept>
 #include <stop_token>
 #include <thread>
 #include <utility>
@@ -296,6 +298,78 @@ TEST(ResourceCallbacksReset, RunsOnAThreadOfThePoolHoweverTheCallbackWasServed) 
 }
 
 LIDO_TEST_IN_ALL_MODES(ResourceCallbacks);
+
+// ---- the end of a pool in its own callback ------------------------------------------------------
+
+/// Where the last reference to a pool is dropped.
+struct last_reference {
+  const char* name;
+  maintenance by;
+  bool is_idle_at_hand;  ///< the callback is called within async_acquire
+  bool is_lease_held;    ///< while the pool ends
+};
+
+// drogon #2552: the last reference is dropped in a thread of the pool.
+TEST(ResourceLastReference, APoolThatEndsInItsOwnCallbackClosesAtOnce) {
+  using pool_type = resource_pool<int>;
+  const last_reference rows[] = {
+      {"in a thread of the pool", maintenance::background, false, false},
+      {"there, with the lease", maintenance::background, false, true},
+      {"in the call", maintenance::background, true, false},
+      {"there, with the lease", maintenance::background, true, true},
+      {"in a tick", maintenance::by_tick, false, false},
+      {"there, with the lease", maintenance::by_tick, false, true},
+  };
+  for (const last_reference& one : rows) {
+    SCOPED_TRACE(one.name);
+    auto pool = std::make_shared<pool_type>(
+        [] { return 1; },
+        resource_pool_options{.max_size = 2, .close_timeout = 20s, .maintenance = one.by});
+    if (one.is_idle_at_hand) {
+      (void)pool->acquire();
+    }
+    std::atomic<bool> done{false};
+    pool_type& all = *pool;
+    const auto began = std::chrono::steady_clock::now();
+    all.async_acquire(
+        [&, mine = std::move(pool)](acquire_result<int> got) mutable {
+          if (!one.is_lease_held) {
+            got.lease().reset();
+          }
+          mine.reset();
+          done = true;
+        },
+        5s);
+    if (!done && one.by == maintenance::by_tick) {
+      all.tick();
+    }
+    EXPECT_TRUE(test::eventually([&] { return done.load(); }));
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 10s);
+  }
+}
+
+TEST(ResourceLastReference, AnEventMayDropTheLastReference) {
+  std::shared_ptr<resource_pool<int>> pool;
+  std::atomic<bool> is_set{false};
+  std::atomic<bool> done{false};
+  const auto began = std::chrono::steady_clock::now();
+  pool = std::make_shared<resource_pool<int>>(
+      []() -> int { throw std::runtime_error("no"); },
+      resource_pool_options{.max_size = 1,
+                            .min_idle = 1,
+                            .close_timeout = 20s,
+                            .on_event = [&](const pool_event& /*event*/) {
+                              test::wait_while(done);
+                              while (!is_set) {
+                                std::this_thread::yield();
+                              }
+                              std::exchange(pool, nullptr).reset();
+                              done = true;
+                            }});
+  is_set = true;
+  EXPECT_TRUE(test::eventually([&] { return done.load(); }));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 10s);
+}
 
 }  // namespace
 }  // namespace lido

@@ -10,6 +10,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -516,6 +517,139 @@ TEST(ResourceHooks, AResourceEndsWhenItsValidationOrResetThrows) {
   EXPECT_NO_THROW((void)pool.acquire());
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 1U);
   EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+}
+
+// ---- an idle resource or nothing ----------------------------------------------------------------
+
+/// A state of a pool of one resource, made by a factory that must not be called afterwards.
+struct idle_case {
+  const char* name;
+  void (*prepare)(fake_pool&, test::fake_server&);
+  bool is_taken;
+};
+
+TEST(ResourceIdle, OnlyAnIdleFreshResourceIsTaken) {
+  const idle_case rows[] = {
+      {"never made", [](fake_pool&, test::fake_server&) {}, false},
+      {"idle", [](fake_pool& pool, auto&) { (void)pool.acquire(); }, true},
+      {"killed",
+       [](fake_pool& pool, auto&) {
+         fake_lease held = pool.acquire();
+         (void)pool.kill(held.handle());
+       },
+       false},
+      {"flushed",
+       [](fake_pool& pool, auto&) {
+         (void)pool.acquire();
+         pool.flush();
+       },
+       false},
+      {"suspended",
+       [](fake_pool& pool, auto&) {
+         (void)pool.acquire();
+         pool.suspend();
+       },
+       false},
+      {"closed",
+       [](fake_pool& pool, auto&) {
+         (void)pool.acquire();
+         (void)pool.close(0s);
+       },
+       false},
+  };
+  for (const auto by : {maintenance::background, maintenance::by_tick}) {
+    for (const idle_case& one : rows) {
+      SCOPED_TRACE(one.name);
+      test::fake_server server;
+      fake_pool pool(test::fake_factory{&server}, {.max_size = 1, .maintenance = by});
+      one.prepare(pool, server);
+      const int creates = server.creates;
+      fake_lease got = pool.try_acquire_idle();
+      EXPECT_EQ(static_cast<bool>(got), one.is_taken);
+      EXPECT_FALSE(pool.try_acquire_idle());  // it is in use, or was not there
+      EXPECT_EQ(pool.stats().in_use, one.is_taken ? 1U : 0U);
+      EXPECT_EQ(server.creates, creates);
+      EXPECT_EQ(pool.stats().creating, 0U);
+    }
+  }
+}
+
+TEST(ResourceIdle, AStaleResourceIsLeftAlone) {
+  test::fake_server server;
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1, .validate_if_idle_longer_than = 0s});
+  (void)pool.acquire();
+  const int validations = server.validations;
+  EXPECT_FALSE(pool.try_acquire_idle());
+  EXPECT_EQ(server.validations, validations);
+}
+
+// ---- a reset that returns at once ---------------------------------------------------------------
+
+struct quick_factory {
+  test::fake_server* server;
+  [[nodiscard]] static int create() { return 0; }
+  [[nodiscard]] bool reset(int& used) const noexcept {
+    ++server->resets;
+    ++used;
+    return !server->refuse_reset;
+  }
+  void destroy(int& /*used*/, destroy_reason why) const noexcept {
+    ++server->destroyed.at(static_cast<std::size_t>(why));
+  }
+};
+
+TEST(ResourceQuickReset, ANoexceptResetTakesNoMutexAndRefuses) {
+  test::fake_server server;
+  resource_pool<int> pool(quick_factory{&server}, {.max_size = 1});
+  (void)pool.acquire();
+  const std::uint64_t locks = pool.stats().mutex_locks;
+  for (int i = 1; i <= 100; ++i) {
+    EXPECT_EQ(*pool.acquire(), i);
+  }
+  EXPECT_EQ(pool.stats().mutex_locks, locks + 1);  // that of stats
+  EXPECT_EQ(server.resets, 101);
+  server.refuse_reset = true;
+  (void)pool.acquire();
+  EXPECT_EQ(server.destroyed_for(destroy_reason::reset_refused), 1);
+  server.refuse_reset = false;
+  EXPECT_EQ(*pool.acquire(), 0);  // a new one
+}
+
+TEST(ResourceQuickReset, AResourceThatEndsIsNotReset) {
+  test::fake_server server;
+  resource_pool<int> pool(quick_factory{&server}, {.max_size = 1, .max_uses = 1});
+  (void)pool.acquire();
+  EXPECT_EQ(server.resets, 0);
+  EXPECT_EQ(server.destroyed_for(destroy_reason::used_up), 1);
+}
+
+TEST(ResourceQuickReset, ThePoolsThreadsResetIfTheyAreToldTo) {
+  test::fake_server server;
+  resource_pool<int> pool(quick_factory{&server},
+                          {.max_size = 1, .reset_by = reset_by::pool_threads});
+  (void)pool.acquire();
+  EXPECT_TRUE(test::eventually([&] { return server.resets == 1; }));
+}
+
+// ---- a lease of a type that is not complete -----------------------------------------------------
+
+struct not_yet_known;
+struct holder_of_one {
+  resource_lease<not_yet_known> lease;
+  std::optional<resource_lease<not_yet_known>> other;
+  acquire_result<not_yet_known>* result = nullptr;
+};
+struct not_yet_known {
+  resource_lease<not_yet_known> next;  // its own type
+  int value = 7;
+};
+
+TEST(ResourceLease, AMemberOfATypeThatIsNotCompleteIsALease) {
+  resource_pool<not_yet_known> pool([] { return not_yet_known(); }, {.max_size = 2});
+  holder_of_one held{.lease = pool.acquire(), .other = pool.acquire()};
+  EXPECT_EQ(held.lease->value + (*held.other)->value, 14);
+  held.other.reset();
+  EXPECT_EQ(pool.stats().in_use, 1U);
 }
 
 }  // namespace

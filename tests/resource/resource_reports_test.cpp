@@ -189,6 +189,19 @@ TEST_F(ResourceReports, A13TheErrorSaysThatThePoolIsSuspended) {
   EXPECT_EQ(std::string(other.what()).find("suspended"), std::string::npos) << other.what();
 }
 
+TEST_F(ResourceReports, WithoutATickTheErrorSaysNotForHowLong) {
+  fake_pool& pool = start({.max_size = 1, .detect_hold_and_wait = false});
+  fill(pool, 1);
+  const fake_lease held = pool.try_acquire();
+  const std::string before = pool.try_acquire_for(1ms).error().what();
+  EXPECT_EQ(before.find("held one for"), std::string::npos) << before;
+  EXPECT_NE(before.find(" holds one"), std::string::npos) << before;
+  clock.advance(3s);
+  pool.tick();
+  const std::string after = pool.try_acquire_for(1ms).error().what();
+  EXPECT_NE(after.find(" has held one for 3000 ms"), std::string::npos) << after;
+}
+
 TEST_F(ResourceReports, E5ACallbackHoldsWithoutAThread) {
   fake_pool& pool = start({.max_size = 1});
   fill(pool, 1);
@@ -196,7 +209,7 @@ TEST_F(ResourceReports, E5ACallbackHoldsWithoutAThread) {
   pool.async_acquire(got.receiver(), 1s);
   ASSERT_TRUE(got.lease);
   const acquire_error error = pool.try_acquire_for(1ms).error();
-  EXPECT_NE(std::string(error.what()).find("; somebody has held one for"), std::string::npos);
+  EXPECT_NE(std::string(error.what()).find("; somebody holds one"), std::string::npos);
   got.lease.reset();
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -250,6 +251,44 @@ TEST_P(ResourceDeadlock, A14AResourcePassedToAnotherThreadMayComeBack) {
   std::jthread other([theirs = std::move(mine)]() mutable {
     std::this_thread::sleep_for(5ms);
     theirs.reset();
+  });
+  EXPECT_TRUE(pool.acquire_for(10s));
+}
+
+/// Moves a lease as a function does that returns one.
+fake_lease returned(fake_pool& pool) {
+  fake_lease made = pool.acquire();
+  fake_lease other = std::move(made);
+  return {std::move(other)};
+}
+
+struct session {
+  fake_lease lease;
+};
+
+session in_a_class(fake_pool& pool) {
+  session made{returned(pool)};
+  session other = std::move(made);
+  return {std::move(other)};
+}
+
+TEST_P(ResourceDeadlock, ALeaseThatWasMovedWithinItsThreadIsStillKnown) {
+  fake_pool& pool = start({.max_size = 2});
+  const fake_lease first = returned(pool);
+  const session second = in_a_class(pool);
+  EXPECT_EQ(failure_of(pool, 10s), acquire_failure::self_deadlock);
+  for (const lease_info& one : pool.leases()) {
+    EXPECT_NE(one.thread, 0U);
+  }
+}
+
+// Another thread may end it.
+TEST_P(ResourceDeadlock, ALeaseThatWasMovedOffTheStackHoldsUpNoWait) {
+  fake_pool& pool = start({.max_size = 1});
+  auto kept = std::make_unique<fake_lease>(returned(pool));
+  std::jthread other([&] {
+    std::this_thread::sleep_for(5ms);
+    kept->reset();
   });
   EXPECT_TRUE(pool.acquire_for(10s));
 }

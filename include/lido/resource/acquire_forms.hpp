@@ -51,6 +51,13 @@ class acquire_forms {
     result_type found = try_at(place::here(), deadline::after(std::chrono::seconds(0)), {});
     return found ? std::move(found).value() : lease_type();
   }
+  /// An idle resource that needs no validation, or an empty lease. Creates, validates and waits for
+  /// nothing, in no kind of pool; with a key it takes the pool's mutex.
+  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type try_acquire_idle() noexcept(!has_key) {
+    const place at = place::here();
+    return self().with_key(
+        [&](sought_key* key) { return lease_type(self().core().acquire_idle(at, key)); });
+  }
   /// As `acquire_for`, but failures are returned.
   template <class Rep, class Period>
   [[nodiscard, LIDO_ALWAYS_INLINE]] result_type try_acquire_for(

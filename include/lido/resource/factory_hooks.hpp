@@ -20,7 +20,8 @@ struct create_outcome;
 /// A factory. Called without locks, never twice at once for one slot.
 class factory_hooks {
  public:
-  factory_hooks(bool validates, bool resets) noexcept : validates_(validates), resets_(resets) {}
+  factory_hooks(bool validates, reset_way resets) noexcept
+      : validates_(validates), resets_(resets) {}
   factory_hooks(const factory_hooks&) = delete;
   factory_hooks& operator=(const factory_hooks&) = delete;
   virtual ~factory_hooks() = default;
@@ -34,7 +35,10 @@ class factory_hooks {
   void destroy(pool_slot& slot, destroy_reason reason) noexcept;
 
   [[nodiscard]] bool can_validate() const noexcept { return validates_; }
-  [[nodiscard]] bool can_reset() const noexcept { return resets_; }
+  [[nodiscard]] bool can_reset() const noexcept { return resets_ != reset_way::not_at_all; }
+  [[nodiscard]] reset_way way_of_reset() const noexcept { return resets_; }
+  /// Resets a resource. Requires: `way_of_reset` is at_once.
+  [[nodiscard]] bool reset_at_once(pool_slot& slot) noexcept { return do_reset(slot); }
 
  private:
   /// Returns false if `create` returned a create_error, which `why` then is.
@@ -45,12 +49,15 @@ class factory_hooks {
   virtual void do_destroy(pool_slot& slot, destroy_reason reason) noexcept = 0;
 
   bool validates_;
-  bool resets_;
+  reset_way resets_;
 };
 
 /// A slot with room for an R.
 template <class R>
 class typed_pool_slot : public pool_slot {
+  static_assert(std::is_nothrow_destructible_v<R>,
+                "lido: resources are destroyed where nothing may throw");
+
  public:
   [[nodiscard]] void* storage() noexcept { return &storage_; }
   /// Requires: there is one.
@@ -73,9 +80,18 @@ template <class R, class F, class... Key>
 class typed_factory_hooks final : public factory_hooks {
  public:
   explicit typed_factory_hooks(std::shared_ptr<F> factory, const Key&... key)
-      : factory_hooks(validates<F, R>, resets<F, R>), factory_(std::move(factory)), key_(key...) {}
+      : factory_hooks(validates<F, R>, reset_of()), factory_(std::move(factory)), key_(key...) {}
 
  private:
+  static constexpr reset_way reset_of() noexcept {
+    if constexpr (!resets<F, R>) {
+      return reset_way::not_at_all;
+    } else if constexpr (noexcept(std::declval<F&>().reset(std::declval<R&>()))) {
+      return reset_way::at_once;
+    } else {
+      return reset_way::with_time;
+    }
+  }
   decltype(auto) call_create(const create_context& context) {
     return std::apply(
         [&](const Key&... key) -> decltype(auto) {

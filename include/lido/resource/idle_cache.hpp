@@ -13,6 +13,7 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/debug/place.hpp"
+#include "lido/resource/factory_hooks.hpp"
 #include "lido/resource/pool_gate.hpp"
 #include "lido/resource/slot.hpp"
 #include "lido/resource/slow_path_flags.hpp"
@@ -88,9 +89,14 @@ class idle_cache {
     pool_slot& slot = *grant.slot;
     const nanos now = gate_.now();
     gate_.end_use(slot);
-    if (slot.uses() >= gate_.life.max_uses || slot.can_reset.get() || slot.is_over(now, epoch()) ||
-        was_unwound(slot)) [[unlikely]] {
+    const reset_way resets = slot.resets.get();
+    if (slot.uses() >= gate_.life.max_uses || resets == reset_way::with_time ||
+        slot.is_over(now, epoch()) || was_unwound(slot)) [[unlikely]] {
       release_slow(grant);
+      return;
+    }
+    if (resets == reset_way::at_once && !slot.maker->reset_at_once(slot)) [[unlikely]] {
+      release_slow(grant, /*refused=*/true);
       return;
     }
     slot.used_until(now, gate_.life);
@@ -256,7 +262,7 @@ class idle_cache {
     return grant;
   }
   // idle_cache.cpp
-  void release_slow(const slot_grant& grant) noexcept;
+  void release_slow(const slot_grant& grant, bool refused = false) noexcept;
   void release_marked(const slot_grant& grant) noexcept;
   void report_idle(leaving_guard& leaving) noexcept;
 

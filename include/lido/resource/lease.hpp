@@ -22,17 +22,16 @@ class acquire_forms;
 ///
 /// A lease that an exception ends discards its resource, which may be in the middle of something.
 /// It compares the exceptions that are active at its end with those at its beginning. If it ends in
-/// another thread, any active exception counts. A lease that ends after a `catch` gives back.
-/// Move-only, not thread-safe. May end after its pool: then the resource ends, too.
+/// another thread, or was moved off the stack, any active exception counts. A lease that ends after
+/// a `catch` gives back. Move-only, not thread-safe. May end after its pool: then the resource
+/// ends, too. R may be incomplete where a lease is a member.
 template <class R>
 class [[nodiscard]] resource_lease {
-  static_assert(std::is_nothrow_destructible_v<R>,
-                "lido: resources are destroyed where nothing may throw");
-
  public:
   resource_lease() noexcept = default;
   resource_lease(resource_lease&& other) noexcept : grant_(std::exchange(other.grant_, {})) {
-    if (grant_.slot != nullptr) {
+    if (grant_.slot != nullptr && (grant_.slot->lease.thread.get() != detail::this_thread_id() ||
+                                   !detail::is_near_in_stack(this))) {
       grant_.slot->lease.thread.set(0);  // it may be used by another thread from now on
     }
   }

@@ -104,6 +104,8 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   }
   /// Waits until the deadline; not at all if that is at once. Throws what a sought_key throws.
   [[nodiscard]] acquire_outcome acquire(const acquire_call& call);
+  /// Takes an idle resource that is fresh, and no other way. Throws what a sought_key throws.
+  [[nodiscard]] slot_grant acquire_idle(place at, const sought_key* key);
   /// Completes exactly once, perhaps before it returns. Throws std::bad_alloc, and what a
   /// sought_key throws; then it does not complete.
   void acquire_async(const acquire_call& call, acquire_completion done);

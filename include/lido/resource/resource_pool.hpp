@@ -89,7 +89,8 @@ class pool_controls {
 /// it is wait-free if the thread had it last, otherwise lock-free. Everything else blocks while
 /// others hold the pool's mutex, under which no user code runs.
 ///
-/// The destructor closes the pool and waits up to `close_timeout` for leases; those that are still
+/// The destructor closes the pool and waits up to `close_timeout` for leases, except in code that
+/// the pool itself calls, which may drop the last reference to it. Leases that are still
 /// out stay usable, and destroy their resources when they end. Requires: no other thread is in a
 /// call, except waiting acquires, which fail. In a forked child the pool refuses use and ends
 /// nothing.

@@ -67,6 +67,9 @@ class slot_word {
 /// What a slot's task does; a slot has at most one.
 enum class slot_task : std::uint8_t { none, create, validate, reset };
 
+/// How a resource is reset. `at_once`: by a function that is noexcept, within the release.
+enum class reset_way : std::uint8_t { not_at_all, at_once, with_time };
+
 class pool_slot;
 
 /// What the kernel knows about a slot. Under the pool's mutex.
@@ -148,7 +151,7 @@ class alignas(no_false_sharing) pool_slot {
   relaxed<std::uint64_t> hits;      ///< uses of the resource that began without the queue
   relaxed<std::uint64_t> handed;    ///< those that began in it
   relaxed<std::uint32_t> epoch;     ///< of the flush before its create; a later one ends it
-  relaxed<bool> can_reset;          ///< as `maker` has it
+  relaxed<reset_way> resets;        ///< how a release resets the resource
   resource_ages ages;
   lease_record lease;
   pool_slot_record record;         ///< under the mutex; the owner may read `cache`

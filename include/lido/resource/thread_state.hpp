@@ -8,6 +8,7 @@
 
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/thread_number.hpp"
+#include "lido/platform/compiler.hpp"
 #include "lido/resource/slot.hpp"
 
 namespace lido::inline v0::detail {
@@ -29,6 +30,16 @@ inline constexpr std::size_t thread_states =
 [[nodiscard]] inline std::size_t own_thread_state() noexcept {
   const std::size_t number = own_thread_offset() / thread_stride;
   return number < thread_states ? number : 0;
+}
+
+/// Returns true for an object in the frames near the caller's, so that no other thread can end it
+/// without this one. False says nothing.
+[[nodiscard, LIDO_ALWAYS_INLINE]] inline bool is_near_in_stack(const void* object) noexcept {
+  constexpr std::uintptr_t reach = 16 * 1024;
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): compared, and not followed
+  const auto to = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at); };
+  const char here{};
+  return to(object) - to(&here) + reach < 2 * reach;
 }
 
 /// Marks a thread that has let go of its slot, and still looks at the pool: until it leaves, the

@@ -390,6 +390,22 @@ void key_forgotten_beside_release() {
   });
 }
 
+// A thread that wants only what is idle, beside a release and a use.
+void idle_against_release() {
+  with_tools(1, [](tool_pool& pool) {
+    lease held = pool.take();
+    in_threads([&] { tool_pool::use(std::move(held)); },
+               [&] {
+                 lease got = pool.pool().try_acquire_idle();
+                 if (got) {
+                   tool_pool::use(std::move(got));
+                 }
+               },
+               [&] { pool.try_and_use(); });
+    pool.check(1);
+  });
+}
+
 // A key needs the room of a resource that comes back, or that is taken again.
 void room_against_release() {
   with_keyed_tools([](keyed_tools& all) {
@@ -420,6 +436,8 @@ constexpr std::array pool_core_list{
     lends("pool_core.two_wait_for_a_create", "one waiter creates", &two_wait_for_a_create),
     lends("pool_core.late_beside_a_create", "the creator may be late", &late_beside_a_create),
     lends("pool_core.unfit_beside_a_wait", "a waiter validates, in vain", &unfit_beside_a_wait),
+    lends("pool_core.idle_against_release", "only what is idle, beside a release",
+          &idle_against_release),
     lends("pool_core.lowest_beside_releases", "a search beside two releases",
           &lowest_beside_releases),
     lends("pool_core.three_for_two", "three threads, two resources", &three_for_two),

@@ -17,7 +17,7 @@ lido::test::release_path lido::test::take_release_path() noexcept {
 
 namespace lido::detail {
 
-void idle_cache::release_slow(const slot_grant& /*grant*/) noexcept {
+void idle_cache::release_slow(const slot_grant& /*grant*/, bool /*refused*/) noexcept {
   last_path = test::release_path::slow;
 }
 void idle_cache::release_marked(const slot_grant& /*grant*/) noexcept {

@@ -20,7 +20,9 @@ namespace lido::test {
 /// A factory that answers only what functions it has: no event calls any.
 class fake_hooks final : public detail::factory_hooks {
  public:
-  fake_hooks(bool validates, bool resets) : factory_hooks(validates, resets) {}
+  fake_hooks(bool validates, bool resets)
+      : factory_hooks(validates,
+                      resets ? detail::reset_way::with_time : detail::reset_way::not_at_all) {}
 
  private:
   bool do_create(detail::pool_slot& /*slot*/, const create_context& /*context*/,
