@@ -145,7 +145,8 @@ void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
   }
   bool ended = false;  // a reset may take long, and would be for no user
   idle_cache& cache = *slot.record.cache;
-  if (slot.word().marked() || slot.is_over(gate_->now(), cache.epoch()) || cache.must_tell_kernel()) {
+  if (slot.word().marked() || slot.is_over(gate_->now(), cache.epoch()) ||
+      cache.must_tell_kernel()) {
     shell_->apply([&](pool_kernel& kernel) { kernel.on_returning(slot, ended); });
   }
   if (ended) {

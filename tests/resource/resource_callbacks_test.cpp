@@ -167,9 +167,8 @@ TEST_P(ResourceCallbacks, ACallbackThatWaitsLetsTheNextRunFirst) {
 
 // While a waiter runs a callback it cannot look for a resource, so others are served.
 TEST_P(ResourceCallbacks, NoWaiterWaitsForAThreadInACallback) {
-  fake_pool& pool = start({.max_size = 3,
-                           .reset_by = reset_by::releasing_thread,
-                           .detect_hold_and_wait = false});
+  fake_pool& pool =
+      start({.max_size = 3, .reset_by = reset_by::releasing_thread, .detect_hold_and_wait = false});
   fake_lease one = pool.acquire();
   fake_lease two = pool.acquire();
   fake_lease last = pool.acquire();

@@ -198,7 +198,7 @@ struct resource_pool_options {
   lido::reset_by reset_by = lido::reset_by::automatic;
 
   /// Whether an acquire fails at once when all resources are held by threads that wait themselves.
-  /// A lease that was moved off the stack of its thread counts as held by no thread; one that
+  /// A lease that was moved off the stack of its thread counts as held by no thread. One that
   /// another thread ends without moving it counts as held by the thread that acquired it.
   bool detect_hold_and_wait = true;
 
