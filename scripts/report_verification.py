@@ -20,7 +20,7 @@ from pathlib import Path
 from report_measured import checked_row, coverage_row, coverage_section, slips_row
 from report_runs import PRESETS, ROOT, git, read_preset, table
 
-LABELS = ["unit", "death", "stress", "model", "mutant", "fault", "fuzz", "server", "chaos", "report", "package", "distribution",
+LABELS = ["unit", "death", "stress", "model", "mutant", "fault", "fuzz", "server", "chaos", "outage", "report", "package", "distribution",
           "docs", "house"]
 MOST_NAMED = 30
 

@@ -32,7 +32,7 @@ all_optional=("${test_optional[@]}" "${bench_optional[@]}" abigail-tools:abidw p
   chromium:chromium spin:spin g++-aarch64-linux-gnu:aarch64-linux-gnu-g++
   qemu-user-static:qemu-aarch64-static clang-19:clang++-19 clang-tools-19:clang-scan-deps-19 g++-11:g++-11 clang-22:clang++-22
   g++-mingw-w64-x86-64-posix:x86_64-w64-mingw32-g++-posix wine64:/usr/lib/wine/wine64 wine:wineserver
-  googletest:/usr/src/googletest/CMakeLists.txt lintian:lintian meson:meson)
+  googletest:/usr/src/googletest/CMakeLists.txt lintian:lintian meson:meson iproute2:ip)
 soak=()
 soak_optional=(g++-s390x-linux-gnu:s390x-linux-gnu-g++ g++-i686-linux-gnu:i686-linux-gnu-g++
   g++-arm-linux-gnueabihf:arm-linux-gnueabihf-g++ g++-riscv64-linux-gnu:riscv64-linux-gnu-g++

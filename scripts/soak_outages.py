@@ -18,7 +18,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "gcc"
 # What is run: the driver, and its arguments.
-RUNS = {"Redis Cluster": ["cluster", "--seconds", "10"],
+RUNS = {"Redis": ["failover", "--server", "0"],
+        "PgBouncer": ["failover", "--server", "1"],
+        "PostgreSQL behind PgBouncer": ["failover", "--server", "2"],
+        "PostgreSQL behind PgBouncer, asked in each connect": ["failover", "--server", "3"],
+        "one of two Redis, silent": ["failover", "--server", "4"],
+        "Redis Cluster": ["cluster", "--seconds", "10"],
         "Redis Sentinel": ["sentinel"]}
 
 

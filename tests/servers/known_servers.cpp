@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 constexpr std::chrono::seconds patience = 60s;
 constexpr const char* redis_is_ready = "Ready to accept connections";
 constexpr const char* sentinel_is_ready = "Sentinel ID is";
+constexpr const char* pgbouncer_is_ready = "process up";
 constexpr const char* postgres_is_ready = "database system is ready to accept connections";
 
 std::string need(const std::string& name) {
@@ -168,21 +169,29 @@ std::string postgres::conninfo(const std::string& secret) const {
   return conninfo_of(port_, secret);
 }
 
-pgbouncer::pgbouncer(const postgres& server, int connections, const std::string& auth_type) {
+pgbouncer::pgbouncer(const postgres& server, int connections, const std::string& auth_type,
+                     const std::string& settings) {
   const std::string folder = folder_.path().string();
   const fs::path users = folder_.write("users.txt", std::string("\"lido\" \"") + password + "\"\n");
-  start(process_, folder_, "process up", [&] {
+  settings_ = "[databases]\nlido = host=127.0.0.1 port=" + std::to_string(server.port()) +
+              " dbname=lido\n[pgbouncer]\nlisten_addr = 127.0.0.1\nauth_type = " + auth_type +
+              "\nauth_file = " + users.string() +
+              "\npool_mode = transaction\nunix_socket_dir = " + folder +
+              "\ndefault_pool_size = " + std::to_string(connections) + "\n" + settings;
+  start(process_, folder_, pgbouncer_is_ready, [this] {
     port_ = free_port();
-    const fs::path config =
-        folder_.write("pgbouncer.ini",
-                      "[databases]\nlido = host=127.0.0.1 port=" + std::to_string(server.port()) +
-                          " dbname=lido\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = " +
-                          std::to_string(port_) + "\nauth_type = " + auth_type +
-                          "\nauth_file = " + users.string() +
-                          "\npool_mode = transaction\nunix_socket_dir = " + folder +
-                          "\ndefault_pool_size = " + std::to_string(connections) + "\n");
-    return std::vector<std::string>{need("pgbouncer"), config.string()};
+    return command();
   });
+}
+
+void pgbouncer::restart() {
+  start(process_, folder_, pgbouncer_is_ready, [this] { return command(); });
+}
+
+std::vector<std::string> pgbouncer::command() const {
+  const fs::path config =
+      folder_.write("pgbouncer.ini", settings_ + "listen_port = " + std::to_string(port_) + "\n");
+  return {need("pgbouncer"), config.string()};
 }
 
 std::string pgbouncer::conninfo() const {

@@ -71,12 +71,20 @@ class pgbouncer {
   [[nodiscard]] static std::optional<std::string> program() { return find_program("pgbouncer"); }
 
   /// With at most that many connections to the server. `auth_type` says how clients sign in.
-  pgbouncer(const postgres& server, int connections, const std::string& auth_type = "plain");
+  /// `settings` are more lines of its configuration.
+  pgbouncer(const postgres& server, int connections, const std::string& auth_type = "plain",
+            const std::string& settings = {});
 
   [[nodiscard]] std::string conninfo() const;
+  [[nodiscard]] server_process& process() { return *process_; }
+  /// At the same port, after its process was ended.
+  void restart();
 
  private:
+  [[nodiscard]] std::vector<std::string> command() const;
+
   temporary_folder folder_{"pgbouncer"};
+  std::string settings_;
   int port_ = 0;
   std::optional<server_process> process_;
 };

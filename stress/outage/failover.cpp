@@ -1,0 +1,200 @@
+/// Tries to break: a pool is back soon after its server. It never has more connections than
+/// `max_size`, and no acquire ends much later than its limit.
+///
+/// The same outage is tried on a pool as it is written by hand, before Lido's in the same run.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "clients.hpp"
+#include "harness/driver.hpp"
+#include "harness/report.hpp"
+#include "lenders.hpp"
+#include "servers_that_stop.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using outage::clock;
+using outage::ms;
+using outage::use;
+
+constexpr auto limit = 1s;      // of an acquire
+constexpr auto swift = 5ms;     // an acquire of every day
+constexpr auto window = 500ms;  // over which a share is taken
+
+/// What one pool made of an outage.
+struct outcome {
+  unsigned connects = 0;
+  unsigned failed_connects = 0;
+  unsigned most_open = 0;
+  std::size_t served = 0;
+  std::size_t refused = 0;  ///< acquires
+  std::size_t broken = 0;   ///< uses that began
+  double swift_before = 0;  ///< share of acquires that are swift
+  clock::duration back_after{};
+  clock::duration latest{};  ///< beyond the limit of an acquire
+};
+
+[[nodiscard]] bool is_swift(const use& one) {
+  return one.is_served && one.acquire < swift;
+}
+
+/// Of the uses that ended within the window. 0 if there were none.
+[[nodiscard]] double swift_share(const std::vector<use>& sorted, clock::time_point from) {
+  const auto before = [](const use& one, clock::time_point moment) { return one.end < moment; };
+  const auto first = std::lower_bound(sorted.begin(), sorted.end(), from, before);
+  const auto last = std::lower_bound(first, sorted.end(), from + window, before);
+  const auto count = std::count_if(first, last, is_swift);
+  return first == last ? 0 : static_cast<double>(count) / static_cast<double>(last - first);
+}
+
+/// From that moment on, for a second.
+[[nodiscard]] bool is_all_swift(const std::vector<use>& sorted, clock::time_point from) {
+  for (auto moment = from; moment < from + window; moment += 20ms) {
+    if (swift_share(sorted, moment) < 0.99) {
+      return false;
+    }
+  }
+  return true;
+}
+
+struct failover_driver : stress::driver {
+  failover_driver() : driver("failover", 40) {}
+
+  const unsigned& server =
+      option("--server", 0,
+             "0: Redis, 1: PgBouncer, 2: PostgreSQL behind it, 3: the same, and a connect asks "
+             "for an answer, 4: one of two Redis, silent");
+  const unsigned& size = option("--size", 20, "of the pool");
+  const unsigned& down = option("--down", 5000, "milliseconds that the server is away");
+  const unsigned& after = option("--after", 3000, "milliseconds of load after that");
+  const unsigned& bound =
+      option("--bound", 1000, "milliseconds that Lido may be back later than the other");
+  const unsigned& late =
+      option("--late", 20, "milliseconds that an acquire may be later than the other's");
+
+  void prepare(stress::run& run) override try {
+    constexpr std::array makers{&outage::make_redis, &outage::make_pgbouncer,
+                                &outage::make_postgres, &outage::make_asked_postgres,
+                                &outage::make_silent_redis};
+    server_ = makers.at(server)();
+  } catch (const std::runtime_error& problem) {
+    run.vacuous(problem.what());
+  }
+
+  void load(stress::run& run) override {
+    const outcome control = try_one(run, /*by_hand=*/true);
+    const outcome lido = try_one(run, /*by_hand=*/false);
+    report("by_hand", control);
+    report("lido", lido);
+    judge(run, control, lido);
+  }
+
+ private:
+  outcome try_one(stress::run& run, bool by_hand) {
+    outage::connects connects;
+    std::vector<std::vector<use>> uses(threads());
+    clock::time_point stopped;
+    clock::time_point back;
+    {
+      const auto lender = server_->make_lender(by_hand, size, connects);
+      std::atomic<bool> over = false;
+      std::vector<std::jthread> clients;
+      for (unsigned client = 0; client < threads(); ++client) {
+        clients.emplace_back([&, client] { work(*lender, over, uses[client], client); });
+      }
+      std::this_thread::sleep_for(2 * window);
+      stopped = clock::now();
+      server_->stop();
+      std::this_thread::sleep_until(stopped + std::chrono::milliseconds(down));
+      server_->start();
+      back = server_->has_another() ? stopped : clock::now();
+      std::this_thread::sleep_for(std::chrono::milliseconds(after));
+      over = true;
+    }
+    outcome found = sum_up(uses, stopped, back);
+    found.connects = connects.begun;
+    found.failed_connects = connects.failed;
+    found.most_open = connects.most_open;
+    run.add_operations(found.served);
+    return found;
+  }
+
+  /// 5 ms of work with a connection, and 10 to 20 without.
+  void work(outage::lender& lender, const std::atomic<bool>& over, std::vector<use>& uses,
+            unsigned client) const {
+    stress::random random(client + 1);
+    while (!over) {
+      uses.push_back(lender.use_once(limit, 5ms));
+      std::this_thread::sleep_for(std::chrono::microseconds(10'000 + random() % 10'000));
+    }
+  }
+
+  static outcome sum_up(const std::vector<std::vector<use>>& of_clients, clock::time_point stopped,
+                        clock::time_point back) {
+    std::vector<use> all;
+    for (const std::vector<use>& uses : of_clients) {
+      all.insert(all.end(), uses.begin(), uses.end());
+    }
+    std::sort(all.begin(), all.end(), [](const use& l, const use& r) { return l.end < r.end; });
+    outcome found;
+    for (const use& one : all) {
+      ++(one.is_served ? found.served : one.is_acquired ? found.broken : found.refused);
+      found.latest = std::max(found.latest, one.acquire - limit);
+    }
+    found.swift_before = swift_share(all, stopped - window);
+    const clock::time_point last = all.back().end - 2 * window;
+    clock::time_point moment = back;
+    while (moment < last && !is_all_swift(all, moment)) {
+      moment += 1ms;
+    }
+    found.back_after = moment - back;
+    return found;
+  }
+
+  static void report(std::string_view pool, const outcome& seen) {
+    stress::figures(pool)
+        .add("connects", seen.connects)
+        .add("failed_connects", seen.failed_connects)
+        .add("most_open", seen.most_open)
+        .add("served", seen.served)
+        .add("acquires_refused", seen.refused)
+        .add("uses_broken", seen.broken)
+        .add("back_after_ms", ms(seen.back_after))
+        .add("latest_ms", ms(seen.latest))
+        .add("swift_before", std::round(seen.swift_before * 1000) / 10)
+        .print();
+  }
+
+  void judge(stress::run& run, const outcome& control, const outcome& lido) const {
+    if (lido.most_open > size) {
+      run.broken(std::to_string(lido.most_open) + " connections at once");
+    }
+    if (lido.latest >
+        std::max(control.latest, clock::duration::zero()) + std::chrono::milliseconds(late)) {
+      run.broken("an acquire was late");
+    }
+    if (lido.back_after > control.back_after + std::chrono::milliseconds(bound)) {
+      run.broken("the pool was away for long after its server was back");
+    }
+    if (control.failed_connects + control.broken == 0 || lido.served == 0) {
+      run.vacuous("the outage was not noticed");
+    }
+  }
+
+  std::unique_ptr<outage::stopping_server> server_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return failover_driver().drive(argc, argv);
+}
