@@ -252,7 +252,7 @@ class cluster_client {
     lock.unlock();
     for (const std::string& old : fresh.masters()) {
       if (!now.contains(old)) {
-        nodes_.at(old).flush();
+        nodes_.forget(old);
       }
     }
     return true;

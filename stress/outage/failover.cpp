@@ -66,8 +66,8 @@ struct outcome {
   return true;
 }
 
-struct failover_driver : stress::driver {
-  failover_driver() : driver("failover", 40) {}
+struct settings : stress::driver {
+  settings() : driver("failover", 40) {}
 
   const unsigned& server =
       option("--server", 0,
@@ -80,7 +80,9 @@ struct failover_driver : stress::driver {
       option("--bound", 1000, "milliseconds that Lido may be back later than the other");
   const unsigned& late =
       option("--late", 20, "milliseconds that an acquire may be later than the other's");
+};
 
+struct failover_driver : settings {
   void prepare(stress::run& run) override try {
     constexpr std::array makers{&outage::make_redis, &outage::make_pgbouncer,
                                 &outage::make_postgres, &outage::make_asked_postgres,
@@ -129,8 +131,8 @@ struct failover_driver : stress::driver {
   }
 
   /// 5 ms of work with a connection, and 10 to 20 without.
-  void work(outage::lender& lender, const std::atomic<bool>& over, std::vector<use>& uses,
-            unsigned client) const {
+  static void work(outage::lender& lender, const std::atomic<bool>& over, std::vector<use>& uses,
+                   unsigned client) {
     stress::random random(client + 1);
     while (!over) {
       uses.push_back(lender.use_once(limit, 5ms));

@@ -82,8 +82,8 @@ class pgbouncer_that_stops : public stopping_server {
   servers::pgbouncer bouncer_{postgres_, 20, "plain", "server_login_retry = 1\n"};
 };
 
-// A network of this process alone. What is sent to the address of a host that has no cable goes to
-// a device that nobody reads.
+// In a network of this process alone. What is sent to a host without its cable goes to a device
+// that drops it.
 constexpr const char* host = "10.9.0.2";
 
 void run(const std::string& command) {

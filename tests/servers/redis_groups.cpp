@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -15,8 +16,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int masters = 3;
-constexpr int slots = 16384;
+constexpr std::size_t masters = 3;
+constexpr std::size_t slots = 16384;
 
 bool says(int port, const std::vector<std::string>& command, const std::string& text) {
   return ask_redis(port, command).find(text) != std::string::npos;
@@ -34,9 +35,9 @@ void wait_until(const std::string& what, const Condition& is_so) {
 }
 
 /// How many lines of a text have both words.
-std::ptrdiff_t lines_with(const std::string& text, const std::string& one, const std::string& two) {
+std::size_t lines_with(const std::string& text, const std::string& one, const std::string& two) {
   std::istringstream lines(text);
-  std::ptrdiff_t count = 0;
+  std::size_t count = 0;
   for (std::string line; std::getline(lines, line);) {
     count += line.find(one) != std::string::npos && line.find(two) != std::string::npos ? 1 : 0;
   }
@@ -65,10 +66,10 @@ std::string ask_redis(int port, std::vector<std::string> command) {
 }
 
 redis_cluster::redis_cluster() {
-  for (int i = 0; i < 2 * masters; ++i) {
+  for (std::size_t i = 0; i < 2 * masters; ++i) {
     nodes_.emplace_back(redis::role::node);
   }
-  for (int i = 0; i < masters; ++i) {
+  for (std::size_t i = 0; i < masters; ++i) {
     (void)ask_redis(nodes_[i].port(),
                     {"CLUSTER", "ADDSLOTSRANGE", std::to_string(slots * i / masters),
                      std::to_string(slots * (i + 1) / masters - 1)});
@@ -78,7 +79,7 @@ redis_cluster::redis_cluster() {
     (void)ask_redis(nodes_[0].port(), {"CLUSTER", "MEET", "127.0.0.1", std::to_string(node.port()),
                                        std::to_string(node.bus_port())});
   }
-  for (int i = 0; i < masters; ++i) {
+  for (std::size_t i = 0; i < masters; ++i) {
     std::string id = ask_redis(nodes_[i].port(), {"CLUSTER", "MYID"});
     id.resize(std::min(id.find('\n'), id.size()));
     const int replica = nodes_[i + masters].port();
@@ -94,7 +95,7 @@ redis_cluster::redis_cluster() {
              says(node.port(), {"CLUSTER", "INFO"}, "cluster_state:ok");
     });
   }
-  for (int i = masters; i < 2 * masters; ++i) {
+  for (std::size_t i = masters; i < 2 * masters; ++i) {
     wait_until("a replica has no data", [&] {
       return says(nodes_[i].port(), {"INFO", "replication"}, "master_link_status:up");
     });
