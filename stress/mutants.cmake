@@ -68,7 +68,6 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
   endforeach()
   # What a thread waits for in vain shows at the end of the run, when no other thread comes by.
   lido_mutant(use_unmarked "" resource/no_waiter_is_forgotten --patience 3 --seconds 2)
-  lido_mutant(wait_unlooked "" resource/no_waiter_is_forgotten --patience 3 --seconds 2)
   lido_mutant(swallow_resource "" resource/no_waiter_is_forgotten --patience 3)
   lido_mutant(called_unlooked "" resource/no_waiter_is_forgotten --patience 3 --seconds 2)
   if(TARGET lido::standalone_asio)
