@@ -21,7 +21,9 @@ namespace lido::inline v0::detail {
 class slot_queue {
  public:
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
   void push(pool_slot& slot) noexcept {
+    ++size_;
     slot.record.next_task = nullptr;
     (first_ != nullptr ? last_->record.next_task : first_) = &slot;
     last_ = &slot;
@@ -31,6 +33,7 @@ class slot_queue {
     pool_slot* const slot = first_;
     if (slot != nullptr) {
       first_ = std::exchange(slot->record.next_task, nullptr);
+      --size_;
     }
     return slot;
   }
@@ -43,6 +46,7 @@ class slot_queue {
  private:
   pool_slot* first_ = nullptr;
   pool_slot* last_ = nullptr;
+  std::uint32_t size_ = 0;
 };
 
 /// Reports a lease that is out for long, or has come back after all.

@@ -28,6 +28,7 @@ class group_list {
     groups_[index].swap(groups_.back());
     groups_.pop_back();
   }
+  [[nodiscard]] bool empty() const noexcept { return groups_.empty(); }
   /// Begins a round of visits to all groups, for `next_in`.
   [[nodiscard]] std::uint64_t begin_round() noexcept { return ++rounds_; }
   /// Returns a group that was not visited in that round, and is from now on; null: there is none.

@@ -100,6 +100,7 @@ void kernel_shell::keep_while_leased(std::shared_ptr<pool_core> core) noexcept {
 void kernel_shell::note_fork() noexcept {
   // relaxed: the process has one thread
   foreign_.store(true, std::memory_order_relaxed);
+  background_threads::note_fork();
   kernel_->gate.flags.set(slow_path_flags::keep_off | slow_path_flags::ask_kernel);
 }
 

@@ -56,7 +56,7 @@ void pool_core::start(std::shared_ptr<factory_hooks> hooks) {
     entry_ = std::make_shared<registration>(*settings_.registry, kind, settings_.pool_name,
                                             &pool_reports::fill, this);
   }
-  shell_->runner().start();
+  shell_->runner().start(settings_.maintenance);
   shell_->apply([this](pool_kernel& kernel) {  // with keys, too: it begins the count of time
     if (!groups_.has_keys()) {
       kernel.on_idle(*groups_.main().group());

@@ -37,6 +37,9 @@ pool_kernel::pool_kernel(const pool_settings& settings, pool_core* core, slot_ma
 void pool_kernel::begin(const moment& now, effects& out) noexcept {
   context_.now = now;
   context_.out = &out;
+  if (sweep_.is_resting()) {  // no tick has told the time
+    gate.advance(now.age);
+  }
   while (const pool_slot* const late = slots_.next_late_check()) {
     planner_.look_again(group_of(*late));
   }
@@ -49,6 +52,9 @@ void pool_kernel::finish() noexcept {
     slot_group& group = *context_.next_to_match();
     context_.forget_match(group);
     match(group);
+  }
+  if (context_.settings.has_threads()) {
+    sweep_.rest(slots_.counts().live() == 0 && (!context_.has_groups || groups_.empty()));
   }
   out.drained |= control.has_just_drained();
   out.more |= context_.next_to_match() != nullptr;

@@ -30,8 +30,7 @@ void slot_sweep::look_at_more() noexcept {
   from_ = end < table_.size() ? end : 0;
   if (from_ == 0) {
     monitor_.end_round();
-    next_ = later(context_.now.real, context_.settings.period);
-    next_age_ = later(context_.now.age, context_.settings.period);
+    plan();
   }
 }
 

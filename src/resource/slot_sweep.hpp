@@ -29,8 +29,16 @@ class slot_sweep {
         monitor_(monitor),
         numbers_(numbers) {}
 
-  /// Returns when the next sweep is due, in real time.
-  [[nodiscard]] nanos next() const noexcept { return next_; }
+  /// Returns when the next sweep is due, in real time; never while it rests.
+  [[nodiscard]] nanos next() const noexcept { return is_resting_ ? never : next_; }
+  /// After an event. There is nothing to see before there is a resource or a key.
+  void rest(bool has_nothing) noexcept {
+    if (is_resting_ && !has_nothing) {
+      plan();
+    }
+    is_resting_ = has_nothing;
+  }
+  [[nodiscard]] bool is_resting() const noexcept { return is_resting_; }
   /// Returns true if a sweep is due by either clock.
   [[nodiscard]] bool is_due() const noexcept {
     return context_.now.real >= next_ || context_.now.age >= next_age_;
@@ -54,6 +62,10 @@ class slot_sweep {
   [[nodiscard]] bool needs_keepalive(const pool_slot& slot) const noexcept;
   [[nodiscard]] bool keep_alive_if_due(pool_slot& slot) noexcept;
   [[nodiscard]] bool may_keep_alive(const slot_group& group) const noexcept;
+  void plan() noexcept {
+    next_ = later(context_.now.real, context_.settings.period);
+    next_age_ = later(context_.now.age, context_.settings.period);
+  }
   void look_at(pool_slot& slot) noexcept;
   void look_at_idle(pool_slot& slot) noexcept;
   void look_at_lease(pool_slot& slot) noexcept;
@@ -72,6 +84,7 @@ class slot_sweep {
   nanos forgets_at_ = 0;                // by the pool's clock: see let_surplus_age
   std::uint32_t keeps_from_ = no_slot;  // the first slot whose keepalive may be due
   std::uint32_t from_ = 0;              // the first slot that was not seen yet
+  bool is_resting_ = false;
 };
 
 }  // namespace lido::inline v0::detail

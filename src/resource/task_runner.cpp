@@ -1,40 +1,41 @@
-// What runs the tasks of a pool: its threads, of which one keeps time, or calls of `tick`.
+// What becomes of the tasks of a pool.
 #include "task_runner.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
-#include "../platform/platform.hpp"
 #include "callback_waiter.hpp"
 #include "kernel_shell.hpp"
-#include "lido/base/fail.hpp"
 #include "lido/base/tuning.hpp"
+#include "lido/concurrency/backoff.hpp"
 
 namespace lido::inline v0::detail {
 
-void task_runner::start() {
-  if (has_threads_) {
-    const std::lock_guard guard(mutex_);
-    threads_.emplace_back();  // before there is a thread, which a failed allocation would leave
-    threads_.back() = platform::start_thread(
-        "lido-time", [this, alive = shell_.core().shared_from_this()] { keep_time(); });
+void task_runner::start(lido::maintenance by) {
+  if (by != lido::maintenance::by_tick) {
+    threads_ = background_threads::join(by == lido::maintenance::background);
+    mutex_ = &threads_->mutex();
   }
 }
 
 /// Runs the effects itself after `stop`, since no thread may be left to take them.
 void task_runner::post(effects& out, bool all) noexcept {
-  lock guard(mutex_);
-  most_ = out.most_threads;
+  lock guard(*mutex_);
+  limit_.set(out.most_threads);
   pending_.start.append(out.start);
   if (all && !stopping_) {  // otherwise the caller sees to it
     pending_.start.append(out.destroy);
     pending_.call.append(out.call);
     pending_.tell.splice(pending_.tell.end(), out.tell);
   }
-  call_worker(/*beyond=*/false);
-  if (stopping_) {
+  const sleep_word called = call_worker();
+  if (stopping_ || (threads_ != nullptr && !threads_->has_any())) {
     run_alone(guard);
+  }
+  guard.unlock();
+  if (called != nullptr) {
+    unpark(called);
   }
 }
 
@@ -43,12 +44,28 @@ void task_runner::tick_by(nanos at) noexcept {
   if (at >= planned_.load(std::memory_order_relaxed)) {
     return;
   }
-  const std::lock_guard guard(mutex_);
+  lock guard(*mutex_);
   // relaxed: under the mutex
-  if (at < planned_.load(std::memory_order_relaxed)) {
+  if (stopping_ || at >= planned_.load(std::memory_order_relaxed)) {
+    return;
+  }
+  // relaxed: as above
+  planned_.store(at, std::memory_order_relaxed);
+  const sleep_word timer = threads_->plan(*this, at);
+  if (!threads_->has_timer()) {  // the next event tries again
     // relaxed: as above
-    planned_.store(at, std::memory_order_relaxed);
-    wake(timer_);
+    planned_.store(never, std::memory_order_relaxed);
+  }
+  guard.unlock();
+  if (timer != nullptr) {
+    unpark(timer);
+  }
+}
+
+void task_runner::run_posted() noexcept {
+  if (threads_ == nullptr) {
+    lock guard(*mutex_);
+    run_alone(guard);
   }
 }
 
@@ -68,96 +85,28 @@ std::size_t task_runner::wait_until_ended(const deadline& until) noexcept {
 }
 
 void task_runner::stop() noexcept {
-  std::vector<std::thread> ending;
   {
-    const std::lock_guard guard(mutex_);
-    stopping_ = true;
-    ending.swap(threads_);
-    wake(timer_);
-    for (std::size_t i = 0; i < ending.size(); ++i) {
-      wake(work_);
+    lock guard(*mutex_);
+    if (std::exchange(stopping_, true) || threads_ == nullptr) {
+      return;
+    }
+    threads_->forget_alarm(*this);
+    for (exponential_backoff backoff; is_ticking_ && !threads_->is_timer();) {
+      guard.unlock();
+      backoff.wait();
+      guard.lock();
+    }
+    if (tasks() != 0 && !threads_->has_workers()) {
+      run_alone(guard);
+    }
+    if (tasks() != 0 || limit_.busy() != 0 || is_ticking_) {
+      kept_ = shell_.core().shared_from_this();
     }
   }
-  const bool is_idle = busy() == 0;
-  for (std::thread& one : ending) {
-    if (is_idle && one.joinable() && one.get_id() != std::this_thread::get_id()) {
-      one.join();
-    } else if (one.joinable()) {
-      one.detach();
-    }
-  }
+  threads_->leave();
 }
 
-/// What the first thread runs.
-void task_runner::keep_time() noexcept {
-  lock guard(mutex_);
-  while (!stopping_) {
-    if (stuck_at_ <= steady_now()) {
-      stuck_at_ = never;
-      call_worker(/*beyond=*/true);
-      run_alone(guard);  // if the system has no thread for a worker
-    }
-    // relaxed (2x): under the mutex
-    const std::uint32_t seen = timer_.load(std::memory_order_relaxed);
-    const nanos planned = planned_.load(std::memory_order_relaxed);
-    const nanos now = steady_now();
-    const bool is_due = planned <= now;
-    if (is_due) {  // a tick plans the next one
-      // relaxed: as above
-      planned_.store(never, std::memory_order_relaxed);
-    }
-    const nanos next = (std::min)(planned, stuck_at_);
-    guard.unlock();
-    if (is_due) {
-      shell_.core().tick(/*by_pool=*/true);
-    } else {
-      (void)park(
-          timer_, seen,
-          next == never ? deadline() : deadline::after(std::chrono::nanoseconds(next - now)));
-    }
-    guard.lock();
-  }
-  run_alone(guard);
-}
-
-/// What the other threads, the workers, run. A worker that ends before the pool drops its reference
-/// under the mutex, where it cannot be the last one. Destructors of thread_local objects that run
-/// after that hold nothing up.
-void task_runner::work(std::size_t place, std::shared_ptr<void>&& alive) noexcept {
-  constexpr std::chrono::seconds longest_idle{10};
-  lock guard(mutex_);
-  bool is_bored = false;
-  while (has_work() || !(stopping_ || is_bored)) {
-    if (has_work()) {
-      run_next(guard);
-      is_bored = false;
-      continue;
-    }
-    ++idle_;
-    // relaxed: changes under the mutex
-    const std::uint32_t seen = work_.load(std::memory_order_relaxed);
-    guard.unlock();
-    is_bored = !park(work_, seen, deadline::after(longest_idle));
-    guard.lock();
-    --idle_;
-  }
-  --workers_;
-  if (!stopping_) {
-    threads_[place].detach();
-    alive.reset();
-  }
-}
-
-/// Runs the work as long as there are no workers.
-void task_runner::run_alone(lock& guard) noexcept {
-  while (workers_ == 0 && has_work()) {
-    run_next(guard);
-  }
-}
-
-/// Does one task, calls one callback, or tells all reports, meanwhile without the mutex. Calls a
-/// worker for what is left.
-void task_runner::run_next(lock& guard) noexcept {
+std::shared_ptr<void> task_runner::run_next(lock& guard) noexcept {
   effects todo;
   pool_slot* const slot = pending_.start.pop();
   if (slot == nullptr) {
@@ -167,62 +116,101 @@ void task_runner::run_next(lock& guard) noexcept {
       todo.tell.swap(pending_.tell);
     }
   }
-  ++busy_;
+  limit_.begin();
   stuck_at_ = never;
-  call_worker(/*beyond=*/false);
+  const sleep_word called = call_worker();
   guard.unlock();
+  if (called != nullptr) {
+    unpark(called);
+  }
   if (slot != nullptr) {
     shell_.calls().run_task(*slot);
   } else {
     shell_.run(todo, /*by_pool=*/false);
   }
   guard.lock();
-  --busy_;
+  limit_.end();
+  offer();  // the calling thread goes on with one, and calls a worker for others
   wake(finished_);
+  return last_reference();
 }
 
-/// Under the mutex. Wakes an idle worker, or starts one, if there is work. At the limit, and if no
-/// work is taken for a while, the thread that keeps time starts one `beyond` it.
-void task_runner::call_worker(bool beyond) noexcept {
-  if (!has_work()) {
-    return;
+std::shared_ptr<void> task_runner::on_alarm(lock& guard, nanos now) noexcept {
+  sleep_word called = nullptr;
+  if (stuck_at_ <= now) {
+    stuck_at_ = never;
+    limit_.raise();
+    called = call_worker();
+    if (!threads_->has_workers() && tasks() != 0) {  // the system has no thread for one
+      (void)threads_->plan(*this, now);              // for what is left
+      return run_next(guard);
+    }
   }
-  if (idle_ != 0) {
-    wake(work_);
-    return;
+  // relaxed: under the mutex
+  const bool is_due = planned_.load(std::memory_order_relaxed) <= now;
+  if (is_due) {  // a tick plans the next one
+    // relaxed: as above
+    planned_.store(never, std::memory_order_relaxed);
+    is_ticking_ = true;
   }
-  if (stopping_ || threads_.empty()) {
-    return;
+  guard.unlock();
+  if (called != nullptr) {
+    unpark(called);
   }
-  const auto start = [this] {
-    const std::size_t place = free_place();
-    threads_[place] = platform::start_thread(
-        "lido-work", [this, place, alive = shell_.core().shared_from_this()]() mutable {
-          work(place, std::move(alive));
-        });
-    ++workers_;
-    return true;
-  };
-  constexpr std::uint32_t most_beyond = 64;
-  const bool may_start = workers_ < most_ || (beyond && workers_ < most_ + most_beyond);
-  if (may_start && attempt(start, [] { return false; })) {  // false: neither a thread nor memory
-    return;
+  if (is_due) {
+    shell_.core().tick(/*by_pool=*/true);
   }
-  if (stuck_at_ == never) {
+  guard.lock();
+  is_ticking_ = false;
+  // relaxed: as above
+  const nanos next = (std::min)(planned_.load(std::memory_order_relaxed), stuck_at_);
+  if (!stopping_ && next != never) {
+    (void)threads_->plan(*this, next);
+  }
+  return last_reference();
+}
+
+/// Under the mutex. Runs all tasks.
+void task_runner::run_alone(lock& guard) noexcept {
+  while (tasks() != 0) {
+    (void)run_next(guard);  // the caller keeps the core alive
+  }
+}
+
+/// Under the mutex. Tells the threads how many tasks may begin. Returns false if there are none to
+/// tell; the caller runs what there is.
+bool task_runner::offer() noexcept {
+  if (threads_ == nullptr || (stopping_ && kept_ == nullptr)) {
+    return false;
+  }
+  const std::uint32_t before = offered_;
+  offered_ = (std::min)(tasks(), limit_.room());
+  threads_->offer(*this, offered_, before);
+  return true;
+}
+
+/// Under the mutex. Calls a worker if there is a task that may begin. At the limit, and if no
+/// worker can be started, the thread that keeps time tries again. Returns what the caller has to
+/// wake, or null.
+sleep_word task_runner::call_worker() noexcept {
+  sleep_word called = nullptr;
+  if (!offer()) {
+    return called;
+  }
+  const bool is_served = threads_->call_worker(called);
+  if (tasks() != 0 && (offered_ == 0 || !is_served) && stuck_at_ == never && !stopping_) {
     stuck_at_ = later(steady_now(), tuning::nanoseconds_for_answer);
-    wake(timer_);
+    const sleep_word timer = threads_->plan(*this, stuck_at_);
+    if (timer != nullptr) {
+      unpark(timer);
+    }
   }
+  return called;
 }
 
-/// Under the mutex. Throws std::bad_alloc.
-std::size_t task_runner::free_place() {
-  const auto found = std::find_if(threads_.begin(), threads_.end(),
-                                  [](const std::thread& one) { return !one.joinable(); });
-  const auto place = static_cast<std::size_t>(found - threads_.begin());
-  if (found == threads_.end()) {
-    threads_.emplace_back();
-  }
-  return place;
+/// Under the mutex. Returns what keeps the core alive if the last task after `stop` has ended.
+std::shared_ptr<void> task_runner::last_reference() noexcept {
+  return limit_.busy() == 0 && tasks() == 0 ? std::move(kept_) : nullptr;
 }
 
 /// After a change under a mutex that the sleeper looks at the change with.

@@ -1,87 +1,120 @@
 /// @file
-/// Internal. The threads of a pool, and the tasks that they run.
+/// Internal. The tasks of a pool, and what runs them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <thread>
-#include <vector>
 
+#include "background_threads.hpp"
 #include "effects.hpp"
 #include "lido/concurrency/mutex.hpp"
 #include "lido/concurrency/parking.hpp"
+#include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/options.hpp"
 
 namespace lido::inline v0::detail {
 
 class kernel_shell;
 
-/// In a pool with threads, one keeps time. It runs no code of users except the pool's clock, unless
-/// no worker can be started. Workers are started when there is work and no idle worker, up to a
-/// limit; beyond it, when work has waited for workers that stay in code of users. They end when
-/// they have been idle for ten seconds. All keep the core alive.
-///
-/// In a pool without threads, tasks wait for `run_posted`.
-class task_runner {
+/// How many tasks of a pool may run at once. Under the mutex of the runner.
+class task_limit {
  public:
-  task_runner(kernel_shell& shell, bool has_threads) noexcept
-      : shell_(shell), has_threads_(has_threads), planned_(has_threads ? never : 0) {}
+  /// What the kernel says that the pool may need.
+  void set(std::uint32_t most) noexcept { most_ = most; }
+  [[nodiscard]] std::uint32_t busy() const noexcept { return busy_; }
+  [[nodiscard]] std::uint32_t room() const noexcept {
+    return most_ + beyond_ > busy_ ? most_ + beyond_ - busy_ : 0;
+  }
+  void begin() noexcept { ++busy_; }
+  void end() noexcept {
+    --busy_;
+    beyond_ = (std::min)(beyond_, busy_ > most_ ? busy_ - most_ : 0);
+  }
+  /// Tasks have waited for others that stay in code of users: one more may run.
+  void raise() noexcept {
+    constexpr std::uint32_t most_beyond = 64;
+    beyond_ = (std::min)(beyond_ + 1, most_beyond);
+  }
 
-  /// Throws std::system_error, std::bad_alloc.
-  void start();
-  /// Takes what is in `out.start`; with `all` also what is to be destroyed, told and called.
+ private:
+  std::uint32_t most_ = 2;
+  std::uint32_t beyond_ = 0;
+  std::uint32_t busy_ = 0;
+};
+
+/// Has the tasks of a pool until a thread takes them: one of `background_threads`, or, in a pool
+/// without threads, the one that calls `run_posted`. The thread that keeps time runs no code of
+/// users except the pool's clock, unless no worker can be started.
+class task_runner : public heap_hook<task_runner, alarm_tag>,
+                    public heap_hook<task_runner, ready_tag> {
+ public:
+  using lock = background_threads::lock;
+
+  task_runner(kernel_shell& shell, bool has_threads) noexcept
+      : shell_(shell), planned_(has_threads ? never : 0) {}
+  task_runner(const task_runner&) = delete;
+  task_runner& operator=(const task_runner&) = delete;
+  /// Requires: no task is under way, unless `stop` was called.
+  ~task_runner() { stop(); }
+
+  // ---- by the pool ------------------------------------------------------------------------------
+
+  /// In a pool with threads: joins them, but starts none. Throws std::bad_alloc.
+  void start(lido::maintenance by);
+  /// Takes what is in `out.start`; with `all` also what is to be destroyed, told and called. If
+  /// there can be no thread for it, runs it.
   void post(effects& out, bool all) noexcept;
   /// The pool must be ticked at that time, in real time, or before.
   void tick_by(nanos at) noexcept;
   /// Runs what was posted, in a pool without threads.
-  void run_posted() noexcept {
-    if (!has_threads_) {
-      lock guard(mutex_);
-      run_alone(guard);
-    }
-  }
+  void run_posted() noexcept;
   /// Until the pool is drained and no task is under way, or the time is up. Returns how many tasks
   /// are left.
   [[nodiscard]] std::size_t wait_until_ended(const deadline& until) noexcept;
   void wake_closing() noexcept { wake(finished_); }
-  /// Ends the threads. One in a task ends after it, and is not waited for.
+  /// Leaves the threads, which do not touch the pool any more. If tasks are left, they keep the
+  /// core alive.
   void stop() noexcept;
 
- private:
-  using lock = std::unique_lock<plain_mutex>;
+  // ---- by the threads, under their mutex --------------------------------------------------------
 
-  [[nodiscard]] bool has_work() const noexcept {
-    return !pending_.start.empty() || !pending_.call.empty() || !pending_.tell.empty();
+  /// Does one task, calls one callback, or tells all reports, meanwhile without the mutex. Calls a
+  /// worker for what is left. The caller destroys what it returns without the mutex.
+  [[nodiscard]] std::shared_ptr<void> run_next(lock& guard) noexcept;
+  /// Ticks if it is time, meanwhile without the mutex. If no task has been taken for a while, calls
+  /// a worker beyond the limit. Returns as above.
+  [[nodiscard]] std::shared_ptr<void> on_alarm(lock& guard, nanos now) noexcept;
+
+ private:
+  [[nodiscard]] std::uint32_t tasks() const noexcept {
+    return pending_.start.size() + pending_.call.size() + (pending_.tell.empty() ? 0 : 1);
   }
   [[nodiscard]] std::size_t busy() noexcept {
-    const std::lock_guard guard(mutex_);
-    return busy_ + (has_work() ? 1 : 0);
+    const std::lock_guard guard(*mutex_);
+    return limit_.busy() + (tasks() != 0 ? 1 : 0);
   }
-  void keep_time() noexcept;
-  void work(std::size_t place, std::shared_ptr<void>&& alive) noexcept;
+  bool offer() noexcept;
+  [[nodiscard]] sleep_word call_worker() noexcept;
   void run_alone(lock& guard) noexcept;
-  void run_next(lock& guard) noexcept;
-  void call_worker(bool beyond) noexcept;
-  [[nodiscard]] std::size_t free_place();
+  [[nodiscard]] std::shared_ptr<void> last_reference() noexcept;
   static void wake(atomic<std::uint32_t>& word) noexcept;
 
   kernel_shell& shell_;
-  const bool has_threads_;
-  plain_mutex mutex_;
+  plain_mutex alone_;                            // in a pool without threads
+  plain_mutex* mutex_ = &alone_;                 // or that of the threads
+  std::shared_ptr<background_threads> threads_;  // null in a pool without
   effects pending_;
-  std::vector<std::thread> threads_;  // the first keeps time; a place without one is free
-  std::uint32_t most_ = 2;
-  std::uint32_t workers_ = 0;
-  std::uint32_t idle_ = 0;
-  std::size_t busy_ = 0;
+  task_limit limit_;
+  std::uint32_t offered_ = 0;  // tasks that the threads know of
   bool stopping_ = false;
-  nanos stuck_at_ = never;  // when there is to be a worker beyond the limit
-  atomic<nanos> planned_;   // when the next tick is due; 0 without threads, where none is planned
-  atomic<std::uint32_t> timer_{0};     // changes when plans do
-  atomic<std::uint32_t> work_{0};      // changes when there is work
+  bool is_ticking_ = false;
+  nanos stuck_at_ = never;             // when there is to be a worker beyond the limit
+  atomic<nanos> planned_;              // the next tick; 0 without threads, where none is planned
   atomic<std::uint32_t> finished_{0};  // changes when a task ends, and when the pool is drained
+  std::shared_ptr<void> kept_;         // for tasks that are left after `stop`
 };
 
 }  // namespace lido::inline v0::detail

@@ -156,9 +156,8 @@ class keyed_resource_pool : public detail::pool_controls {
   using lease_type = resource_lease<R>;
   using result_type = acquire_result<R>;
 
-  /// F: a keyed_resource_factory. Throws std::invalid_argument that names what is wrong,
-  /// std::bad_alloc, or std::system_error if the thread cannot be started. Creates no resource
-  /// itself.
+  /// F: a keyed_resource_factory. Throws std::invalid_argument that names what is wrong, or
+  /// std::bad_alloc. Creates no resource itself, and starts no thread.
   template <class F>
   explicit keyed_resource_pool(F factory, const keyed_resource_pool_options& options = {})
       : pool_controls(

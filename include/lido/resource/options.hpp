@@ -51,8 +51,9 @@ class time_limit : public std::chrono::nanoseconds {
 
 /// What creates resources, looks after idle ones and ends waits that time out.
 enum class maintenance : std::uint8_t {
-  background,  ///< threads of the pool; an acquire never runs `create` itself
-  by_tick,     ///< calls of `tick()`; an acquire that may create runs `create` itself
+  background,   ///< threads that pools share; an acquire never runs `create` itself
+  by_tick,      ///< calls of `tick()`; an acquire that may create runs `create` itself
+  own_threads,  ///< as `background`, by threads of the pool alone
 };
 
 /// Which thread runs `reset`.
@@ -284,7 +285,7 @@ struct pool_settings : resource_pool_options {
   [[nodiscard]] std::uint32_t creating_limit(std::size_t size) const noexcept;
 
   [[nodiscard]] bool has_threads() const noexcept {
-    return maintenance == lido::maintenance::background;
+    return maintenance != lido::maintenance::by_tick;
   }
   /// Calls `on_event`, if there is one. `group`: the pool's name with the key; null without keys.
   void report(pool_event event, const std::shared_ptr<const std::string>& group) const noexcept;

@@ -92,8 +92,8 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   pool_core& operator=(const pool_core&) = delete;
   ~pool_core();
 
-  /// Starts the thread of the pool, if it has any. `hooks`: of a pool without keys; null otherwise.
-  /// Throws std::system_error, std::bad_alloc.
+  /// Joins the threads that the pool is to have. `hooks`: of a pool without keys; null otherwise.
+  /// Throws std::bad_alloc.
   void start(std::shared_ptr<factory_hooks> hooks);
 
   // ---- acquire ----------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   /// `min_idle`: null leaves it as it is.
   void resize(std::size_t max_size, const std::size_t* min_idle);
   void suspend(bool on) noexcept;
-  /// `by_pool`: by its thread that keeps time, which runs no code of users.
+  /// `by_pool`: by the thread that keeps time, which runs no code of users.
   void tick(bool by_pool = false) noexcept;
   void watch_leases(bool on) noexcept;
   close_report close(const deadline& until);

@@ -99,8 +99,8 @@ class resource_pool : public detail::pool_controls,
                       public detail::acquire_forms<resource_pool<R>, R, /*has_key=*/false> {
  public:
   /// F: a resource_factory. Throws std::invalid_argument that names the wrong option, or a factory
-  /// that is null; std::bad_alloc; std::system_error if a thread cannot be started. Creates no
-  /// resource itself.
+  /// that is null; std::bad_alloc. Creates no resource itself, and starts no thread unless
+  /// `min_idle` asks for resources.
   template <class F>
   explicit resource_pool(F factory, const resource_pool_options& options = {})
       : pool_controls(detail::pool_settings(options), &detail::make_slots<R>) {

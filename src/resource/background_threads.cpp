@@ -1,0 +1,276 @@
+// Starts, calls and ends the threads of pools.
+#include "background_threads.hpp"
+
+#include <chrono>
+#include <new>
+#include <utility>
+
+#include "../platform/platform.hpp"
+#include "lido/base/fail.hpp"
+#include "task_runner.hpp"
+
+namespace lido::inline v0::detail {
+
+namespace {
+
+constexpr std::chrono::seconds longest_idle{10};
+/// So many idle workers stay that long, further ones this long.
+constexpr std::uint32_t few_idle = 2;
+constexpr std::chrono::milliseconds longest_idle_of_many{100};
+
+/// What the pools of the process share. Never destroyed: pools may outlive every static object.
+struct process_threads {
+  platform::static_mutex mutex;
+  background_threads* now = nullptr;  ///< null: no pool has joined
+};
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of the process
+constinit process_threads of_process;
+
+/// May destroy a pool.
+void end_unlocked(std::shared_ptr<void> last, background_threads::lock& guard) noexcept {
+  if (last != nullptr) {
+    guard.unlock();
+    last.reset();
+    guard.lock();
+  }
+}
+
+/// Waits until a thread has ended, unless it is the calling one, which ends a pool as the last
+/// thing that it does.
+void join_other(std::thread& one) noexcept {
+  if (!one.joinable()) {
+    return;
+  }
+  one.get_id() == std::this_thread::get_id() ? one.detach() : one.join();
+}
+
+}  // namespace
+
+std::shared_ptr<background_threads> background_threads::join(bool is_shared) {
+  if (!is_shared) {
+    return std::make_shared<background_threads>(is_shared);
+  }
+  const std::lock_guard guard(of_process.mutex);
+  if (of_process.now != nullptr) {
+    ++of_process.now->runners_;
+    return of_process.now->shared_from_this();
+  }
+  auto made = std::make_shared<background_threads>(is_shared);
+  of_process.now = made.get();
+  return made;
+}
+
+void background_threads::leave() noexcept {
+  if (is_shared_) {
+    const std::lock_guard guard(of_process.mutex);
+    if (--runners_ != 0) {
+      return;
+    }
+    of_process.now = nullptr;  // the next pool makes new ones
+  }
+  stop();
+}
+
+/// A thread that is not there may have held the mutex.
+void background_threads::note_fork() noexcept {
+  ::new (&of_process) process_threads();
+}
+
+/// Waits for workers that are not in a task, so that they run no code of this library after that.
+void background_threads::stop() noexcept {
+  lock guard(mutex_);
+  stopping_ = true;
+  const bool is_done = ready_.first() == nullptr;
+  for (worker& one : workers_) {
+    if (one.is_busy || !is_done) {
+      one.thread.detach();
+    }
+    wake(one.word);
+  }
+  if (timer_.is_busy) {
+    timer_.thread.detach();
+  }
+  wake(timer_.word);
+  guard.unlock();
+  // From here on no other thread touches the list and the handles.
+  for (worker& one : workers_) {
+    join_other(one.thread);
+  }
+  join_other(timer_.thread);
+  join_other(ended_);
+}
+
+void background_threads::offer(task_runner& one, std::uint32_t tasks,
+                               std::uint32_t before) noexcept {
+  offered_ += tasks - before;
+  ready_.remove(one);
+  if (tasks != 0) {
+    ready_.push(one, ++turn_);
+  }
+}
+
+bool background_threads::call_worker(sleep_word& called) noexcept {
+  called = nullptr;
+  if (coming_ >= offered_) {
+    return true;
+  }
+  if (idle_ == nullptr) {
+    return start_worker();
+  }
+  worker& one = *std::exchange(idle_, idle_->next_idle);
+  --idle_count_;
+  one.is_idle = false;
+  one.is_coming = true;
+  ++coming_;
+  change(one.word);
+  called = &one.word;
+  return true;
+}
+
+sleep_word background_threads::plan(task_runner& one, nanos at) noexcept {
+  if (deadline_heap<task_runner, alarm_tag>::contains(one)) {
+    if (deadline_heap<task_runner, alarm_tag>::key_of(one) <= at) {
+      return nullptr;
+    }
+    alarms_.remove(one);
+  }
+  alarms_.push(one, at);
+  if (!timer_.is_running) {
+    start_timer();
+    return nullptr;
+  }
+  if (at >= timer_.sleeps_until) {
+    return nullptr;
+  }
+  timer_.sleeps_until = at;
+  change(timer_.word);
+  return &timer_.word;
+}
+
+bool background_threads::start_worker() noexcept {
+  const auto start = [this] {
+    worker& one = workers_.emplace_back();
+    one.thread = attempt([&] { return thread_of(one); }, [] { return std::thread(); });
+    if (!one.thread.joinable()) {
+      workers_.pop_back();
+      return false;
+    }
+    ++coming_;
+    return true;
+  };
+  return !stopping_ && attempt(start, [] { return false; });
+}
+
+/// Throws std::system_error, std::bad_alloc.
+std::thread background_threads::thread_of(worker& one) {
+  return platform::start_thread("lido-work",
+                                [this, &one, alive = shared_from_this()] { work(one); });
+}
+
+void background_threads::start_timer() noexcept {
+  const auto start = [this] {
+    timer_.sleeps_until = 0;
+    timer_.thread =
+        platform::start_thread("lido-time", [this, alive = shared_from_this()] { keep_time(); });
+    timer_.is_running = true;
+  };
+  attempt(start, [] {});  // the next plan tries again
+}
+
+void background_threads::work(worker& self) noexcept {
+  lock guard(mutex_);
+  do {
+    coming_ -= std::exchange(self.is_coming, false) ? 1U : 0U;
+    while (task_runner* const next = ready_.first()) {
+      self.is_busy = true;
+      end_unlocked(next->run_next(guard), guard);
+      self.is_busy = false;
+    }
+  } while (!stopping_ && wait_for_task(self, guard));
+  if (!stopping_) {
+    std::thread own = std::move(self.thread);
+    workers_.remove_if([&self](const worker& one) { return &one == &self; });
+    retire(own, guard);
+  }
+}
+
+/// Returns false when the worker is to end.
+bool background_threads::wait_for_task(worker& self, lock& guard) noexcept {
+  const deadline until = idle_count_ < few_idle ? deadline::after(longest_idle)
+                                                : deadline::after(longest_idle_of_many);
+  self.next_idle = std::exchange(idle_, &self);
+  self.is_idle = true;
+  ++idle_count_;
+  for (bool in_time = true; in_time && self.is_idle && !stopping_;) {
+    // relaxed: changes under the mutex
+    const std::uint32_t seen = self.word.load(std::memory_order_relaxed);
+    guard.unlock();
+    in_time = park(self.word, seen, until);
+    guard.lock();
+  }
+  if (!self.is_idle) {
+    return true;
+  }
+  worker** link = &idle_;
+  while (*link != &self) {
+    link = &(*link)->next_idle;
+  }
+  *link = self.next_idle;
+  --idle_count_;
+  return false;
+}
+
+void background_threads::keep_time() noexcept {
+  lock guard(mutex_);
+  for (bool is_bored = false; !stopping_ && !is_bored;) {
+    const nanos next = alarms_.least_key();
+    const nanos now = steady_now();
+    if (next <= now) {
+      task_runner& due = *alarms_.first();
+      alarms_.remove(due);
+      timer_.is_busy = true;
+      end_unlocked(due.on_alarm(guard, now), guard);
+      timer_.is_busy = false;
+      continue;
+    }
+    timer_.sleeps_until = next;
+    // relaxed: changes under the mutex
+    const std::uint32_t seen = timer_.word.load(std::memory_order_relaxed);
+    guard.unlock();
+    const bool in_time =
+        park(timer_.word, seen,
+             next == never ? deadline::after(longest_idle) : deadline::at_nanoseconds(next));
+    guard.lock();
+    timer_.sleeps_until = 0;
+    is_bored = !in_time && alarms_.first() == nullptr;
+  }
+  if (!stopping_) {
+    timer_.is_running = false;
+    std::thread own = std::move(timer_.thread);
+    retire(own, guard);
+  }
+}
+
+/// Ends the calling thread, which is out of here when `stop` returns, or the next one to end has
+/// waited for it. Destructors of thread_local objects that run after that hold nothing else up.
+void background_threads::retire(std::thread& own, lock& guard) noexcept {
+  own.swap(ended_);
+  guard.unlock();
+  if (own.joinable()) {
+    own.join();
+  }
+}
+
+void background_threads::wake(atomic<std::uint32_t>& word) noexcept {
+  change(word);
+  unpark(&word);
+}
+
+/// After a change under the mutex, which orders the rest.
+void background_threads::change(atomic<std::uint32_t>& word) noexcept {
+  // relaxed: see above
+  word.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace lido::inline v0::detail

@@ -1,0 +1,110 @@
+/// @file
+/// Internal. The threads that pools have in common, or that one pool has for itself.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "effects.hpp"
+#include "lido/concurrency/mutex.hpp"
+#include "lido/concurrency/parking.hpp"
+#include "lido/resource/deadline_heap.hpp"
+
+namespace lido::inline v0::detail {
+
+class task_runner;
+
+/// Tell the two heaps apart that a runner can be in.
+struct alarm_tag {};
+struct ready_tag {};
+
+/// One thread keeps time, and workers run tasks. The runner of each pool joins them, tells what it
+/// has to do, and leaves. None is started before there is something to do, and each ends after a
+/// while without. When the last runner leaves, all have ended, except those in code of users, which
+/// end after it.
+///
+/// The runners bound how many workers a pool may have at once. So a pool whose tasks hang holds up
+/// no other: for those, further workers are started.
+class background_threads : public std::enable_shared_from_this<background_threads> {
+ public:
+  using lock = std::unique_lock<plain_mutex>;
+
+  explicit background_threads(bool is_shared) noexcept : is_shared_(is_shared) {}
+  background_threads(const background_threads&) = delete;
+  background_threads& operator=(const background_threads&) = delete;
+  ~background_threads() = default;
+
+  /// Joins those that all pools of the process share, or new ones. Throws std::bad_alloc.
+  [[nodiscard]] static std::shared_ptr<background_threads> join(bool is_shared);
+  /// Called once for each `join`, after `forget`. The last one ends the threads. One in a task ends
+  /// after it, and is not waited for.
+  void leave() noexcept;
+  /// The process was made by fork, and has none of the threads.
+  static void note_fork() noexcept;
+
+  /// Everything below is called under it.
+  [[nodiscard]] plain_mutex& mutex() noexcept { return mutex_; }
+  [[nodiscard]] bool has_workers() const noexcept { return !workers_.empty(); }
+  [[nodiscard]] bool has_timer() const noexcept { return timer_.is_running; }
+  [[nodiscard]] bool has_any() const noexcept { return has_workers() || has_timer(); }
+  [[nodiscard]] bool is_timer() const noexcept {
+    return timer_.thread.get_id() == std::this_thread::get_id();
+  }
+  /// So many tasks of that runner may begin now; it had said `before`.
+  void offer(task_runner& one, std::uint32_t tasks, std::uint32_t before) noexcept;
+  /// Calls an idle worker, or starts one, unless enough are on their way. Returns false if none
+  /// could be started. The caller wakes `called`, if it is not null, without the mutex.
+  [[nodiscard]] bool call_worker(sleep_word& called) noexcept;
+  /// Its `on_alarm` is called at that moment of the steady clock, or before. Returns what the
+  /// caller has to wake, or null.
+  [[nodiscard]] sleep_word plan(task_runner& one, nanos at) noexcept;
+  void forget_alarm(task_runner& one) noexcept { alarms_.remove(one); }
+
+ private:
+  struct worker {
+    std::thread thread;
+    atomic<std::uint32_t> word{0};  ///< changes when it is called
+    worker* next_idle = nullptr;
+    bool is_idle = false;
+    bool is_coming = true;  ///< called, and not yet there
+    bool is_busy = false;   ///< in a task, or in code of users after it
+  };
+  struct timekeeper {
+    std::thread thread;
+    atomic<std::uint32_t> word{0};  ///< changes when it has to look again
+    nanos sleeps_until = 0;         ///< 0: it is awake
+    bool is_running = false;
+    bool is_busy = false;
+  };
+
+  void stop() noexcept;
+  void keep_time() noexcept;
+  void work(worker& self) noexcept;
+  [[nodiscard]] bool wait_for_task(worker& self, lock& guard) noexcept;
+  void retire(std::thread& own, lock& guard) noexcept;
+  [[nodiscard]] bool start_worker() noexcept;
+  [[nodiscard]] std::thread thread_of(worker& one);
+  void start_timer() noexcept;
+  static void wake(atomic<std::uint32_t>& word) noexcept;
+  static void change(atomic<std::uint32_t>& word) noexcept;
+
+  const bool is_shared_;
+  std::uint32_t runners_ = 1;  // that have joined; under the mutex of the process
+  plain_mutex mutex_;
+  deadline_heap<task_runner, alarm_tag> alarms_;
+  deadline_heap<task_runner, ready_tag> ready_;  // by turn: each gets one task done, in a row
+  std::int64_t turn_ = 0;
+  std::uint32_t offered_ = 0;  // tasks that may begin
+  std::uint32_t coming_ = 0;   // workers on their way
+  std::list<worker> workers_;
+  worker* idle_ = nullptr;  // the last one to fall idle is called first, so that others can end
+  std::uint32_t idle_count_ = 0;
+  timekeeper timer_;
+  std::thread ended_;  // the last one that has ended by itself
+  bool stopping_ = false;
+};
+
+}  // namespace lido::inline v0::detail
