@@ -203,7 +203,7 @@ bool pool_waiters::is_due(const acquire_waiter& waiter) const noexcept {
   return context_.now.real >= due_at(waiter);
 }
 
-void pool_waiters::note_awake(acquire_waiter& waiter, bool on) const noexcept {
+void pool_waiters::note_awake(acquire_waiter& waiter, bool on) noexcept {
   if (waiter.is_awake != on) {
     waiter.is_awake = on;
     waiter.group->awake += on ? 1U : static_cast<std::uint32_t>(-1);

@@ -105,7 +105,7 @@ class pool_waiters {
   void leave(acquire_waiter& waiter) noexcept;
   bool end_wait(acquire_waiter& waiter, std::optional<acquire_failure> cause) const noexcept;
   void explain(acquire_waiter& waiter) noexcept;
-  void note_awake(acquire_waiter& waiter, bool on) const noexcept;
+  static void note_awake(acquire_waiter& waiter, bool on) noexcept;
   [[nodiscard]] nanos due_at(const acquire_waiter& waiter) const noexcept;
   [[nodiscard]] bool is_due(const acquire_waiter& waiter) const noexcept;
   void wake_to_look(slot_group& group) const noexcept;

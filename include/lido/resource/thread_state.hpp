@@ -35,7 +35,7 @@ inline constexpr std::size_t thread_states =
 /// Returns true for an object in the frames near the caller's, so that no other thread can end it
 /// without this one. False says nothing.
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline bool is_near_in_stack(const void* object) noexcept {
-  constexpr std::uintptr_t reach = 16 * 1024;
+  constexpr std::uintptr_t reach = std::uintptr_t{16} * 1024;
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): compared, and not followed
   const auto to = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at); };
   const char here{};
