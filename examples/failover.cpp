@@ -30,11 +30,12 @@ using connection_pool = lido::resource_pool<connection>;
 // [snippet]
 void write(connection_pool& db, const std::string& row) {
   const auto once = [&row](connection& one) { one.write(row); };
+  const auto seen = db.generation();
   try {
     db.with(once);
   } catch (const read_only& host) {  // its connection has been discarded
     std::cout << host.what() << " takes no writes\n";
-    db.flush();  // the idle connections lead to the same host
+    db.flush(seen);  // the idle connections lead to the same host, unless another flush came
     db.with(once);
   }
 }

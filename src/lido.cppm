@@ -80,6 +80,7 @@ using lido::no_block;
 #if defined(__cpp_lib_jthread)
 // resource pools
 using lido::acquire_error;
+using lido::after_exception;
 using lido::acquire_failure;
 using lido::acquire_result;
 using lido::close_report;
@@ -103,6 +104,7 @@ using lido::permanent_failure;
 using lido::pool_event;
 using lido::pool_time_metrics;
 using lido::reset_by;
+using lido::resource_generation;
 using lido::resource_factory;
 using lido::resource_handle;
 using lido::resource_lease;

@@ -34,6 +34,14 @@ void pool_control::on_flush(slot_group& group) noexcept {
   context_.match_later(group);
 }
 
+bool pool_control::on_flush_of(slot_group& group, std::uint32_t generation) noexcept {
+  const bool is_present = group.cache.epoch() == generation;
+  if (is_present) {
+    on_flush(group);
+  }
+  return is_present;
+}
+
 void pool_control::on_retry_now(slot_group& group) noexcept {
   group.retry.try_now();
   context_.match_later(group);
@@ -55,6 +63,11 @@ void pool_control::on_kill(pool_slot& slot, std::uint64_t birth, bool& found) no
       return;
     }
   }
+}
+
+pool_slot* pool_control::on_adopt(slot_group& group) noexcept {
+  const bool has_room = group.counts.live() < group.limits.max_size && !quota_.is_full();
+  return context_.is_closed || !has_room ? nullptr : slots_.claim_empty(group);
 }
 
 void pool_control::on_close() noexcept {

@@ -40,8 +40,13 @@ class pool_control {
   void on_flush(slot_group& group) noexcept;
   /// Ends the pause after a failed create.
   void on_retry_now(slot_group& group) noexcept;
+  /// The same, once for all resources of a generation, the present one. Returns false otherwise.
+  [[nodiscard]] bool on_flush_of(slot_group& group, std::uint32_t generation) noexcept;
   /// `found`: there is such a resource.
   void on_kill(pool_slot& slot, std::uint64_t birth, bool& found) noexcept;
+  /// Returns an empty slot for a resource that comes from outside, as if it were being created;
+  /// null: the pool is closed, or there is no room.
+  [[nodiscard]] pool_slot* on_adopt(slot_group& group) noexcept;
   void on_close() noexcept;
 
   [[nodiscard]] bool is_closed() const noexcept { return context_.is_closed; }

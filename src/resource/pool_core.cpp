@@ -128,6 +128,19 @@ acquire_outcome pool_core::failed(acquire_failure cause, const refusal& found) c
 
 // ---- release ------------------------------------------------------------------------------------
 
+namespace {
+
+/// Says if a hook of the factory decides what becomes of a resource whose lease an exception ended.
+bool is_left_to_hooks(after_exception what, const pool_slot& slot) noexcept {
+  if (slot.lease.unwinding.get() == lease_record::unless_kept) {
+    return false;
+  }
+  return (what == after_exception::reset && slot.maker->can_reset()) ||
+         (what == after_exception::validate && slot.maker->can_validate());
+}
+
+}  // namespace
+
 void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
   if (shell_->is_foreign()) {
     return;
@@ -135,11 +148,12 @@ void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
   const auto alive = weak_from_this().lock();  // until the end of this function
   pool_slot& slot = *grant.slot;
   platform::tell_release(&slot);
-  if (unwound || slot.uses() >= settings_.life.max_uses) {
-    discard_as(slot, unwound ? destroy_reason::discarded : destroy_reason::used_up);
+  const bool is_cut_short = unwound && !is_left_to_hooks(settings_.after_exception, slot);
+  if (is_cut_short || slot.uses() >= settings_.life.max_uses) {
+    discard_as(slot, is_cut_short ? destroy_reason::discarded : destroy_reason::used_up);
     return;
   }
-  if (slot.maker->can_reset() && is_reset_by_pool(slot)) {
+  if (slot.maker->can_reset() && !unwound && is_reset_by_pool(slot)) {
     shell_->apply([&](pool_kernel& kernel) { kernel.on_released(slot, /*resets=*/true); });
     return;
   }
@@ -158,6 +172,9 @@ void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
     return;
   }
   slot.used_until(gate_->now(), settings_.life);
+  if (unwound && settings_.after_exception == after_exception::validate) {
+    slot.ages.fresh_until.set(0);
+  }
   cache.offer(grant);
 }
 
@@ -227,6 +244,43 @@ bool pool_core::flush(const sought_key* key) {
     (void)stopped.request_stop();
   }
   return is_known;
+}
+
+bool pool_core::flush_of(const sought_key* key, resource_generation generation) {
+  require_own_copy(origin_);
+  bool is_flushed = false;
+  std::stop_source stopped;
+  const auto flush_one = [&](pool_kernel& kernel, slot_group& group) {
+    is_flushed = kernel.control.on_flush_of(group, generation.number);
+    if (is_flushed) {
+      group.factory.stop.swap(stopped);
+    }
+  };
+  (void)shell_->apply_to([&] { return groups_.find(key); }, flush_one);
+  if (is_flushed) {
+    (void)stopped.request_stop();
+  }
+  return is_flushed;
+}
+
+bool pool_core::flush_of(const slot_grant& grant) {
+  require_own_copy(origin_);
+  if (grant.slot == nullptr || grant.slot->record.cache->core() != this) {
+    return false;
+  }
+  bool is_flushed = false;
+  std::stop_source stopped;
+  shell_->apply([&](pool_kernel& kernel) {
+    slot_group& group = *grant.slot->record.cache->group();
+    is_flushed = kernel.control.on_flush_of(group, grant.slot->epoch.get());
+    if (is_flushed) {
+      group.factory.stop.swap(stopped);
+    }
+  });
+  if (is_flushed) {
+    (void)stopped.request_stop();
+  }
+  return is_flushed;
 }
 
 bool pool_core::forget(const sought_key& key) {

@@ -25,6 +25,21 @@ bool pool_groups::prepare_new(sought_key* key) const {
   return true;
 }
 
+resource_generation pool_groups::generation(const sought_key* key) const {
+  if (key == nullptr) {
+    return {main_->epoch()};
+  }
+  return shell_.locked([key]() -> resource_generation {
+    const idle_cache* const known = key->find();
+    return {known != nullptr ? known->epoch() : 0};
+  });
+}
+
+slot_group* pool_groups::find(const sought_key* key) const {
+  const idle_cache* const cache = key != nullptr ? key->find() : main_;
+  return cache != nullptr ? cache->group() : nullptr;
+}
+
 slot_group* pool_groups::find_or_add(sought_key* key) {
   idle_cache* cache = main_;
   if (key != nullptr) {

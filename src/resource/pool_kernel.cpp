@@ -276,6 +276,19 @@ void pool_kernel::on_created(pool_slot& slot, create_outcome& outcome, nanos beg
   }
 }
 
+void pool_kernel::on_adopted(pool_slot& slot, bool made) noexcept {
+  slot_group& group = context_.match_later(slot);
+  if (!made) {
+    slots_.empty(slot);
+    return;
+  }
+  ++group.totals.created;
+  (void)slots_.activate(slot, draw());
+  if (!slots_.close_if_over(group, slot)) {
+    waiters_.give_or_make_idle(group, slot, planner_.is_owed(group));
+  }
+}
+
 void pool_kernel::on_checked(pool_slot& slot, bool passed) noexcept {
   slot_group& group = context_.match_later(slot);
   const bool is_reset = slot.record.task == slot_task::reset;

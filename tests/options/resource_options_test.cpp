@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -302,6 +303,14 @@ TEST_F(ResourceOptions, EachIsObeyed) {
          pool->tick();
          return !early && server.resets == before + 1;
        }},
+      {"after_exception",
+       [&] {
+         start([](options& all) { all.after_exception = after_exception::reset; });
+         const int id = pool->try_acquire()->id;
+         EXPECT_THROW(pool->with([](auto&) { throw std::runtime_error("no"); }),
+                      std::runtime_error);
+         return pool->try_acquire()->id == id;
+       }},
       {"detect_hold_and_wait",
        [&] {
          start([](options& all) { all.detect_hold_and_wait = false; });
@@ -326,8 +335,8 @@ TEST_F(ResourceOptions, EachIsObeyed) {
   };
   // An option without a row does not compile, or fails here.
   [[maybe_unused]] const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w,
-                                x, y, z, a2, b2] = options();
-  test::expect_all(rows, 28);
+                                x, y, z, a2, b2, c2] = options();
+  test::expect_all(rows, 29);
 }
 
 TEST_F(ResourceOptions, OfKeysAreObeyed) {

@@ -6,8 +6,10 @@
 #include <chrono>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "lido/keyed_resource_pool.hpp"
 #include "support/crew.hpp"
 #include "support/resource_fixtures.hpp"
 
@@ -88,6 +90,198 @@ TEST_F(ResourceControl, ASuspendedPoolHasNoConnectionAfterAFlushUntilItResumes) 
   pool.resume();
   waiting.join();
   EXPECT_TRUE(pool.wait_until_idle(2, 20s));
+}
+
+// ---- a flush of what was seen to fail -----------------------------------------------------------
+
+// MongoDB CMAP: of all that fail with connections of before a failover, the first one flushes.
+TEST_F(ResourceControl, AFlushOfALeaseEndsWhatIsAsOldOnce) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 4});
+  fake_pool other(test::fake_factory{&server}, {.max_size = 1});
+  fake_lease first = pool.acquire();
+  fake_lease second = pool.acquire();
+  (void)pool.acquire();  // idle then
+  EXPECT_TRUE(pool.flush(first));
+  EXPECT_TRUE(eventually([&] { return server.destroyed_for(destroy_reason::flushed) == 1; }));
+  fake_lease young = pool.acquire();
+  const int id = young->id;
+  young.reset();
+  EXPECT_FALSE(pool.flush(first));   // twice
+  EXPECT_FALSE(pool.flush(second));  // late
+  EXPECT_FALSE(pool.flush(other.acquire()));
+  EXPECT_FALSE(pool.flush(fake_lease()));
+  young = pool.acquire();
+  EXPECT_EQ(young->id, id);
+  first.reset();
+  second.reset();
+  EXPECT_TRUE(eventually([&] { return server.destroyed_for(destroy_reason::flushed) == 3; }));
+  (void)pool.close(0s);
+  EXPECT_TRUE(pool.flush(young));  // of the present generation
+  EXPECT_FALSE(pool.flush(young));
+}
+
+TEST_F(ResourceControl, AFlushAfterWithHasThrownComesOnce) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 4});
+  int flushes = 0;
+  for (int user = 0; user < 3; ++user) {
+    static resource_generation seen;  // all have begun before the first one failed
+    seen = user == 0 ? pool.generation() : seen;
+    EXPECT_THROW(pool.with([](auto&) { throw std::runtime_error("read-only"); }),
+                 std::runtime_error);
+    flushes += pool.flush(seen) ? 1 : 0;
+  }
+  EXPECT_EQ(flushes, 1);
+}
+
+TEST_F(ResourceControl, AFlushOfALeaseReachesItsKeyAlone) {
+  keyed_resource_pool<int, int> pool([](int key) { return key; },
+                                     {.max_total = 4, .each_key = {.max_size = 2}});
+  const auto one = pool.at(1).acquire();
+  const resource_generation of_two = pool.at(2).generation();
+  EXPECT_EQ(of_two, resource_generation());
+  const auto two = pool.at(2).acquire();
+  const resource_generation seen = pool.at(2).generation();
+  EXPECT_TRUE(pool.flush(one));
+  EXPECT_FALSE(pool.flush(one));
+  EXPECT_TRUE(pool.at(2).flush(seen));
+  EXPECT_FALSE(pool.at(2).flush(seen));
+  EXPECT_FALSE(pool.at(3).flush(seen));
+}
+
+// ---- a resource from outside --------------------------------------------------------------------
+
+TEST_F(ResourceControl, ADetachedResourceMayComeBack) {
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  test::connection out = pool.acquire().detach();
+  const int id = out.id;
+  EXPECT_TRUE(pool.adopt(std::move(out)));
+  EXPECT_EQ(pool.acquire()->id, id);
+  EXPECT_EQ(server.creates, 1);
+}
+
+/// What moves once only, and tells.
+struct movable {
+  explicit movable(bool* told) : throws(told) {}
+  movable(movable&& other) : throws(other.throws), is_there(std::exchange(other.is_there, false)) {
+    if (*throws) {
+      other.is_there = true;
+      throw std::runtime_error("stuck");
+    }
+  }
+  bool* throws;
+  bool is_there = true;
+};
+
+TEST_F(ResourceControl, AResourceThatIsRefusedIsNotLost) {
+  bool throws = false;
+  resource_pool<movable> pool([&] { return movable(&throws); }, {.max_size = 1});
+  auto held = pool.acquire();
+  movable mine(&throws);
+  EXPECT_FALSE(pool.adopt(std::move(mine)));  // full
+  EXPECT_TRUE(mine.is_there);                 // NOLINT(*-use-after-move): refused
+  held.discard();
+  throws = true;
+  EXPECT_THROW((void)pool.adopt(std::move(mine)), std::runtime_error);
+  EXPECT_EQ(pool.stats().live, 0U);
+  throws = false;
+  EXPECT_TRUE(pool.adopt(std::move(mine)));
+  EXPECT_FALSE(mine.is_there);  // NOLINT(*-use-after-move): on purpose
+  EXPECT_EQ(pool.stats().idle, 1U);
+  (void)pool.close(0s);
+  movable late(&throws);
+  EXPECT_FALSE(pool.adopt(std::move(late)));
+  EXPECT_TRUE(late.is_there);  // NOLINT(*-use-after-move): refused
+}
+
+TEST_F(ResourceControl, AnAdoptedResourceServesAWaiterOfItsKey) {
+  keyed_resource_pool<int, int> pool(
+      [](int) -> int { throw std::runtime_error("down"); },
+      {.max_total = 1, .each_key = {.max_size = 1, .retry_first = 1h, .retry_longest = 1h}});
+  std::atomic<int> got{0};
+  pool.at(1).async_acquire([&](acquire_result<int> found) { got = found ? *found : -1; }, 20s);
+  while (!pool.at(1).adopt(5)) {
+    std::this_thread::sleep_for(1ms);  // a create is under way
+  }
+  EXPECT_TRUE(eventually([&] { return got == 5; }));
+  EXPECT_FALSE(pool.at(2).adopt(6));  // beyond max_total
+}
+
+// ---- exceptions that leave a resource clean -----------------------------------------------------
+
+struct server_said_no : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Keeps a resource after what the server said.
+struct judging_factory : test::fake_factory {
+  [[nodiscard]] static bool is_clean_after(test::connection& used, const std::exception& thrown) {
+    if (used.id < 0) {
+      throw std::runtime_error("who knows");
+    }
+    return dynamic_cast<const server_said_no*>(&thrown) != nullptr;
+  }
+};
+
+template <class Thrown>
+bool survives(resource_pool<test::connection>& pool, const Thrown& thrown, bool is_odd = false) {
+  const int id = pool.acquire()->id;
+  EXPECT_THROW(pool.with([&](test::connection& used) {
+    used.id = is_odd ? -id : id;
+    throw Thrown(thrown);
+  }),
+               Thrown);
+  return pool.acquire()->id == id;
+}
+
+TEST_F(ResourceControl, TheFactorySaysWhichExceptionsLeaveAResourceClean) {
+  fake_pool pool(judging_factory{{&server}}, {.max_size = 1});
+  EXPECT_TRUE(survives(pool, server_said_no("duplicate key")));
+  EXPECT_FALSE(survives(pool, std::runtime_error("broken pipe")));
+  EXPECT_FALSE(survives(pool, 7));                                      // no std::exception
+  EXPECT_FALSE(survives(pool, server_said_no("no"), /*is_odd=*/true));  // the hook has thrown
+  fake_pool without(test::fake_factory{&server}, {.max_size = 1});
+  EXPECT_FALSE(survives(without, server_said_no("duplicate key")));
+}
+
+/// What is left to which hook, and what that says.
+struct left_to {
+  const char* name;
+  after_exception what;
+  bool is_broken;
+  bool survives;
+  bool told_to_discard = false;
+};
+
+TEST_F(ResourceControl, AnOptionLeavesAResourceAfterAnExceptionToAHook) {
+  const left_to rows[] = {
+      {"discard", after_exception::discard, false, false},
+      {"reset says yes", after_exception::reset, false, true},
+      {"reset says no", after_exception::reset, true, false},
+      {"validate says yes", after_exception::validate, false, true},
+      {"validate says no", after_exception::validate, true, false},
+      {"told to discard", after_exception::reset, false, false, true},
+  };
+  for (const left_to& one : rows) {
+    SCOPED_TRACE(one.name);
+    test::fake_server host;
+    fake_pool pool(test::fake_factory{&host}, {.max_size = 1, .after_exception = one.what});
+    const int id = pool.acquire()->id;
+    host.broken = one.what == after_exception::validate && one.is_broken;
+    host.refuse_reset = one.what == after_exception::reset && one.is_broken;
+    try {
+      fake_lease held = pool.acquire();
+      if (one.told_to_discard) {
+        held.discard_unless_kept();
+      }
+      throw std::runtime_error("no");
+    } catch (const std::runtime_error&) {
+    }
+    const bool is_asked = host.validations != 0;
+    const bool is_same = pool.acquire_for(20s)->id == id;
+    EXPECT_EQ(is_same, one.survives);
+    EXPECT_FALSE(is_asked);  // only before the next use
+    EXPECT_EQ(host.validations != 0, one.what == after_exception::validate);
+  }
 }
 
 // ---- another factory ----------------------------------------------------------------------------

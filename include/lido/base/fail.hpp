@@ -40,6 +40,22 @@ decltype(auto) attempt(const Body& body, [[maybe_unused]] const Failed& failed) 
 #endif
 }
 
+/// Returns what `body` returns. If that throws a std::exception, calls `note(exception)`, and
+/// throws it on.
+template <class Body, class Note>
+decltype(auto) note_exception(const Body& body, [[maybe_unused]] const Note& note) {
+#if defined(__cpp_exceptions)
+  try {
+    return body();
+  } catch (const std::exception& thrown) {
+    note(thrown);
+    throw;
+  }
+#else
+  return body();
+#endif
+}
+
 // Out of line, so that templates stay small.
 
 /// std::bad_alloc.

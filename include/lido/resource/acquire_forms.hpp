@@ -2,13 +2,16 @@
 /// Public. The ways to acquire, which a `resource_pool` and the view of a key have in common.
 #pragma once
 
+#include <exception>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
 
 #include "lido/base/durations.hpp"
+#include "lido/base/fail.hpp"
 #include "lido/debug/place.hpp"
 #include "lido/platform/compiler.hpp"
+#include "lido/resource/adoption.hpp"
 #include "lido/resource/co_acquire.hpp"
 #include "lido/resource/lease.hpp"
 #include "lido/resource/pool_core.hpp"
@@ -112,11 +115,18 @@ class acquire_forms {
   }
 
   /// Calls `f(R&)` with a resource of its own; returns what it returns. Throws what it throws, and
-  /// as `acquire`. A resource that `f` has left with an exception is discarded.
+  /// as `acquire`. A resource that `f` has left with an exception is discarded, unless the
+  /// factory's `is_clean_after` says that it is clean.
   template <class F>
   [[LIDO_ALWAYS_INLINE]] decltype(auto) with(F&& f) {
-    const lease_type lease = acquire();
-    return std::forward<F>(f)(*lease);
+    lease_type lease = acquire();
+    return note_exception([&]() -> decltype(auto) { return std::forward<F>(f)(*lease); },
+                          [&](const std::exception& thrown) {
+                            pool_slot& slot = *lease.grant_.slot;
+                            if (slot.maker->is_clean_after(slot, thrown)) {
+                              lease.keep();
+                            }
+                          });
   }
 
   /// The same for coroutines: `f(R&)` returns something to `co_await`, whose coroutine type this
@@ -124,6 +134,22 @@ class acquire_forms {
   template <class F>
   auto co_with(F f) -> std::invoke_result_t<F&, R&> {
     return use_in_coroutine<decltype(keep())>(keep(), std::move(f));
+  }
+
+  /// Gives the pool a resource that it did not make, or that left it by `detach`. It is used,
+  /// validated, reset and destroyed like others from now on, and counts as created. False: there is
+  /// no room within `max_size`, or the pool is closed, and `resource` is as it was. Throws what
+  /// moving an R throws.
+  [[nodiscard]] bool adopt(R&& resource) {
+    return self().with_key([&](sought_key* key) {
+      adoption place(self().core(), key);
+      if (place.slot() == nullptr) {
+        return false;
+      }
+      ::new (static_cast<typed_pool_slot<R>*>(place.slot())->storage()) R(std::move(resource));
+      place.fill();
+      return true;
+    });
   }
 
   /// The default timeout of `acquire`.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <stop_token>
@@ -102,6 +103,10 @@ concept resets = may_refuse<F, R> || requires(F& factory, R& resource) {
   { factory.reset(resource) } -> std::same_as<void>;
 };
 template <class F, class R>
+concept judges = requires(F& factory, R& resource, const std::exception& thrown) {
+  { factory.is_clean_after(resource, thrown) } -> std::same_as<bool>;
+};
+template <class F, class R>
 concept destroys = requires(F& factory, R& resource, destroy_reason reason) {
   factory.destroy(resource, reason);
 };
@@ -114,6 +119,7 @@ struct factory_names {
   void validate();
   void reset();
   void destroy();
+  void is_clean_after();
 };
 template <class F>
 struct factory_probe : factory_names {};
@@ -133,6 +139,7 @@ LIDO_HAS(create);
 LIDO_HAS(validate);
 LIDO_HAS(reset);
 LIDO_HAS(destroy);
+LIDO_HAS(is_clean_after);
 #undef LIDO_HAS
 
 /// Throws std::invalid_argument if there is nothing to call.
@@ -165,6 +172,9 @@ template <class R, class... Key, class F>
   static_assert(destroys<F, R> || !has_destroy<F>,
                 "lido: destroy of a resource factory must be a public void destroy(R&, "
                 "destroy_reason) noexcept, without a key");
+  static_assert(judges<F, R> || !has_is_clean_after<F>,
+                "lido: is_clean_after of a resource factory must be a public bool "
+                "is_clean_after(R&, const std::exception&), without a key");
   refuse_nothing(pool, "the factory", factory);
   return std::make_shared<F>(std::move(factory));
 }
@@ -177,6 +187,7 @@ template <class R, class... Key, class F>
 ///   bool validate(R&)  or  validate(R&, const create_context&)            optional; throws: false
 ///   bool or void reset(R&)         optional, after a use; false or throws: the pool destroys it
 ///   void destroy(R&, destroy_reason) noexcept             optional, before the destructor of R
+///   bool is_clean_after(R&, const std::exception&)        optional: `with` keeps the resource
 ///
 /// `create` may also return a create_result<R>. A function of one of these names that fits none of
 /// its shapes does not compile. Several threads may call them at once, never two for the same

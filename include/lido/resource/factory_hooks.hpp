@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <new>
 #include <string>
@@ -10,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "lido/base/fail.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/slot.hpp"
 
@@ -31,6 +33,10 @@ class factory_hooks {
   /// is what the function threw, if it did.
   [[nodiscard]] bool check(pool_slot& slot, const create_context* context,
                            std::string& text) noexcept;
+  /// Returns true if a use that ended with that exception has left the resource clean.
+  [[nodiscard]] bool is_clean_after(pool_slot& slot, const std::exception& thrown) noexcept {
+    return attempt([&] { return do_judge(slot, thrown); }, [] { return false; });
+  }
   /// With the destructor of R.
   void destroy(pool_slot& slot, destroy_reason reason) noexcept;
 
@@ -46,6 +52,7 @@ class factory_hooks {
                                        create_error& why) = 0;
   [[nodiscard]] virtual bool do_validate(pool_slot& slot, const create_context& context) = 0;
   [[nodiscard]] virtual bool do_reset(pool_slot& slot) = 0;
+  [[nodiscard]] virtual bool do_judge(pool_slot& slot, const std::exception& thrown) = 0;
   virtual void do_destroy(pool_slot& slot, destroy_reason reason) noexcept = 0;
 
   bool validates_;
@@ -138,6 +145,14 @@ class typed_factory_hooks final : public factory_hooks {
       factory_->reset(resource);
     }
     return true;
+  }
+  [[nodiscard]] bool do_judge([[maybe_unused]] pool_slot& slot,
+                              [[maybe_unused]] const std::exception& thrown) override {
+    if constexpr (judges<F, R>) {
+      return factory_->is_clean_after(value(slot), thrown);
+    } else {
+      return false;
+    }
   }
   void do_destroy(pool_slot& slot, destroy_reason reason) noexcept override {
     R& resource = value(slot);

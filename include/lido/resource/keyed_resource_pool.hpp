@@ -73,6 +73,13 @@ class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /
   void flush() {
     with_key([this](detail::sought_key* key) { core_->flush(key); });
   }
+  /// As of `resource_pool`, for the key. The generation of an unknown key is none.
+  bool flush(resource_generation seen) {
+    return with_key([this, seen](detail::sought_key* key) { return core_->flush_of(key, seen); });
+  }
+  [[nodiscard]] resource_generation generation() {
+    return with_key([this](detail::sought_key* key) { return core_->groups().generation(key); });
+  }
   /// Ends the pause after failed creates of the key.
   void retry_now() {
     with_key([this](detail::sought_key* key) { core_->retry_now(key); });
@@ -189,6 +196,8 @@ class keyed_resource_pool : public detail::pool_controls {
   /// Ends all resources made so far, of all keys: those in use when they come back. Nothing is made
   /// ahead for a key until it is asked for again.
   void flush() { core().flush(); }
+  /// Flushes the key of a lease, as `flush` of a `resource_pool` does.
+  bool flush(const resource_lease<R>& failed) { return core().flush_of(grant_of(failed)); }
   /// As `flush` of a key that is not to be used any more. Forgets it when it has neither resources
   /// nor waiters, at once or with a tick; a later acquire adds it anew. False: the pool knows no
   /// such key. Throws std::bad_alloc, and what looking for a key throws.

@@ -112,6 +112,10 @@ class [[nodiscard]] resource_lease {
   friend class acquire_result;
 
   explicit resource_lease(const detail::slot_grant& grant) noexcept : grant_(grant) {}
+  /// For code of the library.
+  [[nodiscard]] friend const detail::slot_grant& grant_of(const resource_lease& lease) noexcept {
+    return lease.grant_;
+  }
   [[nodiscard]] R& value() const noexcept {
     return static_cast<detail::typed_pool_slot<R>*>(grant_.slot)->value();
   }

@@ -63,6 +63,13 @@ enum class reset_by : std::uint8_t {
   pool_threads,      ///< four, 64 more if they hang; in a pool without threads, `tick()`
 };
 
+/// What becomes of a resource whose lease an exception ends.
+enum class after_exception : std::uint8_t {
+  discard,   ///< it is destroyed
+  reset,     ///< it is reset, and destroyed if `reset` says no
+  validate,  ///< it is reset, and validated before its next use
+};
+
 /// Which failures of `create` end waits at once, if no resource is left that could come back. They
 /// also end acquires that come before the next attempt is due.
 enum class create_errors : std::uint8_t {
@@ -197,6 +204,10 @@ struct resource_pool_options {
   event_listener on_event = {};
 
   lido::reset_by reset_by = lido::reset_by::automatic;
+
+  /// A resource is discarded all the same where the factory has no such function, or the lease is
+  /// told `discard_unless_kept`.
+  lido::after_exception after_exception = lido::after_exception::discard;
 
   /// Whether an acquire fails at once when all resources are held by threads that wait themselves.
   /// A lease that was moved off the stack of its thread counts as held by no thread. One that

@@ -126,7 +126,13 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   /// Flushes the group of a key, or all. Returns false if the key is not known. Throws
   /// std::bad_alloc, and what looking for a key throws.
   bool flush(const sought_key* key = nullptr);
-  /// The same; the key goes with its last resource. Throws as `flush`.
+  /// Flushes a group if its resources are of that generation. Returns false if they are not, or the
+  /// key is not known. Throws as `flush`.
+  bool flush_of(const sought_key* key, resource_generation generation);
+  /// The same for the group of a resource in use, and its generation; false if it is of another
+  /// pool. Throws std::bad_alloc.
+  bool flush_of(const slot_grant& grant);
+  /// Flushes the group of a key; the key goes with its last resource. Throws as `flush`.
   bool forget(const sought_key& key);
   /// Ends the pause after failed creates: of a key, or of all. Throws what a sought_key throws.
   void retry_now(const sought_key* key = nullptr);

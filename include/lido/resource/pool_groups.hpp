@@ -9,6 +9,7 @@
 #include "lido/resource/idle_cache.hpp"
 #include "lido/resource/key_table.hpp"
 #include "lido/resource/options.hpp"
+#include "lido/resource/stats.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -40,9 +41,15 @@ class pool_groups {
   /// Removes the group of a key, if the pool knows it, as `remove_unused`. Throws what looking for
   /// a key throws.
   void remove_if_unused(const sought_key& key);
+  /// Returns how often a group was flushed; none if the key is not known. Throws what looking for a
+  /// key throws.
+  [[nodiscard]] resource_generation generation(const sought_key* key) const;
 
   // ---- under the pool's mutex -------------------------------------------------------------------
 
+  /// Returns the group of a key, or null; of a null key the main group. Throws what looking for a
+  /// key throws.
+  [[nodiscard]] slot_group* find(const sought_key* key) const;
   /// Returns the group of a key, which it adds if the key is prepared; null: the key is neither
   /// known nor prepared. Of a null key: the main group. Throws what a sought_key throws.
   [[nodiscard]] slot_group* find_or_add(sought_key* key);

@@ -19,6 +19,13 @@
 
 namespace lido::inline v0 {
 
+/// Which flushes of a pool, or of a key, came before: for `flush`.
+struct resource_generation {
+  std::uint32_t number = 0;
+  friend constexpr bool operator==(const resource_generation&,
+                                   const resource_generation&) noexcept = default;
+};
+
 /// Names one resource for as long as it lives, and nothing afterwards.
 struct resource_handle {
   std::uint32_t place = 0;

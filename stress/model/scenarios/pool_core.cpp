@@ -188,6 +188,52 @@ void flush_against_release() {
   });
 }
 
+// Two users of one generation fail: one of them flushes.
+void flush_of_two_leases() {
+  with_tools(2, [](tool_pool& pool) {
+    lease one = pool.take();
+    lease other = pool.take();
+    int flushes = 0;
+    const auto fail = [&](lease failed) {
+      flushes += pool.pool().flush(failed) ? 1 : 0;
+      failed.reset();
+      pool.wait_and_use();
+    };
+    in_threads([&] { fail(std::move(one)); }, [&] { fail(std::move(other)); });
+    require(flushes == 1, "a generation was flushed twice, or not at all");
+    require(pool.count().destroyed == 2, "a young resource was flushed, or an old one was not");
+    pool.check(pool.pool().stats().idle);
+  });
+}
+
+// A resource leaves the pool and comes back beside a thread that waits for it.
+void adopt_against_wait() {
+  with_tools(1, [](tool_pool& pool) {
+    lease held = pool.take();
+    in_threads(
+        [&] {
+          tool out = held.detach();
+          if (!pool.pool().adopt(std::move(out))) {
+            pool.count().created -= 1;  // the waiter has made another one
+          }
+        },
+        [&] { pool.wait_and_use(); });
+    pool.check(1);
+  });
+}
+
+// A pool is closed as it gets a resource from outside: it refuses it, or ends it.
+void adopt_against_close() {
+  with_tools(1, [](tool_pool& pool) {
+    tool out = pool.take().detach();
+    bool is_taken = false;
+    in_threads([&] { is_taken = pool.pool().adopt(std::move(out)); },
+               [&] { (void)pool.pool().close(at_once); });
+    require(pool.count().destroyed == (is_taken ? 1 : 0), "a closed pool keeps a resource");
+    pool.count().created -= is_taken ? 0 : 1;
+  });
+}
+
 // A pool becomes too small for a resource that comes back: one of the two threads ends it.
 void resize_against_release() {
   with_tools(1, [](tool_pool& pool) {
@@ -450,6 +496,10 @@ constexpr std::array pool_core_list{
     lends("pool_core.kill_against_release", "killed as it comes back", &kill_against_release),
     lends("pool_core.kill_against_use", "killed as it is taken", &kill_against_use),
     lends("pool_core.flush_against_release", "flushed as it comes back", &flush_against_release),
+    lends("pool_core.flush_of_two_leases", "two users flush one generation", &flush_of_two_leases),
+    lends("pool_core.adopt_against_wait", "detached and adopted beside a waiter",
+          &adopt_against_wait),
+    lends("pool_core.adopt_against_close", "adopted beside a close", &adopt_against_close),
     lends("pool_core.resize_against_release", "smaller as a resource comes back",
           &resize_against_release),
     lends("pool_core.resize_beside_leases", "larger beside a look at all leases",

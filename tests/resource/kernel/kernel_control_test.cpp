@@ -156,6 +156,51 @@ TEST(KernelSuspend, ACreateThatFailsMeanwhileIsNotTriedAgain) {
   EXPECT_EQ(k.suspend(false), "create 0");
 }
 
+TEST_F(KernelControl, OfManyThatFlushAGenerationOneDoes) {
+  const std::uint32_t seen = k.generation();
+  EXPECT_EQ(k.flush_of(seen), "destroy 2 (flushed)");
+  EXPECT_EQ(k.flush_of(seen), "");
+  EXPECT_EQ(k.destroyed(2), "");
+  k.acquire('C');
+  EXPECT_EQ(k.created(2), "C has 2");
+  EXPECT_EQ(k.release('C'), "");
+  EXPECT_EQ(k.flush_of(seen), "");  // 2 is younger
+  EXPECT_EQ(k.release('A'), "destroy 0 (flushed)");
+  EXPECT_EQ(k.flush_of(k.generation()), "destroy 2 (flushed)");
+}
+
+TEST_F(KernelControl, AnAdoptedResourceTakesTheRoomOfACreate) {
+  EXPECT_EQ(k.adopt(), std::nullopt);
+  EXPECT_EQ(k.discard('A'), "destroy 0 (discarded)");
+  EXPECT_EQ(k.adopt(), std::nullopt);  // until it is gone
+  EXPECT_EQ(k.destroyed(0), "");
+  ASSERT_EQ(k.adopt(), 0U);
+  EXPECT_EQ(k.adopt(), std::nullopt);
+  EXPECT_EQ(k.acquire('C'), "C has 2");
+  EXPECT_EQ(k.acquire('D'), "");
+  EXPECT_EQ(k.adopted(0), "D has 0");
+  EXPECT_EQ(k.release('D'), "");
+  EXPECT_EQ(k.stats().idle, 1);
+}
+
+/// What may happen between the two.
+TEST_F(KernelControl, AnAdoptedResourceEndsIfItsPoolDidNotWaitForIt) {
+  EXPECT_EQ(k.discard('A'), "destroy 0 (discarded)");
+  k.destroyed(0);
+  ASSERT_EQ(k.adopt(), 0U);
+  EXPECT_EQ(k.adopted(0, false), "");  // moving it has thrown
+  ASSERT_EQ(k.adopt(), 0U);
+  EXPECT_EQ(k.flush(), "destroy 2 (flushed)");
+  EXPECT_EQ(k.adopted(0), "destroy 0 (flushed)");
+  k.destroyed(0);
+  k.destroyed(2);
+  ASSERT_EQ(k.adopt(), 2U);
+  EXPECT_EQ(k.close(), "");
+  EXPECT_EQ(k.adopted(2), "destroy 2 (closed)");
+  k.destroyed(2);
+  EXPECT_EQ(k.adopt(), std::nullopt);
+}
+
 TEST_F(KernelControl, AClosedPoolEndsAndIsDrained) {
   k.acquire('C');  // has 2
   k.acquire('D');

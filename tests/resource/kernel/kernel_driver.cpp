@@ -415,7 +415,9 @@ void kernel_driver::end_tasks() {
 
 // ---- the pool -----------------------------------------------------------------------------------
 
-void kernel_driver::pass(int ms) { pass_us(ms * 1000); }
+void kernel_driver::pass(int ms) {
+  pass_us(ms * 1000);
+}
 
 void kernel_driver::pass_us(int us) {
   now_.real += us * one_ms / 1000;
@@ -445,6 +447,20 @@ happenings kernel_driver::limits_and_total(const detail::group_limits& limits,
 
 happenings kernel_driver::suspend(bool on) {
   return event([&] { pool_.control.on_suspended(on); });
+}
+
+happenings kernel_driver::flush_of(std::uint32_t generation, std::uint32_t group) {
+  return event([&] { (void)pool_.control.on_flush_of(*groups_[group], generation); });
+}
+
+std::optional<std::uint32_t> kernel_driver::adopt(std::uint32_t group) {
+  detail::pool_slot* slot = nullptr;
+  (void)event([&] { slot = pool_.control.on_adopt(*groups_[group]); });
+  return slot != nullptr ? std::optional(slot->number) : std::nullopt;
+}
+
+happenings kernel_driver::adopted(std::uint32_t slot, bool made) {
+  return event([&] { pool_.on_adopted(this->slot(slot), made); });
 }
 
 happenings kernel_driver::flush(std::uint32_t group) {

@@ -33,6 +33,9 @@ class fake_hooks final : public detail::factory_hooks {
     std::abort();
   }
   bool do_reset(detail::pool_slot& /*slot*/) override { std::abort(); }
+  bool do_judge(detail::pool_slot& /*slot*/, const std::exception& /*thrown*/) override {
+    std::abort();
+  }
   void do_destroy(detail::pool_slot& /*slot*/, destroy_reason /*reason*/) noexcept override {
     std::abort();
   }
@@ -150,6 +153,14 @@ class kernel_driver {
   happenings suspend(bool on = true);
   happenings flush(std::uint32_t group = 0);
   happenings retry_now(std::uint32_t group = 0);
+  /// Only what is of that generation, and only if that is the present one.
+  happenings flush_of(std::uint32_t generation, std::uint32_t group = 0);
+  [[nodiscard]] std::uint32_t generation(std::uint32_t group = 0) const {
+    return groups_[group]->cache.epoch();
+  }
+  /// Returns the slot of a resource that comes from outside, or nothing.
+  [[nodiscard]] std::optional<std::uint32_t> adopt(std::uint32_t group = 0);
+  happenings adopted(std::uint32_t slot, bool made = true);
   happenings replace_factory(std::uint32_t group = 0);
   happenings kill(std::uint32_t slot);
   happenings close();
