@@ -40,7 +40,8 @@ struct outcome {
   std::size_t broken = 0;   ///< uses that began
   double swift_before = 0;  ///< share of acquires that are swift
   clock::duration back_after{};
-  clock::duration latest{};  ///< beyond the limit of an acquire
+  clock::duration latest{};     ///< beyond the limit of an acquire
+  clock::duration overslept{};  ///< the most that a sleep of a client took too long
 };
 
 [[nodiscard]] bool is_swift(const use& one) {
@@ -104,6 +105,7 @@ struct failover_driver : settings {
   outcome try_one(stress::run& run, bool by_hand) {
     outage::connects connects;
     std::vector<std::vector<use>> uses(threads());
+    std::vector<clock::duration> overslept(threads());
     clock::time_point stopped;
     clock::time_point back;
     {
@@ -111,7 +113,8 @@ struct failover_driver : settings {
       std::atomic<bool> over = false;
       std::vector<std::jthread> clients;
       for (unsigned client = 0; client < threads(); ++client) {
-        clients.emplace_back([&, client] { work(*lender, over, uses[client], client); });
+        clients.emplace_back(
+            [&, client] { overslept[client] = work(*lender, over, uses[client], client); });
       }
       std::this_thread::sleep_for(2 * window);
       stopped = clock::now();
@@ -123,6 +126,7 @@ struct failover_driver : settings {
       over = true;
     }
     outcome found = sum_up(uses, stopped, back);
+    found.overslept = *std::max_element(overslept.begin(), overslept.end());
     found.connects = connects.begun;
     found.failed_connects = connects.failed;
     found.most_open = connects.most_open;
@@ -130,14 +134,18 @@ struct failover_driver : settings {
     return found;
   }
 
-  /// 5 ms of work with a connection, and 10 to 20 without.
-  static void work(outage::lender& lender, const std::atomic<bool>& over, std::vector<use>& uses,
-                   unsigned client) {
+  /// 5 ms of work with a connection, and 10 to 20 without. Returns the most that was overslept.
+  static clock::duration work(outage::lender& lender, const std::atomic<bool>& over,
+                              std::vector<use>& uses, unsigned client) {
     stress::random random(client + 1);
+    clock::duration most{};
     while (!over) {
       uses.push_back(lender.use_once(limit, 5ms));
-      std::this_thread::sleep_for(std::chrono::microseconds(10'000 + random() % 10'000));
+      const auto end = clock::now() + std::chrono::microseconds(10'000 + random() % 10'000);
+      std::this_thread::sleep_until(end);
+      most = std::max(most, clock::now() - end);
     }
+    return most;
   }
 
   static outcome sum_up(const std::vector<std::vector<use>>& of_clients, clock::time_point stopped,
@@ -172,6 +180,7 @@ struct failover_driver : settings {
         .add("uses_broken", seen.broken)
         .add("back_after_ms", ms(seen.back_after))
         .add("latest_ms", ms(seen.latest))
+        .add("overslept_ms", ms(seen.overslept))
         .add("swift_before", std::round(seen.swift_before * 1000) / 10)
         .print();
   }
@@ -180,8 +189,10 @@ struct failover_driver : settings {
     if (lido.most_open > size) {
       run.broken(std::to_string(lido.most_open) + " connections at once");
     }
-    if (lido.latest >
-        std::max(control.latest, clock::duration::zero()) + std::chrono::milliseconds(late)) {
+    // The other refuses at once where Lido waits. So its clients' sleeps count, too: a machine that
+    // wakes those late wakes an acquire late.
+    const clock::duration others = std::max(control.latest, control.overslept);
+    if (lido.latest > others + std::chrono::milliseconds(late)) {
       run.broken("an acquire was late");
     }
     if (lido.back_after > control.back_after + std::chrono::milliseconds(bound)) {

@@ -2,6 +2,7 @@
 /// the master changes. Connections to the old one are soon gone.
 ///
 /// Factory and watch are those of examples/redis_sentinel.hpp.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -88,7 +89,7 @@ struct sentinel_driver : stress::driver {
     stress::figures(what)
         .add("served", now.served)
         .add("errors", now.errors)
-        .add("lost", now.lost)
+        .add("lost", std::max(std::int64_t{0}, now.lost))
         .add("errors_lasted_ms", ms(now.errors_lasted()))
         .add("longest_ms", ms(now.longest))
         .add("replaced_ms", ms(replaced))
