@@ -6,7 +6,7 @@
 
 namespace lido::inline v0::detail {
 
-class pool_core;
+class pool_core;  // NOLINT(cppcoreguidelines-virtual-class-destructor): final
 class pool_scope;
 
 /// The innermost one of this thread, or null.
