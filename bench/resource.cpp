@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <latch>
+#include <memory>
 #include <numeric>
 #include <random>
 #include <string>
@@ -148,6 +149,7 @@ struct plan {
   bool crowd = true;    ///< ten thousand threads
   bool sharing = true;  ///< more threads than resources, in the numbers of a busy server
   bool handing = true;
+  bool small = true;  ///< many pools with few resources
 };
 
 template <class Pool>
@@ -193,12 +195,13 @@ bool choose(const std::string& option, plan& todo) {
   todo.waiting = option == "--waiting";
   todo.handing = option == "--handing";
   todo.sharing = option == "--sharing";
+  todo.small = option == "--small";
   todo.crowd = false;
   if (todo.handing) {  // the same number in short turns, so that all contenders see the same
     todo.rounds *= 10;
     todo.samples /= 10;
   }
-  return todo.pairs || todo.waiting || todo.handing || todo.sharing;
+  return todo.pairs || todo.waiting || todo.handing || todo.sharing || todo.small;
 }
 
 /// Returns false if there is no such option.
@@ -314,13 +317,40 @@ void compare(const plan& todo, Contender... contenders) {
   print_ratios(todo, contenders...);
 }
 
+/// Microseconds for each of a hundred pools of four that are made, used once and destroyed.
+template <class Pool>
+double time_of_small_pool() {
+  constexpr int count = 100;
+  const auto begin = bench_clock::now();
+  std::vector<std::unique_ptr<Pool>> pools;
+  for (int i = 0; i < count; ++i) {
+    pools.push_back(std::make_unique<Pool>());
+    pools.back()->with_one(touch);
+  }
+  pools.clear();
+  return std::chrono::duration<double, std::micro>(bench_clock::now() - begin).count() / count;
+}
+
+void make_small_pools(const plan& todo) {
+  result lido;
+  result mutex;
+  for (int round = 0; round < 10 * todo.rounds; ++round) {
+    lido.values.push_back(time_of_small_pool<lido_bench::lido_small>());
+    mutex.values.push_back(time_of_small_pool<lido_bench::mutex_small>());
+  }
+  std::printf("a pool of 4 made, used once, destroyed: lido %.1f us, mutex_deque_cv %.2f us\n",
+              lido.median(), mutex.median());
+  std::printf("lido / mutex_deque_cv: %.1f for small pools\n", lido.median() / mutex.median());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   plan todo;
   for (int i = 1; i < argc; ++i) {
     if (!read_option(argv[i], todo)) {
-      std::fprintf(stderr, "usage: %s [--pairs | --waiting | --handing | --sharing] [--short]\n",
+      std::fprintf(stderr,
+                   "usage: %s [--pairs | --waiting | --handing | --sharing | --small] [--short]\n",
                    argv[0]);
       return EXIT_FAILURE;
     }
@@ -328,6 +358,9 @@ int main(int argc, char** argv) {
   lido_bench::use_small_stacks();  // of ten thousand threads
   if (todo.sharing) {
     share(todo);
+  }
+  if (todo.small) {
+    make_small_pools(todo);
   }
   if (!todo.pairs && !todo.waiting && !todo.handing) {
     return EXIT_SUCCESS;

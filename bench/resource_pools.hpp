@@ -171,6 +171,20 @@ class bare_mutex {
   std::vector<stub_connection*> idle_;
 };
 
+/// A pool of four that has nothing yet.
+class lido_small {
+ public:
+  lido_small() : pool_([] { return stub_connection(); }, {.max_size = 4}) {}
+  template <class Use>
+  void with_one(const Use& use) {
+    const auto lease = pool_.acquire();
+    use(*lease);
+  }
+
+ private:
+  lido::resource_pool<stub_connection> pool_;
+};
+
 /// What most code bases have: mutex, deque, condition variable, and the time of the last use.
 class mutex_condition {
  public:
@@ -210,6 +224,10 @@ class mutex_condition {
   std::condition_variable freed_;
   std::vector<stub_connection> all_;
   std::deque<entry> idle_;
+};
+
+struct mutex_small : mutex_condition {
+  mutex_small() : mutex_condition(4) {}
 };
 
 #if LIDO_BENCH_TBB

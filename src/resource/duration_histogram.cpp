@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "duration_counts.hpp"
+#include "sparse_durations.hpp"
 
 namespace lido::inline v0 {
 
@@ -25,6 +26,14 @@ void duration_histogram::add(const detail::duration_counts& others) noexcept {
     count_ += count;
   }
   sum_ += std::chrono::nanoseconds(others.sum.load(std::memory_order_relaxed));
+}
+
+void duration_histogram::add(const detail::sparse_durations& others) noexcept {
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    counts_[i] += others.count(i);
+    count_ += others.count(i);
+  }
+  sum_ += others.sum();
 }
 
 std::chrono::nanoseconds duration_histogram::quantile(double part) const noexcept {

@@ -16,12 +16,21 @@ nanos age_now(const pool_settings& settings, nanos real) noexcept {
   return settings.clock != nullptr ? settings.clock->now().count() : real;
 }
 
+/// Differs from pool to pool and from process to process. The system's own source takes
+/// microseconds, so it is asked once. Throws what that throws.
+std::uint32_t next_seed() {
+  static const std::uint32_t first = std::random_device{}();
+  const auto time = static_cast<std::uint64_t>(steady_now());
+  constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15U;  // spreads numbers that are close
+  return first ^ static_cast<std::uint32_t>((time + platform::process_id()) * golden_ratio >> 32U);
+}
+
 }  // namespace
 
 kernel_shell::kernel_shell(pool_core& core, const pool_settings& settings, slot_maker make)
     : core_(core),
       settings_(settings),
-      kernel_(std::make_unique<pool_kernel>(settings, &core, make, std::random_device{}())),
+      kernel_(std::make_unique<pool_kernel>(settings, &core, make, next_seed())),
       runner_(std::make_unique<task_runner>(*this, settings.has_threads())),
       calls_(*this, settings) {
   kernel_->gate.advance(age_now(settings, steady_now()));

@@ -26,12 +26,12 @@ std::unique_ptr<T[]> hints(std::uint32_t max_total) {
 
 struct gate_memory {
   gate_memory(const life_limits& limits, std::uint32_t max_total)
-      : threads(std::make_unique<thread_state[]>(thread_states)),
+      : threads(thread_states, room::fixed),
         last_of_keys(hints<relaxed<pool_slot*>>(max_total)),
         keys_like(hints<relaxed<std::uint32_t>>(max_total)),
         use_times(limits.time_uses ? thread_states : 0, room::fixed) {}
 
-  std::unique_ptr<thread_state[]> threads;
+  zeroed_array<thread_state> threads;  ///< few of which a program has threads for
   std::unique_ptr<relaxed<pool_slot*>[]> last_of_keys;
   std::unique_ptr<relaxed<std::uint32_t>[]> keys_like;
   zeroed_array<duration_counts> use_times;  ///< of each thread state
@@ -40,7 +40,7 @@ struct gate_memory {
 pool_gate::pool_gate(const life_limits& limits, std::uint32_t max_total)
     : life(limits),
       memory_(std::make_shared<gate_memory>(limits, max_total)),
-      threads_(memory_->threads.get()),
+      threads_(&memory_->threads[0]),
       last_of_keys_(memory_->last_of_keys.get()),
       keys_like_(memory_->keys_like.get()),
       hint_shift_(64 - static_cast<int>(std::bit_width(hints_of(max_total) - 1))) {}

@@ -9,11 +9,11 @@
 
 #include "group_list.hpp"
 #include "kernel_context.hpp"
-#include "lido/resource/duration_histogram.hpp"
 #include "lido/resource/slot.hpp"
 #include "lido/resource/stats.hpp"
 #include "slot_group.hpp"
 #include "slot_table.hpp"
+#include "sparse_durations.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -65,8 +65,8 @@ class pool_numbers {
 
   [[nodiscard]] const resource_pool_stats& gone() const noexcept { return gone_; }
   [[nodiscard]] std::size_t high_water() const noexcept { return high_water_; }
-  [[nodiscard]] const duration_histogram& wait_times() const noexcept { return wait_times_; }
-  [[nodiscard]] const duration_histogram& create_times() const noexcept { return create_times_; }
+  [[nodiscard]] const sparse_durations& wait_times() const noexcept { return wait_times_; }
+  [[nodiscard]] const sparse_durations& create_times() const noexcept { return create_times_; }
 
  private:
   const kernel_context& context_;
@@ -74,8 +74,8 @@ class pool_numbers {
   const group_list& groups_;
   resource_pool_stats gone_;    // counts of groups that were removed
   std::size_t high_water_ = 0;  // most in use of all groups
-  duration_histogram wait_times_;
-  duration_histogram create_times_;
+  sparse_durations wait_times_;
+  sparse_durations create_times_;
 };
 
 }  // namespace lido::inline v0::detail

@@ -86,8 +86,8 @@ resource_pool_times pool_reports::times() {
   resource_pool_times found;
   if (!shell.is_foreign()) {
     shell.locked([&] {
-      found.waits = shell.kernel().numbers().wait_times();
-      found.creates = shell.kernel().numbers().create_times();
+      found.waits.add(shell.kernel().numbers().wait_times());
+      found.creates.add(shell.kernel().numbers().create_times());
       core_.gate().add_use_times(found.uses);
     });
   }

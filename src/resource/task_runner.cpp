@@ -70,6 +70,8 @@ void task_runner::run_posted() noexcept {
 }
 
 std::size_t task_runner::wait_until_ended(const deadline& until) noexcept {
+  // relaxed: as below
+  closers_.fetch_add(1, std::memory_order_relaxed);
   for (bool in_time = true; in_time;) {
     // relaxed: the mutexes order it
     const std::uint32_t seen = finished_.load(std::memory_order_relaxed);
@@ -80,7 +82,9 @@ std::size_t task_runner::wait_until_ended(const deadline& until) noexcept {
     run_posted();
     in_time = park(finished_, seen, until);
   }
-  wake(finished_);  // another closer: a wake-up reaches one thread, which may have been this one
+  // relaxed: as above
+  closers_.fetch_sub(1, std::memory_order_relaxed);
+  wake_closing();  // another closer: a wake-up reaches one thread, which may have been this one
   return busy();
 }
 
@@ -131,7 +135,7 @@ std::shared_ptr<void> task_runner::run_next(lock& guard) noexcept {
   guard.lock();
   limit_.end();
   offer();  // the calling thread goes on with one, and calls a worker for others
-  wake(finished_);
+  wake_closing();
   return last_reference();
 }
 
@@ -213,11 +217,13 @@ std::shared_ptr<void> task_runner::last_reference() noexcept {
   return limit_.busy() == 0 && tasks() == 0 ? std::move(kept_) : nullptr;
 }
 
-/// After a change under a mutex that the sleeper looks at the change with.
-void task_runner::wake(atomic<std::uint32_t>& word) noexcept {
-  // relaxed: that mutex orders the rest
-  word.fetch_add(1, std::memory_order_relaxed);
-  unpark(&word);
+/// After a change under a mutex that a closer looks at the change with, after it has come.
+void task_runner::wake_closing() noexcept {
+  // relaxed (2x): that mutex orders the rest
+  finished_.fetch_add(1, std::memory_order_relaxed);
+  if (closers_.load(std::memory_order_relaxed) != 0) {
+    unpark(&finished_);
+  }
 }
 
 }  // namespace lido::inline v0::detail

@@ -74,7 +74,7 @@ class task_runner : public heap_hook<task_runner, alarm_tag>,
   /// Until the pool is drained and no task is under way, or the time is up. Returns how many tasks
   /// are left.
   [[nodiscard]] std::size_t wait_until_ended(const deadline& until) noexcept;
-  void wake_closing() noexcept { wake(finished_); }
+  void wake_closing() noexcept;
   /// Leaves the threads, which do not touch the pool any more. If tasks are left, they keep the
   /// core alive.
   void stop() noexcept;
@@ -100,7 +100,6 @@ class task_runner : public heap_hook<task_runner, alarm_tag>,
   [[nodiscard]] sleep_word call_worker() noexcept;
   void run_alone(lock& guard) noexcept;
   [[nodiscard]] std::shared_ptr<void> last_reference() noexcept;
-  static void wake(atomic<std::uint32_t>& word) noexcept;
 
   kernel_shell& shell_;
   plain_mutex alone_;                            // in a pool without threads
@@ -114,6 +113,7 @@ class task_runner : public heap_hook<task_runner, alarm_tag>,
   nanos stuck_at_ = never;             // when there is to be a worker beyond the limit
   atomic<nanos> planned_;              // the next tick; 0 without threads, where none is planned
   atomic<std::uint32_t> finished_{0};  // changes when a task ends, and when the pool is drained
+  atomic<std::uint32_t> closers_{0};   // threads in `wait_until_ended`
   std::shared_ptr<void> kept_;         // for tasks that are left after `stop`
 };
 

@@ -11,6 +11,7 @@ namespace lido::inline v0 {
 
 namespace detail {
 struct duration_counts;
+class sparse_durations;
 }  // namespace detail
 
 /// Lengths of time and how often each occurred, at most 1.6 % off, up to 73 minutes. A value: one
@@ -23,6 +24,8 @@ class duration_histogram {
   void add(std::chrono::nanoseconds length) noexcept;
   /// What another thread has counted so far.
   void add(const detail::duration_counts& others) noexcept;
+  /// The same, of what no other thread counts meanwhile.
+  void add(const detail::sparse_durations& others) noexcept;
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] std::chrono::nanoseconds sum() const noexcept { return sum_; }
