@@ -111,7 +111,8 @@ void factory_calls::run_task(pool_slot& slot) noexcept {
   }
   effects out;
   if (slot.record.task == slot_task::none) {  // it is closing
-    out.destroy.push(slot);
+    destroy(slot);
+    shell_.tell_kernel([&](pool_kernel& kernel) { kernel.on_destroyed(slot); }, out);
   } else {
     const bool passed = slot.record.task == slot_task::reset ? reset(slot) : validate(slot, {}, {});
     shell_.tell_kernel([&](pool_kernel& kernel) { kernel.on_checked(slot, passed); }, out);

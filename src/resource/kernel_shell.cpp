@@ -47,7 +47,7 @@ void kernel_shell::run(effects& out, bool by_pool) noexcept {
     while (out.wakes != 0) {
       unpark(out.wake[--out.wakes]);
     }
-    if (!out.start.empty() || by_pool) {
+    if (!out.start.empty() || !out.destroy.empty() || by_pool) {
       runner_->post(out, by_pool);
     }
   } while (destroy_next(out));

@@ -64,9 +64,10 @@ void pool_kernel::finish() noexcept {
     waiter->wakes_at = next_timer();
     waiter->word.begin_sleep();  // under the mutex, so that the next wake-up finds it asleep
   }
-  // Creates and validations may hang, and hold up neither each other nor the rest.
+  // Creates, validations and destroys may hang, and hold up neither each other nor the rest.
   constexpr std::uint32_t rest = 4;
-  out.most_threads = slots_.counts().creating() + slots_.counts().validations() + rest;
+  out.most_threads =
+      slots_.counts().creating() + slots_.counts().validations() + slots_.destroying() + rest;
 }
 
 /// Gives waiters of a group what they can have, and begins what they need, after anything that may
@@ -315,6 +316,7 @@ void pool_kernel::on_destroyed(pool_slot& slot) noexcept {
   ++group.totals.destroyed[static_cast<std::size_t>(slot.record.reason)];
   pool_numbers::count_uses(group, slot);
   slots_.empty(slot);
+  slots_.end_destroy();
   waiters_.end_deadlock(group);
 }
 

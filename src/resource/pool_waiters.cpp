@@ -192,7 +192,8 @@ bool pool_waiters::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind
   return true;
 }
 
-/// Returns the real time from which the first waiter is handed a resource instead of having to look.
+/// Returns the real time from which the first waiter is handed a resource instead of having to
+/// look.
 nanos pool_waiters::due_at(const acquire_waiter& waiter) const noexcept {
   return waiter.may_look ? (std::max)(waiter.came.at + tuning::nanoseconds_overtaking,
                                       last_hand_over_ + tuning::nanoseconds_between_hand_overs)
@@ -243,8 +244,8 @@ void pool_waiters::wake_to_look(slot_group& group) const noexcept {
 bool pool_waiters::give_idle_to(acquire_waiter& waiter) noexcept {
   slot_group& group = *waiter.group;
   group.has_stale = false;
-  pool_slot* const slot = group.cache.find_maybe_idle(
-      [&](pool_slot& one) { return slots_.take_or_mark(group, one); });
+  pool_slot* const slot =
+      group.cache.find_maybe_idle([&](pool_slot& one) { return slots_.take_or_mark(group, one); });
   if (slot != nullptr && !hand_over(waiter, *slot, grant_kind::resource)) {
     slots_.make_idle(*slot);
   }

@@ -188,7 +188,20 @@ void resource_slots::close(pool_slot& slot, destroy_reason why) noexcept {
   unlist(slot);
   slot.record.reason = why;
   set_state(slot, resource_state::closing);
-  context_.out->destroy.push(slot);
+  // A destroy may be slow, and takes one of the pool's threads.
+  constexpr std::uint32_t most_at_once = 8;
+  const bool waits = context_.settings.has_threads() && destroying_ == most_at_once;
+  (waits ? doomed_ : context_.out->destroy).push(slot);
+  destroying_ += waits ? 0 : 1;
+}
+
+void resource_slots::end_destroy() noexcept {
+  pool_slot* const next = doomed_.pop();
+  if (next != nullptr) {
+    context_.out->destroy.push(*next);
+  } else {
+    --destroying_;
+  }
 }
 
 void resource_slots::empty(pool_slot& slot) noexcept {

@@ -84,6 +84,10 @@ class resource_slots {
   bool close_expired(pool_slot& slot) noexcept { return close_if_idle(slot, why_expired(slot)); }
   /// Closes a slot that the caller owns, in use or checking.
   void close(pool_slot& slot, destroy_reason why) noexcept;
+  /// Notes that a closing resource was destroyed, so that the next one is.
+  void end_destroy() noexcept;
+  /// Returns how many resources are to be destroyed at once, or are being destroyed.
+  [[nodiscard]] std::uint32_t destroying() const noexcept { return destroying_; }
   /// Empties a slot whose resource is gone, or was never made.
   void empty(pool_slot& slot) noexcept;
   /// Closes idle resources that are too many, or all once the pool is closed.
@@ -136,6 +140,8 @@ class resource_slots {
   kernel_context& context_;
   pool_slot_table& table_;
   slot_counts all_;
+  slot_queue doomed_;  // closing, beyond those that are destroyed at once
+  std::uint32_t destroying_ = 0;
   // A slot is in one of these at most.
   slots_by_time used_;     // of several groups: those with a bit, by the last use that is known of
   slots_by_time awaited_;  // those that are checked, by the time at which most checks have ended

@@ -24,8 +24,10 @@ void task_runner::post(effects& out, bool all) noexcept {
   lock guard(*mutex_);
   limit_.set(out.most_threads);
   pending_.start.append(out.start);
-  if (all && !stopping_) {  // otherwise the caller sees to it
+  if (threads_ != nullptr && !stopping_) {  // otherwise the caller sees to it
     pending_.start.append(out.destroy);
+  }
+  if (all && !stopping_) {  // as above
     pending_.call.append(out.call);
     pending_.tell.splice(pending_.tell.end(), out.tell);
   }

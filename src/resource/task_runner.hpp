@@ -64,8 +64,8 @@ class task_runner : public heap_hook<task_runner, alarm_tag>,
 
   /// In a pool with threads: joins them, but starts none. Throws std::bad_alloc.
   void start(lido::maintenance by);
-  /// Takes what is in `out.start`; with `all` also what is to be destroyed, told and called. If
-  /// there can be no thread for it, runs it.
+  /// Takes what is in `out.start`, and with threads what is to be destroyed; with `all` also what
+  /// is to be told and called. If there can be no thread for it, runs it.
   void post(effects& out, bool all) noexcept;
   /// The pool must be ticked at that time, in real time, or before.
   void tick_by(nanos at) noexcept;

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "connect/postgres_fixture.hpp"
+#include "support/settled.hpp"
 #include "support/two_addresses.hpp"
 
 namespace lido {
@@ -99,7 +100,7 @@ TEST_F(PostgresCases, C01WritesSucceedSoonAfterAFailover) {
     }
     EXPECT_LT(steady_clock::now() - begin, 2s);
     EXPECT_EQ(write(*pool.acquire_for(10s)), "");
-    EXPECT_GE(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+    EXPECT_GE(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
   }
 }
 
@@ -109,7 +110,7 @@ TEST_F(PostgresCases, C01ARefusedWriteThatIsCheckedEndsTheConnection) {
   const demoted now;
   postgres_pool pool = make({});
   (void)write(*pool.acquire());
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 0U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 0U);
   {
     const auto lease = pool.acquire();
     now.replace();
@@ -132,7 +133,7 @@ TEST_F(PostgresCases, C01ARefusedWriteThatIsFinishedEndsTheConnection) {
   const demoted now;
   postgres_pool pool = make({});
   for (const bool goes_on : {false, true}) {
-    const auto before = pool.stats().destroyed_for(destroy_reason::reset_refused);
+    const auto before = test::settled(pool).destroyed_for(destroy_reason::reset_refused);
     {
       const auto lease = pool.acquire();
       const auto refused = finished(*lease, "INSERT INTO written VALUES (1)");
@@ -141,7 +142,8 @@ TEST_F(PostgresCases, C01ARefusedWriteThatIsFinishedEndsTheConnection) {
         EXPECT_EQ(PQresultStatus(finished(*lease, "SELECT 1").get()), PGRES_TUPLES_OK);
       }
     }
-    EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), before + 1) << goes_on;
+    EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), before + 1)
+        << goes_on;
   }
 }
 

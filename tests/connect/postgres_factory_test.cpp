@@ -19,6 +19,7 @@
 
 #include "connect/deaf_listener.hpp"
 #include "connect/postgres_fixture.hpp"
+#include "support/settled.hpp"
 
 namespace lido {
 namespace {
@@ -219,7 +220,7 @@ TEST_F(PostgresFactory, AConnectionWithAnUnfinishedQueryIsRefused) {
     EXPECT_EQ(PQsendQuery(rude->get(), "SELECT pg_sleep(0.2)"), 1);
   }
   EXPECT_EQ(ask(*pool.acquire(), "SELECT 1"), "1");
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
 // In that mode every query of the next user would fail. Tested with and without a transaction to
@@ -233,7 +234,7 @@ TEST_F(PostgresFactory, AConnectionInPipelineModeIsRefused) {
         (void)ask(*rude, before);
         ASSERT_EQ(PQenterPipelineMode(rude->get()), 1);
       }
-      EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U) << before;
+      EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U) << before;
     }
   }
 }
@@ -246,7 +247,7 @@ std::size_t refused_while_still(const postgres_target& target, const char* befor
   (void)ask(*lease, before);
   const servers::standing_still still(backend);
   lease.reset();
-  return pool.stats().destroyed_for(destroy_reason::reset_refused);
+  return test::settled(pool).destroyed_for(destroy_reason::reset_refused);
 }
 
 TEST_F(PostgresFactory, AStoppedBackendFailsTheResetInTime) {
@@ -286,7 +287,7 @@ TEST_F(PostgresFactory, ATerminatedBackendIsNotLent) {
                                         .create({std::chrono::steady_clock::now() + 20s, {}});
   EXPECT_EQ(ask(other, ("SELECT pg_terminate_backend(" + pid + ", 5000)").c_str()), "t");
   EXPECT_EQ(ask(*pool.acquire(), "SELECT 1"), "1");
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::invalid), 1U);
 }
 
 TEST_F(PostgresFactory, AStoppedBackendFailsTheValidationInTime) {
@@ -306,7 +307,7 @@ TEST_F(PostgresFactory, AStoppedBackendFailsTheValidationInTime) {
     const servers::standing_still still(backend);
     EXPECT_EQ(ask(*pool.acquire_for(30s), "SELECT 1"), "1");  // from another backend
   }
-  EXPECT_GE(pool.stats().destroyed_for(destroy_reason::invalid), 1U);  // more if all is slow
+  EXPECT_GE(test::settled(pool).destroyed_for(destroy_reason::invalid), 1U);  // more if all is slow
   EXPECT_NE(heard.find("no answer to the validation"), std::string::npos) << heard;
 }
 

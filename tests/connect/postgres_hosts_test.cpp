@@ -10,6 +10,7 @@
 
 #include "connect/deaf_listener.hpp"
 #include "connect/postgres_fixture.hpp"
+#include "support/settled.hpp"
 
 namespace lido {
 namespace {
@@ -125,8 +126,8 @@ TEST_F(PostgresHosts, ThroughPgBouncerInTransactionMode) {
   }
   clients.clear();
   EXPECT_EQ(ask(*pool.acquire(), "SELECT 1"), "1");
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 0U);
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 0U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::invalid), 0U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 0U);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "connect/postgres_fixture.hpp"
 #include "support/fake_server.hpp"
+#include "support/settled.hpp"
 
 namespace lido {
 namespace {
@@ -102,7 +103,7 @@ int ignore_event(PGEventId /*id*/, void* /*about*/, void* /*own*/) {
 TEST_F(PostgresSession, AConnectionWithAnEventProcedureIsNotLentAgain) {
   postgres_pool pool = make({});
   ASSERT_EQ(PQregisterEventProc(pool.acquire()->get(), &ignore_event, "mine", nullptr), 1);
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
 TEST_F(PostgresSession, AHookSetsTheSessionUpAfterAResetToo) {
@@ -135,12 +136,12 @@ TEST_F(PostgresSession, UnreadResultsRefuseTheConnection) {
     ASSERT_EQ(PQsendQuery(rude->get(), "SELECT 1; SELECT 2"), 1);
     PQclear(PQgetResult(rude->get()));
   }
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
   {
     const auto copies = pool.acquire();
     PQclear(PQexec(copies->get(), "COPY (SELECT 1) TO STDOUT"));
   }
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 2U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 2U);
 }
 
 // Otherwise nothing says why each use needs a connection of its own.
@@ -162,7 +163,7 @@ TEST_F(PostgresSession, AServerThatRefusesAResetIsHeardInAnEvent) {
   EXPECT_NE(heard[0].find("permission denied for function pg_advisory_unlock_all"),
             std::string::npos)
       << heard[0];
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
   (void)pool.acquire();
   EXPECT_EQ(heard.size(), 1U);
 }
@@ -198,7 +199,7 @@ TEST_F(PostgresSession, APipelineEndsWithItsLeaseAtOnce) {
     EXPECT_TRUE(test::eventually([&] { return see("SELECT count(*) " + process) == "0"; }));
     EXPECT_EQ(see("SELECT is_called FROM begun"), is_sent ? "t" : "f");
   }
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 2U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 2U);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "connect/redis_fixture.hpp"
+#include "support/settled.hpp"
 #include "support/two_addresses.hpp"
 
 namespace lido {
@@ -50,7 +51,7 @@ TEST_F(RedisCases, C01AConnectionToAServerThatBecameAReplicaIsNotLentAgain) {
   {
     const demoted now;
     EXPECT_TRUE(pool.acquire()->ask("SET who replica").text.starts_with("READONLY"));
-    EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+    EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
     {
       const auto raw = pool.acquire();
       // NOLINTNEXTLINE(*-vararg): the interface of hiredis
@@ -58,7 +59,7 @@ TEST_F(RedisCases, C01AConnectionToAServerThatBecameAReplicaIsNotLentAgain) {
       raw->check(reply);
       freeReplyObject(reply);
     }
-    EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 2U);
+    EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 2U);
   }
   EXPECT_EQ(pool.acquire_for(2s)->ask("SET who master").text, "OK");
 }
@@ -172,7 +173,7 @@ TEST_F(RedisCases, WhatNothingAnswersIsRefusedAtOnce) {
     EXPECT_THROW((void)pool.acquire()->ask(command), std::invalid_argument);
   }
   EXPECT_EQ(pool.acquire()->ask("CLIENT REPLY ON").text, "OK");
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 0U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 0U);
 }
 
 /// The functions of hiredis for `reader`, except for one that makes no strings.

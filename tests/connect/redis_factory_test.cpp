@@ -17,6 +17,7 @@
 
 #include "connect/redis_fixture.hpp"
 #include "support/fake_server.hpp"
+#include "support/settled.hpp"
 
 namespace lido {
 namespace {
@@ -112,7 +113,7 @@ TEST_F(RedisFactory, AKilledConnectionIsNotLent) {
       redis_factory(target()).create({std::chrono::steady_clock::now() + 5s, {}});
   EXPECT_EQ(other.ask("CLIENT KILL TYPE normal SKIPME yes").text, "1");
   EXPECT_EQ(pool.acquire()->ask("PING").text, "PONG");
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::invalid), 1U);
 }
 
 TEST_F(RedisFactory, AUserWithoutAPasswordIsLoggedIn) {
@@ -333,7 +334,7 @@ TEST_F(RedisFactory, AStoppedServerFailsTheValidationInTime) {
     EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
   }
   EXPECT_EQ(pool.acquire_for(30s)->ask("PING").text, "PONG");
-  EXPECT_GE(pool.stats().destroyed_for(destroy_reason::invalid), 1U);  // more if all is slow
+  EXPECT_GE(test::settled(pool).destroyed_for(destroy_reason::invalid), 1U);  // more if all is slow
   EXPECT_NE(heard.find("no answer within"), std::string::npos) << heard;
 }
 
@@ -354,7 +355,7 @@ TEST_F(RedisFactory, ACommandWithoutAnAnswerFailsAndEndsTheConnection) {
         << told;
   }
   lease.reset();
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
 TEST_F(RedisFactory, AServerThatWasKilledAndRestartedServesAgain) {

@@ -11,6 +11,7 @@
 
 #include "connect/redis_fixture.hpp"
 #include "support/sanitizers.hpp"
+#include "support/settled.hpp"
 
 #if LIDO_TEST_ASAN
 #include <sanitizer/lsan_interface.h>
@@ -102,7 +103,7 @@ TEST_F(RedisReset, CommandsAreRecognizedInEveryLocale) {
   EXPECT_EQ(pool.acquire()->ask("CLIENT GETNAME").text, "");
   EXPECT_EQ(pool.stats().created, 1U);
   (void)pool.acquire()->ask("client no-evict on");
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
 // A write to a watched key by another client would fail the transaction of the next user.
@@ -201,7 +202,7 @@ TEST_F(RedisReset, TheTimeoutOfAUserDoesNotProlongTheReset) {
   {
     const servers::standing_still still(server()->process().pid());
     patient.reset();
-    EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+    EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
   }
   EXPECT_EQ(pool.acquire_for(30s)->ask("PING").text, "PONG");
 }
@@ -242,7 +243,7 @@ TEST_F(RedisReset, AnUnreadAnswerRefusesTheConnection) {
     redisAppendCommand(rude->context(), "PING");
   }
   EXPECT_EQ(pool.acquire()->ask("ECHO mine").text, "mine");
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
 // A reset cannot tell these answers from its own. After them the server would be silent.
@@ -254,7 +255,7 @@ TEST_F(RedisReset, CommandsThatWereNeverSentRefuseTheConnection) {
       ASSERT_EQ(redisAppendCommand(rude->context(), command), REDIS_OK);
     }
   }
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
 // They look like the answers to RESET and AUTH, so the next user would read the last one.
@@ -271,7 +272,7 @@ TEST_F(RedisReset, AnswersThatLookLikeThoseOfAResetRefuseTheConnection) {
       ASSERT_EQ(redisBufferWrite(context, &done), REDIS_OK);
     }
   }
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
   EXPECT_EQ(pool.acquire()->ask("ECHO mine").text, "mine");
 }
 
@@ -295,7 +296,7 @@ TEST_F(RedisReset, AnUnreadRefusalRefusesTheConnection) {
       ASSERT_EQ(redisBufferWrite(context, &done), REDIS_OK);
     }
   }
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
 // Otherwise nothing says why each use needs a connection of its own.
@@ -317,7 +318,7 @@ TEST_F(RedisReset, AServerThatRefusesAResetIsHeardInAnEvent) {
     EXPECT_EQ(connect_beside().ask("ACL SETUSER web -select").text, "OK");
   }
   EXPECT_NE(heard.find("NOPERM"), std::string::npos) << heard;
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
 // The only element of an array is missing. The answer to a reset would be taken for it.
@@ -331,7 +332,7 @@ TEST_F(RedisReset, AnIncompleteAnswerRefusesTheConnection) {
     ASSERT_EQ(redisReaderGetReply(context->reader, &answer), REDIS_OK);
     ASSERT_EQ(answer, nullptr);
   }
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "servers/echo_server.hpp"
 #include "servers/server_process.hpp"
 #include "support/own_peer.hpp"
+#include "support/settled.hpp"
 
 namespace lido {
 namespace {
@@ -88,7 +89,7 @@ TEST_F(TcpFactory, AConnectionTheServerHasClosedIsNotLent) {
   server.hang_up();
   ASSERT_TRUE(has_something_to_read(idle));
   EXPECT_EQ(ask(*pool.acquire(), "after"), "after");
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::invalid), 1U);
 }
 
 TEST_F(TcpFactory, AConnectionWithUnaskedDataIsNotLent) {
@@ -97,7 +98,7 @@ TEST_F(TcpFactory, AConnectionWithUnaskedDataIsNotLent) {
   server.speak_unasked();
   ASSERT_TRUE(has_something_to_read(idle));
   EXPECT_EQ(ask(*pool.acquire(), "after"), "after");
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::invalid), 1U);
 }
 
 TEST_F(TcpFactory, NoUserReadsTheAnswerToAnothersQuestion) {
@@ -107,7 +108,7 @@ TEST_F(TcpFactory, NoUserReadsTheAnswerToAnothersQuestion) {
     net::write(*rude, net::buffer("question\n", 9));
     ASSERT_TRUE(eventually([&] { return rude->available() != 0; }));
   }
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
   EXPECT_EQ(ask(*pool.acquire(), "mine"), "mine");
 }
 
@@ -193,7 +194,7 @@ TEST_F(TcpFactory, APeerThatForgotTheConnectionRejectsData) {
     EXPECT_THROW((void)ask(*lease, "forgotten"), boost::system::system_error);
   }  // the reset refuses the released connection
   EXPECT_EQ(ask(*pool.acquire_for(30s), "after"), "after");
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
 TEST_F(TcpFactory, AConnectThatHangsEndsAtItsDeadline) {

@@ -13,6 +13,7 @@
 #include "support/addr2line.hpp"
 #include "support/asio_fixture.hpp"
 #include "support/customers.hpp"
+#include "support/settled.hpp"
 
 namespace lido {
 namespace {
@@ -275,7 +276,7 @@ TEST_F(AsioAcquire, WithDiscardsTheResourceAfterAnException) {
   EXPECT_EQ(id, 1);
   EXPECT_TRUE(thrown);
   EXPECT_EQ(pool.stats().acquires, 2U);
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::discarded), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::discarded), 1U);
 }
 
 net::awaitable<int> length_of(std::string& used) {

@@ -12,6 +12,7 @@
 #include "lido/keyed_resource_pool.hpp"
 #include "support/crew.hpp"
 #include "support/resource_fixtures.hpp"
+#include "support/settled.hpp"
 
 namespace lido {
 namespace {
@@ -180,6 +181,7 @@ TEST_F(ResourceControl, AResourceThatIsRefusedIsNotLost) {
   EXPECT_FALSE(pool.adopt(std::move(mine)));  // full
   EXPECT_TRUE(mine.is_there);                 // NOLINT(*-use-after-move): refused
   held.discard();
+  (void)test::settled(pool);
   throws = true;
   EXPECT_THROW((void)pool.adopt(std::move(mine)), std::runtime_error);
   EXPECT_EQ(pool.stats().live, 0U);

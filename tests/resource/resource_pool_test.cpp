@@ -19,6 +19,7 @@
 
 #include "support/crew.hpp"
 #include "support/resource_fixtures.hpp"
+#include "support/settled.hpp"
 
 namespace lido {
 namespace {
@@ -515,8 +516,8 @@ TEST(ResourceHooks, AResourceEndsWhenItsValidationOrResetThrows) {
   pool.acquire().reset();
   throws = true;
   EXPECT_NO_THROW((void)pool.acquire());
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::invalid), 1U);
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::reset_refused), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::invalid), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
 // ---- an idle resource or nothing ----------------------------------------------------------------
@@ -610,6 +611,7 @@ TEST(ResourceQuickReset, ANoexceptResetTakesNoMutexAndRefuses) {
   EXPECT_EQ(server.resets, 101);
   server.refuse_reset = true;
   (void)pool.acquire();
+  (void)test::settled(pool);
   EXPECT_EQ(server.destroyed_for(destroy_reason::reset_refused), 1);
   server.refuse_reset = false;
   EXPECT_EQ(*pool.acquire(), 0);  // a new one
@@ -620,6 +622,7 @@ TEST(ResourceQuickReset, AResourceThatEndsIsNotReset) {
   resource_pool<int> pool(quick_factory{&server}, {.max_size = 1, .max_uses = 1});
   (void)pool.acquire();
   EXPECT_EQ(server.resets, 0);
+  (void)test::settled(pool);
   EXPECT_EQ(server.destroyed_for(destroy_reason::used_up), 1);
 }
 

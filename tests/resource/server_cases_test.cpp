@@ -20,6 +20,7 @@
 #include "lido/keyed_resource_pool.hpp"
 #include "lido/resource_pool.hpp"
 #include "support/fake_server.hpp"
+#include "support/settled.hpp"
 
 namespace lido {
 namespace {
@@ -57,170 +58,6 @@ TEST(ServerCases, C12TheErrorNamesTheTotalAndItsHolders) {
   EXPECT_NE(std::string(error.what()).find("backends[3]"), std::string::npos) << error.what();
   EXPECT_NE(std::string(error.what()).find("of all keys 2 of 2"), std::string::npos);
   EXPECT_EQ(error.holders().size(), 2U);
-}
-
-// Twelve outages are short, in pools of several sizes; in the last one an acquire fails at once.
-TEST(ServerCases, C86APoolIsBackWithinATenthOfASecondOfItsServer) {
-  struct setup {
-    std::size_t size;
-    std::size_t at_once;
-    create_errors on_error;
-    std::chrono::milliseconds outage;
-  };
-  for (const setup& how :
-       {setup{4, 1, create_errors::retry, 150ms}, setup{40, 0, create_errors::retry, 150ms},
-        setup{40, 0, create_errors::retry, 1000ms},
-        setup{4, 0, create_errors::fail_fast, 1000ms}}) {
-    std::atomic<bool> is_down{true};
-    std::atomic<int> tries{0};
-    std::atomic<bool> is_back{false};
-    resource_pool<connection> pool(
-        [&] {
-          ++tries;
-          return is_down ? throw std::runtime_error("refused") : connection{};
-        },
-        {.max_size = how.size, .max_creating = how.at_once, .on_create_error = how.on_error});
-    std::vector<std::jthread> users;
-    for (std::size_t i = 0; i < how.size; ++i) {
-      users.emplace_back([&] {
-        while (!is_back && !pool.try_acquire_for(20s)) {
-          std::this_thread::sleep_for(1ms);
-        }
-        is_back = true;
-      });
-    }
-    std::this_thread::sleep_for(how.outage);
-    const int tried = tries;
-    const auto up = steady_clock::now();
-    is_down = false;
-    ASSERT_TRUE(eventually([&] { return is_back.load(); }));
-    EXPECT_LT(since(up), 200ms);  // with some time for a busy machine
-    EXPECT_LE(tried, 8 + 20 * how.outage / 1s + 1);
-  }
-}
-
-/// Eight threads hold a resource each at once, and then take turns with one.
-template <class Acquire, class Live>
-void expect_few_after_a_burst(const Acquire& acquire, const Live& live) {
-  constexpr int threads = 8;
-  std::atomic<int> held{0};
-  std::atomic<int> turn{0};
-  std::atomic<bool> is_enough{false};
-  std::vector<std::jthread> crew;
-  for (int i = 0; i < threads; ++i) {
-    crew.emplace_back([&, i] {
-      {
-        const auto burst = acquire();
-        ++held;
-        while (held < threads) {
-          std::this_thread::sleep_for(1ms);
-        }
-      }
-      while (!is_enough) {
-        if (turn % threads == i) {
-          (void)acquire();
-          ++turn;
-        }
-        std::this_thread::sleep_for(200us);
-      }
-    });
-  }
-  EXPECT_TRUE(eventually([&] { return held == threads; }));
-  EXPECT_TRUE(eventually([&] { return turn > 2 * threads && live() <= 3; }));
-  is_enough = true;
-}
-
-TEST(ServerCases, C51ThreadsThatTakeTurnsKeepAFewResources) {
-  for (const maintenance by : {maintenance::background, maintenance::by_tick}) {
-    const resource_pool_options options{
-        .max_size = 8, .idle_timeout = 400ms, .max_creating = 8, .maintenance = by};
-    resource_pool<connection> pool([] { return connection{}; }, options);
-    expect_few_after_a_burst([&] { return pool.acquire(); },
-                             [&] { return pool.tick(), pool.stats().live; });
-    keyed_resource_pool<int, connection> keyed([](int host) { return connection{host}; },
-                                               {.max_total = 8, .each_key = options});
-    expect_few_after_a_burst([&] { return keyed.at(1).acquire(); },
-                             [&] { return keyed.tick(), keyed.stats().live; });
-  }
-}
-
-// A firewall forgets what is silent for longer than the keepalive.
-TEST(ServerCases, C68EachIdleResourceIsValidatedInTime) {
-  struct link {
-    steady_clock::time_point last = steady_clock::now();
-  };
-  struct factory {
-    std::atomic<int>* under_way;
-    std::atomic<int>* most;
-    std::atomic<std::int64_t>* longest_ms;
-    static link create() { return {}; }
-    bool validate(link& asked) const {
-      *most = std::max(most->load(), ++*under_way);
-      *longest_ms = std::max<std::int64_t>(*longest_ms, since(asked.last).count());
-      std::this_thread::sleep_for(500us);
-      asked.last = steady_clock::now();
-      --*under_way;
-      return true;
-    }
-  };
-  std::atomic<int> under_way{0};
-  std::atomic<int> most{0};
-  std::atomic<std::int64_t> longest_ms{0};
-  resource_pool<link> pool(factory{&under_way, &most, &longest_ms},
-                           {.max_size = 200,
-                            .min_idle = 200,
-                            .keepalive = 1s,
-                            .validate_if_idle_longer_than = 1h,
-                            .max_creating = 1});
-  ASSERT_TRUE(pool.wait_until_idle(200, 10s));
-  std::this_thread::sleep_for(3500ms);
-  EXPECT_LE(most, 4);
-  EXPECT_LT(longest_ms, 1500) << "1200, with some time for a busy machine";
-  std::vector<resource_lease<link>> all;  // also those that were never asked
-  for (int i = 0; i < 200; ++i) {
-    all.push_back(pool.acquire());
-    EXPECT_LT(since(all.back()->last), 1500ms);
-  }
-}
-
-TEST(ServerCases, C91RetryNowEndsThePause) {
-  std::atomic<bool> is_down{true};
-  resource_pool<connection> pool(
-      [&] { return is_down ? throw std::runtime_error("refused") : connection{}; },
-      {.max_size = 2, .min_idle = 2, .retry_first = 1h, .retry_longest = 1h});
-  ASSERT_TRUE(eventually([&] { return pool.stats().create_failures != 0; }));
-  is_down = false;
-  while (pool.stats().idle == 0) {  // no acquire waits; the pause was drawn from an hour
-    pool.retry_now();
-    pool.retry_now();
-    std::this_thread::sleep_for(1ms);
-  }
-  EXPECT_TRUE(pool.wait_until_idle(2, 10s));
-  pool.close(1s);
-  pool.retry_now();
-  EXPECT_EQ(pool.stats().live, 0U);
-}
-
-TEST(ServerCases, C91RetryNowEndsThePauseOfOneKeyOrOfAll) {
-  std::atomic<bool> is_down{true};
-  std::atomic<int> tries{0};
-  keyed_resource_pool<int, connection> pool(
-      [&](int host) {
-        ++tries;
-        return is_down ? throw std::runtime_error("refused") : connection{host};
-      },
-      {.max_total = 4,
-       .each_key = {.max_size = 2, .min_idle = 1, .retry_first = 1h, .retry_longest = 1h}});
-  for (const int host : {1, 2}) {
-    (void)pool.at(host).try_acquire_for(10ms);
-  }
-  ASSERT_TRUE(eventually([&] { return pool.stats().create_failures >= 2; }));
-  is_down = false;
-  pool.at(3).retry_now();  // a key that the pool does not know
-  EXPECT_FALSE(pool.at(3).stats());
-  ASSERT_TRUE(eventually([&] { return pool.at(1).retry_now(), pool.at(1).stats()->live == 1; }));
-  EXPECT_EQ(pool.at(2).stats()->live, 0U);
-  ASSERT_TRUE(eventually([&] { return pool.retry_now(), pool.at(2).stats()->live == 1; }));
 }
 
 TEST(ServerCases, C39EveryAcquireEndsByItsDeadline) {
@@ -400,14 +237,14 @@ TEST(ServerCases, AnExceptionDiscardsTheLeaseThatItEnds) {
     }
   };
   use_and_throw(/*keep=*/false);
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::discarded), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::discarded), 1U);
   try {
     auto lease = pool.acquire();
     lease.keep();
     throw std::runtime_error("all of an answer was read");
   } catch (const std::runtime_error&) {
   }
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::discarded), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::discarded), 1U);
   // A lease that begins and ends while an exception is active elsewhere goes back.
   struct in_destructor {
     resource_pool<connection>& pool;
@@ -418,7 +255,7 @@ TEST(ServerCases, AnExceptionDiscardsTheLeaseThatItEnds) {
     throw std::runtime_error("unwinds");
   } catch (const std::runtime_error&) {
   }
-  EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::discarded), 1U);
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::discarded), 1U);
   EXPECT_EQ(pool.acquire()->id, 2);
 }
 
@@ -582,7 +419,7 @@ TEST(ServerCases, ALeaseThatEndsWithASuspendedCoroutineDiscards) {
       const routine outer = pool.co_with(use);
       EXPECT_EQ(outer.handle.done(), is_finished);
     }
-    EXPECT_EQ(pool.stats().destroyed_for(destroy_reason::discarded), is_finished ? 0U : 1U);
+    EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::discarded), is_finished ? 0U : 1U);
   }
 }
 

@@ -234,5 +234,34 @@ TEST_F(KernelControl, AResourceMadeAfterTheCloseEnds) {
   EXPECT_EQ(k.created(2), "destroy 2 (closed)");
 }
 
+// jedis #561, r2dbc-pool #232: farewells take long. They are the tasks of threads, and hold up no
+// others.
+TEST(KernelEnds, EightResourcesAreDestroyedAtOnce) {
+  kernel k({.options = {.max_size = 10, .max_creating = 10}});
+  fill(k, 10);
+  EXPECT_EQ(k.flush().size(), 8U);
+  EXPECT_EQ(k.stats().closing, 10);
+  EXPECT_EQ(k.acquire('A'), "");  // max_size counts those that wait for their end
+  EXPECT_EQ(k.destroyed(3).size(), 2U);
+  EXPECT_EQ(k.stats().closing, 9);
+  EXPECT_EQ(k.stats().creating, 1);
+  EXPECT_EQ(k.destroyed(4), "destroy 9 (flushed)");
+  EXPECT_EQ(k.destroyed(5), "");
+  EXPECT_EQ(k.created(3), "A has 3");
+  EXPECT_EQ(k.discard('A'), "destroy 3 (discarded)");
+  k.end_tasks();
+  EXPECT_EQ(k.stats().live, 0);
+}
+
+TEST(KernelEnds, WithoutThreadsTheCallerDestroysAll) {
+  kernel k({.options = {.max_size = 10,
+                        .min_idle = 10,
+                        .max_creating = 10,
+                        .maintenance = maintenance::by_tick}});
+  k.tick(0);
+  k.end_tasks();
+  EXPECT_EQ(k.flush().size(), 10U);
+}
+
 }  // namespace
 }  // namespace lido

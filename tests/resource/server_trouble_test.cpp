@@ -1,0 +1,280 @@
+// What a pool does while its server is in trouble, or slow. Each test is named after its case.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "lido/keyed_resource_pool.hpp"
+#include "lido/resource_pool.hpp"
+#include "support/fake_server.hpp"
+
+namespace lido {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+using test::eventually;
+
+struct client {
+  int id = 0;
+};
+
+std::chrono::milliseconds passed_from(steady_clock::time_point begin) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - begin);
+}
+
+// Twelve outages are short, in pools of several sizes; in the last one an acquire fails at once.
+TEST(ServerTrouble, C86APoolIsBackWithinATenthOfASecondOfItsServer) {
+  struct setup {
+    std::size_t size;
+    std::size_t at_once;
+    create_errors on_error;
+    std::chrono::milliseconds outage;
+  };
+  for (const setup& how :
+       {setup{4, 1, create_errors::retry, 150ms}, setup{40, 0, create_errors::retry, 150ms},
+        setup{40, 0, create_errors::retry, 1000ms},
+        setup{4, 0, create_errors::fail_fast, 1000ms}}) {
+    std::atomic<bool> is_down{true};
+    std::atomic<int> tries{0};
+    std::atomic<bool> is_back{false};
+    resource_pool<client> pool(
+        [&] {
+          ++tries;
+          return is_down ? throw std::runtime_error("refused") : client{};
+        },
+        {.max_size = how.size, .max_creating = how.at_once, .on_create_error = how.on_error});
+    std::vector<std::jthread> users;
+    for (std::size_t i = 0; i < how.size; ++i) {
+      users.emplace_back([&] {
+        while (!is_back && !pool.try_acquire_for(20s)) {
+          std::this_thread::sleep_for(1ms);
+        }
+        is_back = true;
+      });
+    }
+    std::this_thread::sleep_for(how.outage);
+    const int tried = tries;
+    const auto up = steady_clock::now();
+    is_down = false;
+    ASSERT_TRUE(eventually([&] { return is_back.load(); }));
+    EXPECT_LT(passed_from(up), 200ms);  // with some time for a busy machine
+    EXPECT_LE(tried, 8 + 20 * how.outage / 1s + 1);
+  }
+}
+
+/// Eight threads hold a resource each at once, and then take turns with one.
+template <class Acquire, class Live>
+void expect_few_after_a_burst(const Acquire& acquire, const Live& live) {
+  constexpr int threads = 8;
+  std::atomic<int> held{0};
+  std::atomic<int> turn{0};
+  std::atomic<bool> is_enough{false};
+  std::vector<std::jthread> crew;
+  for (int i = 0; i < threads; ++i) {
+    crew.emplace_back([&, i] {
+      {
+        const auto burst = acquire();
+        ++held;
+        while (held < threads) {
+          std::this_thread::sleep_for(1ms);
+        }
+      }
+      while (!is_enough) {
+        if (turn % threads == i) {
+          (void)acquire();
+          ++turn;
+        }
+        std::this_thread::sleep_for(200us);
+      }
+    });
+  }
+  EXPECT_TRUE(eventually([&] { return held == threads; }));
+  EXPECT_TRUE(eventually([&] { return turn > 2 * threads && live() <= 3; }));
+  is_enough = true;
+}
+
+TEST(ServerTrouble, C51ThreadsThatTakeTurnsKeepAFewResources) {
+  for (const maintenance by : {maintenance::background, maintenance::by_tick}) {
+    const resource_pool_options options{
+        .max_size = 8, .idle_timeout = 400ms, .max_creating = 8, .maintenance = by};
+    resource_pool<client> pool([] { return client{}; }, options);
+    expect_few_after_a_burst([&] { return pool.acquire(); },
+                             [&] { return pool.tick(), pool.stats().live; });
+    keyed_resource_pool<int, client> keyed([](int host) { return client{host}; },
+                                           {.max_total = 8, .each_key = options});
+    expect_few_after_a_burst([&] { return keyed.at(1).acquire(); },
+                             [&] { return keyed.tick(), keyed.stats().live; });
+  }
+}
+
+// A firewall forgets what is silent for longer than the keepalive.
+TEST(ServerTrouble, C68EachIdleResourceIsValidatedInTime) {
+  struct link {
+    steady_clock::time_point last = steady_clock::now();
+  };
+  struct factory {
+    std::atomic<int>* under_way;
+    std::atomic<int>* most;
+    std::atomic<std::int64_t>* longest_ms;
+    static link create() { return {}; }
+    bool validate(link& asked) const {
+      *most = std::max(most->load(), ++*under_way);
+      *longest_ms = std::max<std::int64_t>(*longest_ms, passed_from(asked.last).count());
+      std::this_thread::sleep_for(500us);
+      asked.last = steady_clock::now();
+      --*under_way;
+      return true;
+    }
+  };
+  std::atomic<int> under_way{0};
+  std::atomic<int> most{0};
+  std::atomic<std::int64_t> longest_ms{0};
+  resource_pool<link> pool(factory{&under_way, &most, &longest_ms},
+                           {.max_size = 200,
+                            .min_idle = 200,
+                            .keepalive = 1s,
+                            .validate_if_idle_longer_than = 1h,
+                            .max_creating = 1});
+  ASSERT_TRUE(pool.wait_until_idle(200, 10s));
+  std::this_thread::sleep_for(3500ms);
+  EXPECT_LE(most, 4);
+  EXPECT_LT(longest_ms, 1500) << "1200, with some time for a busy machine";
+  std::vector<resource_lease<link>> all;  // also those that were never asked
+  for (int i = 0; i < 200; ++i) {
+    all.push_back(pool.acquire());
+    EXPECT_LT(passed_from(all.back()->last), 1500ms);
+  }
+}
+
+/// Each end takes a fifth of a second, like a QUIT to a peer that is gone.
+struct slow_farewell {
+  static constexpr auto time = 200ms;
+  std::atomic<int>* under_way;
+  std::atomic<int>* most;
+  std::atomic<bool>* is_valid;
+
+  static client create() { return {}; }
+  static client create(const int& host) { return {host}; }
+  bool validate(client& /*idle*/) const { return *is_valid; }
+  void destroy(client& /*last*/, destroy_reason /*why*/) const noexcept {
+    *most = std::max(most->load(), ++*under_way);
+    std::this_thread::sleep_for(time);
+    --*under_way;
+  }
+};
+
+TEST(ServerTrouble, C52ASlowFarewellHoldsUpNoCaller) {
+  std::atomic<int> under_way{0};
+  std::atomic<int> most{0};
+  std::atomic<bool> is_valid{true};
+  const slow_farewell factory{&under_way, &most, &is_valid};
+  const auto is_quick = [](const auto& call) {
+    const auto begin = steady_clock::now();
+    call();
+    EXPECT_LT(passed_from(begin), slow_farewell::time);
+  };
+  const auto fill = [](auto&& pool, std::size_t size) {
+    std::vector<resource_lease<client>> all;
+    for (std::size_t i = 0; i < size; ++i) {
+      all.push_back(pool.acquire());
+    }
+  };
+  {
+    resource_pool<client> pool(factory, {.max_size = 16, .max_creating = 16});
+    fill(pool, 16);
+    is_quick([&] { pool.flush(); });
+    is_quick([&] { (void)pool.try_acquire_for(50ms); });
+    ASSERT_TRUE(eventually([&] { return pool.stats().live == 0; }));
+    EXPECT_EQ(most, 8);
+    fill(pool, 4);
+    is_quick([&] { pool.resize(0); });
+    ASSERT_TRUE(eventually([&] { return pool.stats().live == 0; }));
+    pool.resize(4);
+    is_quick([&] { pool.acquire().discard(); });
+    resource_lease<client> held = pool.acquire();
+    is_quick([&] { (void)pool.kill(held.handle()), held.reset(); });
+    fill(pool, 2);
+    is_quick([&] { EXPECT_FALSE(pool.close(50ms).complete()); });
+    EXPECT_TRUE(pool.close(10s).complete());
+  }
+  EXPECT_EQ(under_way, 0);
+  {
+    resource_pool<client> pool(
+        factory, {.max_size = 1, .keepalive = 0s, .validate_if_idle_longer_than = 0s});
+    fill(pool, 1);
+    is_valid = false;
+    is_quick([&] { EXPECT_FALSE(pool.try_acquire_for(50ms)); });
+  }
+  keyed_resource_pool<int, client> keyed(factory, {.max_total = 2, .each_key = {.max_size = 2}});
+  fill(keyed.at(1), 2);
+  is_quick([&] { EXPECT_FALSE(keyed.at(2).try_acquire_for(50ms)); });  // room by an eviction
+  is_quick([&] { keyed.at(3).async_acquire([](acquire_result<client>) {}, 5s); });
+}
+
+TEST(ServerTrouble, C52WithoutThreadsTheCallerEndsWhatItCloses) {
+  struct factory {
+    std::thread::id* ended_by;
+    static client create() { return {}; }
+    void destroy(client& /*last*/, destroy_reason /*why*/) const noexcept {
+      *ended_by = std::this_thread::get_id();
+    }
+  };
+  std::thread::id ended_by;
+  resource_pool<client> pool(factory{&ended_by},
+                             {.max_size = 1, .maintenance = maintenance::by_tick});
+  (void)pool.acquire();
+  pool.flush();
+  EXPECT_EQ(ended_by, std::this_thread::get_id());
+  EXPECT_EQ(pool.stats().live, 0U);
+}
+
+TEST(ServerTrouble, C91RetryNowEndsThePause) {
+  std::atomic<bool> is_down{true};
+  resource_pool<client> pool(
+      [&] { return is_down ? throw std::runtime_error("refused") : client{}; },
+      {.max_size = 2, .min_idle = 2, .retry_first = 1h, .retry_longest = 1h});
+  ASSERT_TRUE(eventually([&] { return pool.stats().create_failures != 0; }));
+  is_down = false;
+  while (pool.stats().idle == 0) {  // no acquire waits; the pause was drawn from an hour
+    pool.retry_now();
+    pool.retry_now();
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_TRUE(pool.wait_until_idle(2, 10s));
+  pool.close(1s);
+  pool.retry_now();
+  EXPECT_EQ(pool.stats().live, 0U);
+}
+
+TEST(ServerTrouble, C91RetryNowEndsThePauseOfOneKeyOrOfAll) {
+  std::atomic<bool> is_down{true};
+  std::atomic<int> tries{0};
+  keyed_resource_pool<int, client> pool(
+      [&](int host) {
+        ++tries;
+        return is_down ? throw std::runtime_error("refused") : client{host};
+      },
+      {.max_total = 4,
+       .each_key = {.max_size = 2, .min_idle = 1, .retry_first = 1h, .retry_longest = 1h}});
+  for (const int host : {1, 2}) {
+    (void)pool.at(host).try_acquire_for(10ms);
+  }
+  ASSERT_TRUE(eventually([&] { return pool.stats().create_failures >= 2; }));
+  is_down = false;
+  pool.at(3).retry_now();  // a key that the pool does not know
+  EXPECT_FALSE(pool.at(3).stats());
+  ASSERT_TRUE(eventually([&] { return pool.at(1).retry_now(), pool.at(1).stats()->live == 1; }));
+  EXPECT_EQ(pool.at(2).stats()->live, 0U);
+  ASSERT_TRUE(eventually([&] { return pool.retry_now(), pool.at(2).stats()->live == 1; }));
+}
+
+}  // namespace
+}  // namespace lido
