@@ -82,7 +82,8 @@ TEST(SharedThreads, AHundredPoolsHaveThree) {
     pools.push_back(one_of_four());
     EXPECT_EQ(*pools.back()->acquire(), 1);
   }
-  EXPECT_LE(threads_now() - before, 3);
+  // A worker that is about to fall idle may have been too late for the next pool.
+  EXPECT_TRUE(eventually([&] { return threads_now() - before <= 3; }));
   pools.clear();
   EXPECT_TRUE(eventually([&] { return threads_now() == before; }));
 }
