@@ -39,6 +39,9 @@ void pool_waiters::leave(acquire_waiter& waiter) noexcept {
   group.queue.remove(waiter);
   deadlines_.remove(waiter);
   set_flags(group);
+  if (!context_.has_groups && group.queue.empty() && group.hunger.wanted == 0) {
+    return;  // there is no other waiter, and nothing was planned for this one
+  }
   quota_.forget(group);         // until the match plans anew what its waiters need
   context_.match_later(group);  // others look in its place
 }
@@ -244,8 +247,11 @@ void pool_waiters::wake_to_look(slot_group& group) const noexcept {
 bool pool_waiters::give_idle_to(acquire_waiter& waiter) noexcept {
   slot_group& group = *waiter.group;
   group.has_stale = false;
-  pool_slot* const slot =
-      group.cache.find_maybe_idle([&](pool_slot& one) { return slots_.take_or_mark(group, one); });
+  if (!group.cache.may_have_idle()) {
+    return false;
+  }
+  pool_slot* const slot = group.cache.find_maybe_idle(
+      [&](pool_slot& one) { return slots_.take_or_mark(group, one); });
   if (slot != nullptr && !hand_over(waiter, *slot, grant_kind::resource)) {
     slots_.make_idle(*slot);
   }

@@ -116,6 +116,9 @@ void resource_slots::make_idle(pool_slot& slot) noexcept {
 
 std::uint32_t resource_slots::count_fit(slot_group& group) noexcept {
   std::uint32_t fit = 0;
+  if (!group.cache.may_have_idle()) {
+    return fit;
+  }
   (void)group.cache.find_maybe_idle([&](pool_slot& slot) {
     if (slot.state() != resource_state::idle) {
       return false;

@@ -214,12 +214,15 @@ class idle_cache {
     chunk.places[static_cast<std::size_t>(std::countr_zero(slot.record.bit))].set(nullptr);
     slot.record.cache = nullptr;
   }
+  /// Returns false if no slot may be idle: all in use are marked.
+  [[nodiscard]] bool may_have_idle() const noexcept { return listed_ != 0; }
   static void set_maybe_idle(const pool_slot& slot, bool on) noexcept {
     atomic<std::uint64_t>& bits = slot.record.chunk->maybe_idle;
     // relaxed: only changed under the mutex
     const std::uint64_t before = bits.load(std::memory_order_relaxed);
     const std::uint64_t after = on ? before | slot.record.bit : before & ~slot.record.bit;
     if (after != before) {
+      slot.record.cache->listed_ += on ? 1U : static_cast<std::uint32_t>(-1);
       // (3) - this release-store synchronizes-with the acquire-load (4)
       bits.store(after, std::memory_order_release);
     }
@@ -268,6 +271,7 @@ class idle_cache {
 
   alignas(no_false_sharing) slow_path_flags flags_;
   relaxed<nanos> hand_over_at_;
+  std::uint32_t listed_ = 0;  // slots that may be idle; under the mutex
   relaxed<std::uint32_t> epoch_{1};
   pool_core* core_;
   slot_group* group_;
