@@ -250,8 +250,8 @@ bool pool_waiters::give_idle_to(acquire_waiter& waiter) noexcept {
   if (!group.cache.may_have_idle()) {
     return false;
   }
-  pool_slot* const slot = group.cache.find_maybe_idle(
-      [&](pool_slot& one) { return slots_.take_or_mark(group, one); });
+  pool_slot* const slot =
+      group.cache.find_maybe_idle([&](pool_slot& one) { return slots_.take_or_mark(group, one); });
   if (slot != nullptr && !hand_over(waiter, *slot, grant_kind::resource)) {
     slots_.make_idle(*slot);
   }
