@@ -12,6 +12,7 @@
 #include "checker/plain.hpp"
 #include "lido/resource_pool.hpp"
 #include "scenarios/scenario.hpp"
+#include "src/resource/pool_scope.hpp"
 
 namespace model {
 
@@ -145,6 +146,7 @@ template <class Scene>
 void with_tools(const lido::resource_pool_options& options, std::size_t made, const Scene& scene,
                 std::int64_t overtaking = 0) {
   lido::detail::tuning::nanoseconds_overtaking = overtaking;
+  execution::now().keep_for_each_thread(lido::detail::innermost_scope);
   auto pool = std::make_unique<tool_pool>(options, made);
   tool_pool* const kept = pool.release();
   scene(*kept);
