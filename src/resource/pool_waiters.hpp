@@ -82,8 +82,8 @@ class pool_waiters {
   void wake(acquire_waiter& waiter) const noexcept;
   /// Notes that a waiter sleeps from the end of this event on. It looks once more after this.
   void begin_sleep(acquire_waiter& waiter) const noexcept;
-  /// Takes a resource that the caller owns, and that is fit. The first waiter is handed it, or it is
-  /// idle, and a waiter is woken to look. `is_owed`: another group is to have it.
+  /// Takes a resource that the caller owns, and that is fit. The first waiter is handed it, or it
+  /// is idle, and a waiter is woken to look. `is_owed`: another group is to have it.
   void give_or_make_idle(slot_group& group, pool_slot& slot, bool is_owed) noexcept;
   /// Ends a wait with a slot. Returns false if the waiter was cancelled at this moment: then the
   /// slot is still the caller's.
