@@ -43,6 +43,12 @@ struct arrival {
   std::int64_t order = 0;  ///< over all groups
 };
 
+/// What a waiter has met of resources that do not answer.
+struct met_silence {
+  bool in_validation = false;  ///< of its own
+  bool is_made_good = false;   ///< a resource that was not asked has ended, to give it room
+};
+
 /// Its neighbours in a wait_queue.
 struct queue_links {
   bool is_linked = false;
@@ -89,6 +95,7 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
   bool is_awake = false;   ///< a thread that looks for a resource before it sleeps
   bool may_look;           ///< false: a callback, or a thread in one, which may be for long
   bool holds = false;      ///< its thread holds a resource of the pool
+  met_silence silence;
   bool is_urgent = false;  ///< served before others, and worth a resource of the reserve
   refusal why;             ///< of a wait that ends without a resource
   queue_links links;

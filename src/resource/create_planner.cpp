@@ -39,7 +39,9 @@ void create_planner::plan(slot_group& group) noexcept {
   const bool is_asked = demand.waiters != 0;
   quota_.set_hunger(group, allowed(group, wanted, is_asked),
                     group.queue.after_first(served + supply.under_way));
-  const nanos due = next_try(group, is_asked, /*makes_ahead=*/ahead != 0);
+  nanos due = next_try(group, is_asked, /*makes_ahead=*/ahead != 0);
+  const nanos replaces = waiters_.next_replacement(group);
+  due = replaces > now ? (std::min)(due, replaces) : due;  // otherwise a late check lets it look
   timers_.remove(group);
   if (due != never) {
     timers_.push(group, due);

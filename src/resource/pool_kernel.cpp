@@ -307,6 +307,7 @@ void pool_kernel::on_checked(pool_slot& slot, bool passed) noexcept {
     give_after_use(group, slot);
   } else {
     slot.validated(context_.now.age, context_.settings.life);
+    group.factory.note_answer(context_.now.real - slot.record.checked_at);
     waiters_.give_or_make_idle(group, slot, planner_.is_owed(group));
   }
 }

@@ -301,11 +301,53 @@ void pool_waiters::give_or_make_idle(slot_group& group, pool_slot& slot, bool is
   slots_.make_idle(slot);
 }
 
+/// Returns the first waiter for which no resource was replaced, or null.
+acquire_waiter* pool_waiters::first_to_make_good(const slot_group& group) noexcept {
+  acquire_waiter* waiter = group.queue.first();
+  while (waiter != nullptr && (waiter->silence.is_made_good || !waiter->word.open())) {
+    waiter = wait_queue::after(*waiter);
+  }
+  return waiter;
+}
+
+nanos pool_waiters::next_replacement(const slot_group& group) const noexcept {
+  constexpr std::uint32_t few = 2;
+  const bool is_silent = context_.settings.has_threads() && group.counts.silent() >= few;
+  const acquire_waiter* const waiter = is_silent ? first_to_make_good(group) : nullptr;
+  return waiter != nullptr ? later(waiter->came.at, group.factory.patience()) : never;
+}
+
+/// Where several resources do not answer, the others may be dead, too. A waiter does not wait for
+/// each of them: one that was not asked makes room for a create. So no more are replaced than there
+/// are waiters, and a single answer that is lost ends nothing.
+void pool_waiters::replace_unasked(slot_group& group) noexcept {
+  const slot_counts& counts = group.counts;
+  while (!context_.is_suspended && next_replacement(group) <= context_.now.real) {
+    const std::uint32_t room =
+        group.limits.max_size - (std::min)(group.limits.max_size, counts.live());
+    const std::uint32_t served = counts.awaited() + counts.creating() + counts.closing() + room;
+    pool_slot* const slot = served < group.queue.size()
+                                ? slots_.take_stale(group, resource_state::checking, /*only=*/false)
+                                : nullptr;
+    if (slot == nullptr) {
+      return;
+    }
+    slots_.close(*slot, destroy_reason::invalid);
+    if (acquire_waiter* const waiter = first_to_make_good(group)) {  // it may have ended its wait
+      waiter->silence.is_made_good = true;
+    }
+  }
+}
+
 void pool_waiters::validate_idle(slot_group& group) noexcept {
+  replace_unasked(group);
   while (group.has_stale && !context_.is_suspended && !context_.out->has_no_room()) {
     acquire_waiter* const first = first_open(group);
     if (first == nullptr) {
       return;
+    }
+    if (!context_.settings.has_threads() && first->silence.in_validation) {
+      return;  // it creates one
     }
     if (give_unchecked(group, *first)) {
       continue;
@@ -326,8 +368,9 @@ void pool_waiters::validate_idle(slot_group& group) noexcept {
 bool pool_waiters::give_unchecked(slot_group& group, acquire_waiter& waiter) noexcept {
   const bool needs_no_answer = !context_.settings.has_threads();
   const nanos end = later(context_.now.real, context_.settings.validate_timeout.count());
-  const bool is_alone =
-      group.queue.size() == 1 && group.counts.checking() == 0 && waiter.until.nanoseconds() > end;
+  // Only what cannot be replaced meanwhile: an answer that does not come holds up the thread.
+  const bool is_alone = group.limits.max_size == 1 && group.queue.size() == 1 &&
+                        group.counts.checking() == 0 && waiter.until.nanoseconds() > end;
   if (waiter.is_callback() || (!needs_no_answer && !is_alone)) {
     return false;
   }

@@ -93,6 +93,9 @@ class pool_waiters {
   /// without threads.
   void validate_idle(slot_group& group) noexcept;
 
+  /// Returns when a resource of the group is to be replaced for a waiter, in real time.
+  [[nodiscard]] nanos next_replacement(const slot_group& group) const noexcept;
+
   // ---- hold and wait ----------------------------------------------------------------------------
 
   /// Returns true if each resource of a full pool is held by a thread that waits.
@@ -110,6 +113,8 @@ class pool_waiters {
   [[nodiscard]] bool is_due(const acquire_waiter& waiter) const noexcept;
   void wake_to_look(slot_group& group) const noexcept;
   [[nodiscard]] bool give_idle_to(acquire_waiter& waiter) noexcept;
+  [[nodiscard]] static acquire_waiter* first_to_make_good(const slot_group& group) noexcept;
+  void replace_unasked(slot_group& group) noexcept;
   [[nodiscard]] bool give_unchecked(slot_group& group, acquire_waiter& waiter) noexcept;
   [[nodiscard]] bool is_waiting(const slot_group& group, std::uint32_t thread) const noexcept;
 

@@ -270,12 +270,14 @@ bool resource_slots::keep_alive_if_idle(pool_slot& slot) noexcept {
 
 void resource_slots::begin_check(pool_slot& slot, slot_task what) noexcept {
   unlist(slot);
-  change(slot, [what](pool_slot& one) {
+  const nanos now = context_.now.real;
+  change(slot, [what, now](pool_slot& one) {
     one.record.task = what;
+    one.record.checked_at = now;
     one.record.is_awaited = true;
     (void)one.move(resource_state::checking);
   });
-  awaited_.push(slot, later(context_.now.real, tuning::nanoseconds_for_answer));
+  awaited_.push(slot, later(now, tuning::nanoseconds_for_answer));
   context_.out->start.push(slot);
 }
 

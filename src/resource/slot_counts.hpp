@@ -44,6 +44,8 @@ class slot_counts {
   [[nodiscard]] std::uint32_t keepalives() const noexcept { return keepalives_; }
   /// Validations for waiters that were begun since the last flush.
   [[nodiscard]] std::uint32_t validating() const noexcept { return validating_; }
+  /// Those of them whose answers are overdue.
+  [[nodiscard]] std::uint32_t silent() const noexcept { return silent_; }
   /// Slots that are being checked, and may soon be answered.
   [[nodiscard]] std::uint32_t awaited() const noexcept { return awaited_; }
   /// Slots that are closing to give room to another group.
@@ -80,7 +82,9 @@ class slot_counts {
     awaited_ += record.is_awaited ? by : 0;
     validations_ += is_validation ? by : 0;
     keepalives_ += record.is_keepalive ? by : 0;
-    validating_ += is_validation && !record.is_keepalive && !record.is_outdated ? by : 0;
+    const bool is_for_waiter = is_validation && !record.is_keepalive && !record.is_outdated;
+    validating_ += is_for_waiter ? by : 0;
+    silent_ += is_for_waiter && !record.is_awaited ? by : 0;
   }
 
   std::array<std::uint32_t, 6> by_state_{};
@@ -90,6 +94,7 @@ class slot_counts {
   std::uint32_t validations_ = 0;
   std::uint32_t keepalives_ = 0;
   std::uint32_t validating_ = 0;
+  std::uint32_t silent_ = 0;
   std::uint32_t awaited_ = 0;
   std::uint32_t evicted_ = 0;
 };

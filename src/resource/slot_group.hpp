@@ -2,6 +2,7 @@
 /// Internal. The resources and waiters of one key.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "create_outcome.hpp"
+#include "lido/base/tuning.hpp"
 #include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/factory_hooks.hpp"
 #include "lido/resource/idle_cache.hpp"
@@ -40,6 +42,18 @@ struct group_factory {
   std::stop_source stop;  ///< of creates and validations; asked to stop without the mutex
   std::shared_ptr<const create_failure_text> error;  ///< null if the last create went well
   bool has_created = false;                          ///< a create has succeeded
+  /// How long validations took that have passed: the longest lately.
+  nanos slowest_answer = tuning::nanoseconds_for_answer;
+
+  void note_answer(nanos took) noexcept {
+    slowest_answer = (std::max)(took, slowest_answer - slowest_answer / 8);
+  }
+  /// Returns how long a waiter waits for answers, two of which are overdue, until a resource that
+  /// was not asked is replaced for it. Long enough for a distant server.
+  [[nodiscard]] nanos patience() const noexcept {
+    const nanos answer = tuning::nanoseconds_for_answer;
+    return (std::min)((std::max)(4 * slowest_answer, 2 * answer), 20 * answer);
+  }
   bool is_asked = true;  ///< a waiter came since the last flush; without keys always
 };
 

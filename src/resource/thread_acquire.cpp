@@ -139,7 +139,10 @@ slot_grant thread_acquire::make_fit() {
   if (call_.until.is_at_once()) {
     call_.until = deadline::after(settings_.validate_timeout);  // for all that it validates
   }
+  const nanos begin = steady_now();
   const bool valid = shell_.calls().validate(slot, call_.until, call_.stop);
+  const bool was_silent = steady_now() - begin >= 5 * tuning::nanoseconds_for_answer;
+  waiter_.silence.in_validation |= !valid && was_silent;
   if (valid && slot.epoch.get() == slot.record.cache->epoch()) {
     slot.validated(core_.gate().now(), settings_.life);
     return waiter_.grant;

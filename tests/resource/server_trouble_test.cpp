@@ -236,6 +236,40 @@ TEST(ServerTrouble, C52WithoutThreadsTheCallerEndsWhatItCloses) {
   EXPECT_EQ(pool.stats().live, 0U);
 }
 
+// Half of the idle connections, or all, do not answer any more.
+TEST(ServerTrouble, C11AnAcquireWaitsForNoSecondSilentConnection) {
+  struct factory {
+    std::atomic<int>* made;
+    std::atomic<int>* silent;
+    [[nodiscard]] client create() const { return {++*made}; }
+    bool validate(client& asked, const create_context& context) const {
+      while (asked.id <= *silent && steady_clock::now() < context.deadline) {
+        std::this_thread::sleep_for(1ms);
+      }
+      return asked.id > *silent;
+    }
+  };
+  for (const int silent_ones : {1, 5, 10}) {
+    std::atomic<int> made{0};
+    std::atomic<int> silent{0};
+    resource_pool<client> pool(factory{&made, &silent}, {.max_size = 10,
+                                                         .min_idle = 10,
+                                                         .validate_timeout = 2s,
+                                                         .keepalive = 0s,
+                                                         .validate_if_idle_longer_than = 20ms});
+    ASSERT_TRUE(pool.wait_until_idle(10, 10s));
+    silent = silent_ones;
+    std::this_thread::sleep_for(60ms);
+    for (int i = 0; i < 5; ++i) {
+      const auto begin = steady_clock::now();
+      EXPECT_TRUE(pool.try_acquire_for(10s));
+      EXPECT_LT(passed_from(begin), 500ms) << silent_ones;
+      EXPECT_LE(pool.stats().live, 10U);
+    }
+    EXPECT_LE(made, silent_ones == 1 ? 10 : 15) << "no storm of connects";
+  }
+}
+
 TEST(ServerTrouble, C91RetryNowEndsThePause) {
   std::atomic<bool> is_down{true};
   resource_pool<client> pool(

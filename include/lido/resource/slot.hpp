@@ -85,10 +85,11 @@ struct pool_slot_record {
   bool is_kept = false;                            ///< being created by the thread that will use it
   bool is_for_urgent = false;                      ///< that thread may have one of the reserve
   bool is_outdated = false;                        ///< its task was begun before the last flush
-  bool is_unproven = false;   ///< the create of a group without a working resource
-  bool is_evicted = false;    ///< closing, to give room to another group
-  bool is_keepalive = false;  ///< being validated in passing, for no waiter
-  bool is_awaited = false;    ///< being checked, and its answer is not overdue
+  bool is_unproven = false;     ///< the create of a group without a working resource
+  bool is_evicted = false;      ///< closing, to give room to another group
+  bool is_keepalive = false;    ///< being validated in passing, for no waiter
+  std::int64_t checked_at = 0;  ///< when its check began, in real time
+  bool is_awaited = false;      ///< being checked, and its answer is not overdue
 };
 
 /// A value of a slot or a pool that any thread may read at any time. An old value does no harm: it

@@ -41,6 +41,7 @@ class KernelValidation : public ::testing::Test {
 };
 
 TEST_F(KernelValidation, AThreadAloneWithTheOnlyResourceValidatesIt) {
+  k.limits({.max_size = 1, .min_idle = 0, .max_creating = 1});
   fill(k, 1);
   EXPECT_FALSE(k.acquire_fast('A'));
   EXPECT_EQ(k.acquire('A', {.for_ms = 1000}), "A validates 0");
@@ -49,6 +50,7 @@ TEST_F(KernelValidation, AThreadAloneWithTheOnlyResourceValidatesIt) {
 }
 
 TEST_F(KernelValidation, AResourceIsStaleAfterTheBypassWindow) {
+  k.limits({.max_size = 1, .min_idle = 0, .max_creating = 1});
   fill(k, 1);
   k.acquire('A');
   k.has_validated('A', true);
@@ -65,10 +67,12 @@ TEST_F(KernelValidation, AResourceIsStaleAfterTheBypassWindow) {
 }
 
 TEST_F(KernelValidation, AnInvalidResourceEndsAndItsThreadIsFirstAgain) {
+  k.limits({.max_size = 1, .min_idle = 0, .max_creating = 1});
   fill(k, 1);
   k.acquire('A');
-  EXPECT_EQ(k.has_validated('A', false), "destroy 0 (invalid); create 1");
-  EXPECT_EQ(k.created(1), "A has 1");
+  EXPECT_EQ(k.has_validated('A', false), "destroy 0 (invalid)");
+  EXPECT_EQ(k.destroyed(0), "create 0");
+  EXPECT_EQ(k.created(0), "A has 0");
 }
 
 TEST_F(KernelValidation, A11AThreadWithoutEnoughTimeLeavesItToTheRunner) {
@@ -111,7 +115,7 @@ TEST_F(KernelValidation, TheRunnerValidatesOneOfSeveralForEachWaiter) {
   EXPECT_EQ(k.acquire('A'), "validate 0");
   EXPECT_EQ(k.acquire('B'), "validate 1");
   EXPECT_EQ(k.validated(1), "A has 1");
-  EXPECT_EQ(k.validated(0, false), "B validates 2; destroy 0 (invalid)");  // only 2 is left
+  EXPECT_EQ(k.validated(0, false), "validate 2; destroy 0 (invalid)");  // only 2 is left
 }
 
 TEST_F(KernelValidation, C11ASilentResourceHoldsUpNoWaiter) {
@@ -238,6 +242,51 @@ TEST_F(KernelValidation, AWaiterWithAValidationDoesNotCountTowardsTheLimit) {
   EXPECT_EQ(few.acquire('b'), "validate 1");
   EXPECT_EQ(few.acquire('c'), "");
   EXPECT_EQ(few.acquire('d'), "d fails: too many");
+}
+
+// pgx #2394, HikariCP #234: several dead connections, and an acquire waits for each of them.
+TEST_F(KernelValidation, AFreshResourceIsMadeInPlaceOfOneWhereTwoDoNotAnswer) {
+  k.limits({.max_size = 4, .min_idle = 0, .max_creating = 1});
+  fill(k, 4);
+  EXPECT_EQ(k.acquire('a'), "validate 0");
+  EXPECT_EQ(k.tick(20), "validate 1");
+  EXPECT_EQ(k.tick(20), "");
+  EXPECT_EQ(k.next_timer_in_ms(), 40);
+  EXPECT_EQ(k.tick(40), "destroy 2 (invalid)");
+  EXPECT_EQ(k.tick(40), "");  // one for each waiter
+  EXPECT_EQ(k.destroyed(2), "create 2");
+  EXPECT_EQ(k.created(2), "a has 2");
+  EXPECT_EQ(k.validated(0, false), "destroy 0 (invalid)");  // by its own validation
+  EXPECT_EQ(k.validated(1), "");
+  EXPECT_EQ(k.stats().idle, 2);
+}
+
+TEST_F(KernelValidation, OneLostAnswerEndsNoOtherResource) {
+  fill(k, 4);
+  EXPECT_EQ(k.acquire('a'), "validate 0");
+  EXPECT_EQ(k.tick(20), "validate 1");
+  EXPECT_EQ(k.validated(1), "a has 1");
+  EXPECT_EQ(k.tick(500), "");
+  EXPECT_EQ(k.validated(0), "");
+  EXPECT_EQ(k.stats().live, 4);
+}
+
+TEST_F(KernelValidation, ADistantServerIsNotTakenForASilentOne) {
+  k.limits({.max_size = 4, .min_idle = 0, .max_creating = 1});
+  fill(k, 4);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(k.acquire('a'), "validate 0");
+    EXPECT_EQ(k.tick(20), "validate 1");
+    EXPECT_EQ(k.tick(55), "");  // answers take 75 ms
+    EXPECT_EQ(k.validated(0), "a has 0");
+    EXPECT_EQ(k.validated(1), "");
+    EXPECT_EQ(k.release('a'), "");
+    k.tick(500);
+  }
+  EXPECT_EQ(k.acquire('a'), "validate 0");
+  EXPECT_EQ(k.tick(20), "validate 1");
+  EXPECT_EQ(k.tick(200), "");
+  EXPECT_EQ(k.stats().live, 4);
 }
 
 }  // namespace
