@@ -1,5 +1,4 @@
-// The server becomes read-only and another takes over: a write is tried once more, by a new
-// connection.
+// The server becomes read-only and another takes over: a new connection tries the write again.
 #include <exception>
 #include <iostream>
 #include <lido/resource_pool.hpp>
