@@ -293,19 +293,20 @@ bool pool_core::forget(const sought_key& key) {
 
 void pool_core::retry_now(const sought_key* key) {
   require_own_copy(origin_);
-  if (key == nullptr) {
-    shell_->apply([](pool_kernel& kernel) {
-      kernel.groups().for_each(
-          [&kernel](slot_group& group) { kernel.control.on_retry_now(group); });
-    });
-    return;
-  }
   const auto find = [key]() -> slot_group* {
     idle_cache* const known = key->find();
     return known != nullptr ? known->group() : nullptr;
   };
-  (void)shell_->apply_to(
-      find, [](pool_kernel& kernel, slot_group& group) { kernel.control.on_retry_now(group); });
+  const auto retry = [](pool_kernel& kernel, slot_group& group) {
+    kernel.control.on_retry_now(group);
+  };
+  if (key != nullptr) {
+    (void)shell_->apply_to(find, retry);
+    return;
+  }
+  shell_->apply([&retry](pool_kernel& kernel) {
+    kernel.groups().for_each([&](slot_group& group) { retry(kernel, group); });
+  });
 }
 
 void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {

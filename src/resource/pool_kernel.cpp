@@ -86,11 +86,7 @@ void pool_kernel::match(slot_group& group, acquire_waiter* looker) noexcept {
       planner_.start_creates();
     }
     if (!planner_.is_owed(group)) {
-      if (looker != nullptr) {
-        waiters_.look(*looker);
-      }
-      context_.forget_match(group);
-      waiters_.give_idle(group);
+      waiters_.give_idle(group, looker);
       waiters_.validate_idle(group);
     }
   }

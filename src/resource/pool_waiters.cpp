@@ -258,6 +258,7 @@ bool pool_waiters::give_idle_to(acquire_waiter& waiter) noexcept {
   return slot != nullptr;
 }
 
+/// Gives a waiter whose thread runs an idle resource, if there is one.
 void pool_waiters::look(acquire_waiter& waiter) noexcept {
   const bool waits = waiter.word.open() && !waiter.is_late(context_.now.real);
   if (waits && waiter.may_look) {
@@ -265,7 +266,11 @@ void pool_waiters::look(acquire_waiter& waiter) noexcept {
   }
 }
 
-void pool_waiters::give_idle(slot_group& group) noexcept {
+void pool_waiters::give_idle(slot_group& group, acquire_waiter* looker) noexcept {
+  if (looker != nullptr) {
+    look(*looker);
+  }
+  context_.forget_match(group);  // what follows sees all that has changed
   while (acquire_waiter* const waiter = first_open(group)) {
     if (context_.out->has_no_room()) {
       context_.match_later(group);

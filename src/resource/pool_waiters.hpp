@@ -74,10 +74,9 @@ class pool_waiters {
   // ---- hand-over --------------------------------------------------------------------------------
 
   /// Gives idle resources to those waiters that are to be handed one, and wakes as many others as
-  /// there are resources left, to look for themselves.
-  void give_idle(slot_group& group) noexcept;
-  /// Gives a waiter whose thread runs an idle resource, if there is one.
-  void look(acquire_waiter& waiter) noexcept;
+  /// there are resources left, to look for themselves. First comes `looker`, a waiter whose thread
+  /// runs; null: there is none.
+  void give_idle(slot_group& group, acquire_waiter* looker) noexcept;
   /// Wakes a thread if it sleeps, to look around. Requires: there is room for one to be woken.
   void wake(acquire_waiter& waiter) const noexcept;
   /// Notes that a waiter sleeps from the end of this event on. It looks once more after this.
@@ -112,6 +111,7 @@ class pool_waiters {
   [[nodiscard]] nanos due_at(const acquire_waiter& waiter) const noexcept;
   [[nodiscard]] bool is_due(const acquire_waiter& waiter) const noexcept;
   void wake_to_look(slot_group& group) const noexcept;
+  void look(acquire_waiter& waiter) noexcept;
   [[nodiscard]] bool give_idle_to(acquire_waiter& waiter) noexcept;
   [[nodiscard]] static acquire_waiter* first_to_make_good(const slot_group& group) noexcept;
   void replace_unasked(slot_group& group) noexcept;
