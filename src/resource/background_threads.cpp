@@ -130,9 +130,10 @@ bool background_threads::call_worker(sleep_word& called) noexcept {
 
 sleep_word background_threads::plan(task_runner& one, nanos at) noexcept {
   if (deadline_heap<task_runner, alarm_tag>::contains(one)) {
-    if (deadline_heap<task_runner, alarm_tag>::key_of(one) <= at) {
+    if (timer_.is_running && deadline_heap<task_runner, alarm_tag>::key_of(one) <= at) {
       return nullptr;
     }
+    at = (std::min)(at, deadline_heap<task_runner, alarm_tag>::key_of(one));
     alarms_.remove(one);
   }
   alarms_.push(one, at);

@@ -48,6 +48,7 @@ bool factory_calls::call_stoppable(const pool_slot& slot, const std::stop_token&
 
 slot_grant factory_calls::create(pool_slot& slot, const deadline& until,
                                  const std::stop_token& stop) noexcept {
+  const pool_scope inside(shell_.core());
   const slot_group& group = group_of(slot);  // may go as soon as the kernel is told
   const nanos begin = steady_now();
   create_outcome outcome;
@@ -84,6 +85,7 @@ bool factory_calls::validate(pool_slot& slot, const deadline& until,
 
 /// Validates a resource, or resets it if there is no context.
 bool factory_calls::check(pool_slot& slot, const create_context* context) noexcept {
+  const pool_scope inside(shell_.core());
   std::string text;
   platform::tell_acquire(&slot);
   const bool passed = slot.maker->check(slot, context, text);

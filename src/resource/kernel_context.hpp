@@ -51,8 +51,9 @@ class kernel_context {
   effects* out = nullptr;
   bool is_closed = false;
   bool is_suspended = false;
-  bool is_ticking = false;  ///< the event is a tick
-                            // NOLINTEND(*-non-private-member-variables-in-classes)
+  bool is_ticking = false;   ///< the event is a tick
+  std::uint32_t epochs = 1;  ///< those that groups have had; no two have the same at a time
+                             // NOLINTEND(*-non-private-member-variables-in-classes)
 
  private:
   using match_heap = deadline_heap<slot_group, by_match>;

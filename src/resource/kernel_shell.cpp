@@ -17,9 +17,10 @@ nanos age_now(const pool_settings& settings, nanos real) noexcept {
 }
 
 /// Differs from pool to pool and from process to process. The system's own source takes
-/// microseconds, so it is asked once. Throws what that throws.
+/// microseconds, so it is asked once. Where it fails, the rest has to do.
 std::uint32_t next_seed() {
-  static const std::uint32_t first = std::random_device{}();
+  static const std::uint32_t first =
+      attempt([] { return std::uint32_t{std::random_device{}()}; }, [] { return 0U; });
   const auto time = static_cast<std::uint64_t>(steady_now());
   constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15U;  // spreads numbers that are close
   return first ^ static_cast<std::uint32_t>((time + platform::process_id()) * golden_ratio >> 32U);
@@ -72,6 +73,7 @@ bool kernel_shell::destroy_next(effects& out) noexcept {
     return false;
   }
   if (slot != nullptr) {
+    const pool_scope inside(core_);
     factory_calls::destroy(*slot);
   }
   tell_kernel(

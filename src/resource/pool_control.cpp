@@ -22,7 +22,7 @@ void pool_control::on_suspended(bool suspended) noexcept {
 }
 
 void pool_control::on_flush(slot_group& group) noexcept {
-  group.cache.next_epoch();
+  group.cache.set_epoch(++context_.epochs);
   group.retry.reset();
   group.factory.is_asked = !context_.has_groups || !group.queue.empty();
   table_.for_each([&](pool_slot& slot) {

@@ -107,10 +107,12 @@ slot_group& pool_kernel::add_group(std::shared_ptr<factory_hooks> hooks, const g
         key.empty() ? settings.pool_name : settings.pool_name + '[' + key + ']');
     name.key = std::make_shared<const std::string>(std::move(key));
   }
-  return groups_.add(std::make_unique<slot_group>(
+  slot_group& added = groups_.add(std::make_unique<slot_group>(
       core_, gate, std::move(hooks), limits,
       retry_backoff(settings.retry_first.count(), settings.retry_longest.count()),
       std::move(name)));
+  added.cache.set_epoch(++context_.epochs);
+  return added;
 }
 
 bool pool_kernel::can_remove(const slot_group& group) const noexcept {

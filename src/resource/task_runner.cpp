@@ -157,8 +157,8 @@ std::shared_ptr<void> task_runner::on_alarm(lock& guard, nanos now) noexcept {
   if (is_due) {  // a tick plans the next one
     // relaxed: as above
     planned_.store(never, std::memory_order_relaxed);
-    is_ticking_ = true;
   }
+  is_ticking_ = true;  // also without a tick: `stop` waits until the mutex is no longer needed
   guard.unlock();
   if (called != nullptr) {
     unpark(called);

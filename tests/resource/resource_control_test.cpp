@@ -151,6 +151,15 @@ TEST_F(ResourceControl, AFlushOfALeaseReachesItsKeyAlone) {
 
 // ---- a resource from outside --------------------------------------------------------------------
 
+TEST_F(ResourceControl, AGenerationOfAForgottenKeyIsNoOther) {
+  keyed_resource_pool<int, int> pool([](int key) { return key; }, {.max_total = 2});
+  pool.at(1).acquire().reset();
+  const resource_generation seen = pool.at(1).generation();
+  EXPECT_TRUE(test::eventually([&] { return !pool.forget(1); }));
+  pool.at(1).acquire().reset();
+  EXPECT_FALSE(pool.at(1).flush(seen));
+}
+
 TEST_F(ResourceControl, ADetachedResourceMayComeBack) {
   fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
   test::connection out = pool.acquire().detach();

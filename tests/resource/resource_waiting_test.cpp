@@ -286,10 +286,18 @@ TEST_P(ResourceDeadlock, ALeaseThatWasMovedWithinItsThreadIsStillKnown) {
 TEST_P(ResourceDeadlock, ALeaseThatWasMovedOffTheStackHoldsUpNoWait) {
   fake_pool& pool = start({.max_size = 1});
   auto kept = std::make_unique<fake_lease>(returned(pool));
-  std::jthread other([&] {
-    std::this_thread::sleep_for(5ms);
-    kept->reset();
-  });
+  const auto release_later = [&] {
+    return std::jthread([&] {
+      std::this_thread::sleep_for(5ms);
+      kept->reset();
+    });
+  };
+  {
+    const std::jthread other = release_later();
+    EXPECT_TRUE(pool.acquire_for(10s));
+  }
+  *kept = returned(pool);  // by assignment, as to the member of an object
+  const std::jthread other = release_later();
   EXPECT_TRUE(pool.acquire_for(10s));
 }
 

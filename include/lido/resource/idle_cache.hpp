@@ -232,7 +232,7 @@ class idle_cache {
     hand_over_at_.set(hand_over_at);
     flags_.set(flags);
   }
-  void next_epoch() noexcept { epoch_.set(epoch_.get() + 1); }
+  void set_epoch(std::uint32_t epoch) noexcept { epoch_.set(epoch); }
 
  private:
   template <class F>

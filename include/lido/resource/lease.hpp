@@ -30,15 +30,13 @@ class [[nodiscard]] resource_lease {
  public:
   resource_lease() noexcept = default;
   resource_lease(resource_lease&& other) noexcept : grant_(std::exchange(other.grant_, {})) {
-    if (grant_.slot != nullptr && (grant_.slot->lease.thread.get() != detail::this_thread_id() ||
-                                   !detail::is_near_in_stack(this))) {
-      grant_.slot->lease.thread.set(0);  // it may be used by another thread from now on
-    }
+    note_moved();
   }
   /// The resource before is given back last, as it may hold `other`.
   resource_lease& operator=(resource_lease&& other) noexcept {
     resource_lease moved(std::move(other));
     std::swap(grant_, moved.grant_);
+    note_moved();
     return *this;
   }
   resource_lease(const resource_lease&) = delete;
@@ -60,7 +58,7 @@ class [[nodiscard]] resource_lease {
       grant.slot->record.cache->release(grant);
     }
   }
-  /// Destroys the resource now, instead of giving it back. Nothing if the lease is empty.
+  /// Ends the resource, instead of giving it back. Nothing if the lease is empty.
   void discard() noexcept {
     if (grant_.slot != nullptr) {
       const detail::slot_grant grant = std::exchange(grant_, {});
@@ -106,6 +104,13 @@ class [[nodiscard]] resource_lease {
   void expect_long_use() noexcept { grant_.slot->extend(detail::never); }
 
  private:
+  /// Another thread may use what has left the stack.
+  void note_moved() noexcept {
+    if (grant_.slot != nullptr && (grant_.slot->lease.thread.get() != detail::this_thread_id() ||
+                                   !detail::is_near_in_stack(this))) {
+      grant_.slot->lease.thread.set(0);
+    }
+  }
   template <class, class, bool>
   friend class detail::acquire_forms;
   template <class>

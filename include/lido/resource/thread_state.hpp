@@ -32,8 +32,8 @@ inline constexpr std::size_t thread_states =
   return number < thread_states ? number : 0;
 }
 
-/// Returns true for an object in the frames near the caller's, so that no other thread can end it
-/// without this one. False says nothing.
+/// Returns true for an object in the frames near the caller's: as a rule no other thread ends it.
+/// Memory beside the stack may be taken for a frame. False says nothing.
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline bool is_near_in_stack(const void* object) noexcept {
   constexpr std::uintptr_t reach = std::uintptr_t{16} * 1024;
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): compared, and not followed
