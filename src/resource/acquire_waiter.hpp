@@ -43,10 +43,10 @@ struct arrival {
   std::int64_t order = 0;  ///< over all groups
 };
 
-/// What a waiter has met of resources that do not answer.
+/// Silent resources, which do not answer their validation, as one waiter has met them.
 struct met_silence {
-  bool in_validation = false;  ///< of its own
-  bool is_made_good = false;   ///< a resource that was not asked has ended, to give it room
+  bool in_validation = false;  ///< one that the waiter itself has validated
+  bool is_made_good = false;   ///< another has been closed, so that one is created for it
 };
 
 /// Its neighbours in a wait_queue.

@@ -14,11 +14,12 @@ namespace lido::inline v0::detail {
 namespace {
 
 constexpr std::chrono::seconds longest_idle{10};
-/// So many idle workers stay that long, further ones this long.
+/// The number of idle workers that stay for `longest_idle`; further ones end sooner.
 constexpr std::uint32_t few_idle = 2;
 constexpr std::chrono::milliseconds longest_idle_of_many{100};
 
-/// What the pools of the process share. Never destroyed: pools may outlive every static object.
+/// The threads that the pools of the process share. Never destroyed: pools may outlive every static
+/// object.
 struct process_threads {
   platform::static_mutex mutex;
   background_threads* now = nullptr;  ///< null: no pool has joined
@@ -27,7 +28,7 @@ struct process_threads {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of the process
 constinit process_threads of_process;
 
-/// May destroy a pool.
+/// Lets go of a pool, perhaps as the last one, without the mutex.
 void end_unlocked(std::shared_ptr<void> last, background_threads::lock& guard) noexcept {
   if (last != nullptr) {
     guard.unlock();
@@ -72,7 +73,7 @@ void background_threads::leave() noexcept {
   stop();
 }
 
-/// A thread that is not there may have held the mutex.
+/// Makes the mutex anew, too: a thread that the child does not have may have held it.
 void background_threads::note_fork() noexcept {
   ::new (&of_process) process_threads();
 }
@@ -268,7 +269,7 @@ void background_threads::wake(atomic<std::uint32_t>& word) noexcept {
   unpark(&word);
 }
 
-/// After a change under the mutex, which orders the rest.
+/// Notes a change for the thread that sleeps on `word`. The mutex orders the rest.
 void background_threads::change(atomic<std::uint32_t>& word) noexcept {
   // relaxed: see above
   word.fetch_add(1, std::memory_order_relaxed);

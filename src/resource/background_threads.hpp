@@ -17,14 +17,14 @@ namespace lido::inline v0::detail {
 
 class task_runner;
 
-/// Tell the two heaps apart that a runner can be in.
+/// Names of the two heaps that a runner can be in.
 struct alarm_tag {};
 struct ready_tag {};
 
-/// One thread keeps time, and workers run tasks. The runner of each pool joins them, tells what it
-/// has to do, and leaves. None is started before there is something to do, and each ends after a
-/// while without. When the last runner leaves, all have ended, except those in code of users, which
-/// end after it.
+/// A thread that keeps time, and workers that run tasks. The runner of each pool joins them, tells
+/// them what to do, and leaves. None is started before there is something to do, and each ends
+/// after a while without. When the last runner leaves, all have ended, except those in code of
+/// users, which end after it.
 ///
 /// The runners bound how many workers a pool may have at once. So a pool whose tasks hang holds up
 /// no other: for those, further workers are started.
@@ -39,13 +39,13 @@ class background_threads : public std::enable_shared_from_this<background_thread
 
   /// Joins those that all pools of the process share, or new ones. Throws std::bad_alloc.
   [[nodiscard]] static std::shared_ptr<background_threads> join(bool is_shared);
-  /// Called once for each `join`, after `forget`. The last one ends the threads. One in a task ends
-  /// after it, and is not waited for.
+  /// Takes one `join` back; the runner is in no heap by then. The last one ends the threads. A
+  /// thread in a task ends after it, and is not waited for.
   void leave() noexcept;
-  /// The process was made by fork, and has none of the threads.
+  /// Begins anew in the child of a fork, which has none of the threads.
   static void note_fork() noexcept;
 
-  /// Everything below is called under it.
+  /// The mutex of all this. The functions below are called while it is locked.
   [[nodiscard]] plain_mutex& mutex() noexcept { return mutex_; }
   [[nodiscard]] bool has_workers() const noexcept { return !workers_.empty(); }
   [[nodiscard]] bool has_timer() const noexcept { return timer_.is_running; }
@@ -53,13 +53,13 @@ class background_threads : public std::enable_shared_from_this<background_thread
   [[nodiscard]] bool is_timer() const noexcept {
     return timer_.thread.get_id() == std::this_thread::get_id();
   }
-  /// So many tasks of that runner may begin now; it had said `before`.
+  /// Notes that `tasks` tasks of a runner may begin; the last call for it noted `before`.
   void offer(task_runner& one, std::uint32_t tasks, std::uint32_t before) noexcept;
   /// Calls an idle worker, or starts one, unless enough are on their way. Returns false if none
   /// could be started. The caller wakes `called`, if it is not null, without the mutex.
   [[nodiscard]] bool call_worker(sleep_word& called) noexcept;
-  /// Its `on_alarm` is called at that moment of the steady clock, or before. Returns what the
-  /// caller has to wake, or null.
+  /// Has `on_alarm` of a runner called at a moment of the steady clock, or before. Returns what
+  /// the caller has to wake, or null.
   [[nodiscard]] sleep_word plan(task_runner& one, nanos at) noexcept;
   void forget_alarm(task_runner& one) noexcept { alarms_.remove(one); }
 

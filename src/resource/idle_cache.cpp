@@ -7,7 +7,7 @@
 
 namespace lido::inline v0::detail {
 
-/// `refused`: its reset has said no.
+/// Takes back a lease. `refused` says that `reset` has returned false.
 void idle_cache::release_slow(const slot_grant& grant, bool refused) noexcept {
   if (refused) {
     platform::tell_release(grant.slot);
@@ -17,7 +17,7 @@ void idle_cache::release_slow(const slot_grant& grant, bool refused) noexcept {
   }
 }
 
-/// The kernel decides what becomes of the slot.
+/// Lets the kernel decide what becomes of the slot.
 void idle_cache::release_marked(const slot_grant& grant) noexcept {
   const auto alive = core_->weak_from_this().lock();  // until the end of this function
   platform::tell_release(grant.slot);
@@ -25,7 +25,8 @@ void idle_cache::release_marked(const slot_grant& grant) noexcept {
       [&](pool_kernel& kernel) { kernel.on_released(*grant.slot, /*resets=*/false); });
 }
 
-/// The slot is idle already, and may be gone; this group stays until `leaving` ends.
+/// Tells the kernel of a slot that is idle already, and may be gone. The group stays until
+/// `leaving` ends.
 void idle_cache::report_idle(leaving_guard& leaving) noexcept {
   if (const auto alive = core_->weak_from_this().lock()) {  // or the slot has found its end already
     alive->shell().apply([&](pool_kernel& kernel) {

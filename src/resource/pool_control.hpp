@@ -35,14 +35,15 @@ class pool_control {
 
   void on_limits(slot_group& group, const group_limits& limits, std::uint32_t total) noexcept;
   void on_suspended(bool suspended) noexcept;
-  /// All resources of the group made so far end. Creates and validations under way are outdated:
+  /// Ends all resources of the group made so far. Creates and validations under way are outdated:
   /// they hold up no others, except that they count against max_size until they end.
   void on_flush(slot_group& group) noexcept;
   /// Ends the pause after a failed create.
   void on_retry_now(slot_group& group) noexcept;
-  /// The same, once for all resources of a generation, the present one. Returns false otherwise.
+  /// Flushes the group if `generation` is its present one, so once for each generation. Returns
+  /// false otherwise.
   [[nodiscard]] bool on_flush_of(slot_group& group, std::uint32_t generation) noexcept;
-  /// `found`: there is such a resource.
+  /// Ends a resource, at once or when it comes back. Sets `found` to whether there is such a one.
   void on_kill(pool_slot& slot, std::uint64_t birth, bool& found) noexcept;
   /// Returns an empty slot for a resource that comes from outside, as if it were being created;
   /// null: the pool is closed, or there is no room.

@@ -306,7 +306,7 @@ void pool_waiters::give_or_make_idle(slot_group& group, pool_slot& slot, bool is
   slots_.make_idle(slot);
 }
 
-/// Returns the first waiter for which no resource was replaced, or null.
+/// Returns the first waiter for which `replace_unasked` has not yet closed a resource, or null.
 acquire_waiter* pool_waiters::first_to_make_good(const slot_group& group) noexcept {
   acquire_waiter* waiter = group.queue.first();
   while (waiter != nullptr && (waiter->silence.is_made_good || !waiter->word.open())) {

@@ -48,7 +48,8 @@ struct outcome {
   return one.is_served && one.acquire < swift;
 }
 
-/// Of the uses that ended within the window. 0 if there were none.
+/// Returns the share of swift uses among those that ended in the window from `from` on. 0 if none
+/// ended in it.
 [[nodiscard]] double swift_share(const std::vector<use>& sorted, clock::time_point from) {
   const auto before = [](const use& one, clock::time_point moment) { return one.end < moment; };
   const auto first = std::lower_bound(sorted.begin(), sorted.end(), from, before);
@@ -57,7 +58,8 @@ struct outcome {
   return first == last ? 0 : static_cast<double>(count) / static_cast<double>(last - first);
 }
 
-/// From that moment on, for a second.
+/// Returns whether 99 % are swift in each window that begins in the `window` after `from`, so for a
+/// second in all.
 [[nodiscard]] bool is_all_swift(const std::vector<use>& sorted, clock::time_point from) {
   for (auto moment = from; moment < from + window; moment += 20ms) {
     if (swift_share(sorted, moment) < 0.99) {

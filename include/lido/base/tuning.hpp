@@ -63,7 +63,7 @@ struct tuning {
   static constexpr std::int64_t longest_between_tries = 95'000'000;
   /// How long running threads may overtake the first waiter for a resource.
   static constexpr std::int64_t nanoseconds_overtaking = 500'000;
-  /// At least between two hand-overs to threads that were overtaken for so long, in one pool. A
+  /// Least time between two hand-overs of a pool to threads that were overtaken for so long. A
   /// hand-over to each would cost a switch for each use, and the queue would never get shorter.
   static constexpr std::int64_t nanoseconds_between_hand_overs = 100'000;
 };

@@ -54,8 +54,8 @@ class acquire_forms {
     result_type found = try_at(place::here(), deadline::after(std::chrono::seconds(0)), {});
     return found ? std::move(found).value() : lease_type();
   }
-  /// An idle resource that needs no validation, or an empty lease. Creates, validates and waits for
-  /// nothing, in no kind of pool; with a key it takes the pool's mutex.
+  /// Takes an idle resource that needs no validation. Returns an empty lease if there is none: no
+  /// kind of pool creates, validates or waits in this call. With a key it takes the pool's mutex.
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type try_acquire_idle() noexcept(!has_key) {
     const place at = place::here();
     return self().with_key(
