@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <lido/hiredis.hpp>
 #include <lido/keyed_resource_pool.hpp>
 #include <mutex>
@@ -23,7 +24,7 @@
 inline constexpr unsigned slot_count = 16384;
 
 // [snippet slots]
-/// CRC16 of the key, or of its {tag}.
+/// Returns the slot of a key: CRC16 of the key, or of its {tag}.
 inline unsigned slot_of(std::string_view key) {
   const std::size_t open = key.find('{');
   const std::size_t end =
@@ -42,28 +43,36 @@ inline unsigned slot_of(std::string_view key) {
 }
 // [/snippet]
 
+/// Returns "host:port" of a node that another one named. Without a host it is on the same one.
+inline std::string full_name(const std::string& named, const std::string& named_by) {
+  return named.starts_with(':') ? named_by.substr(0, named_by.rfind(':')) + named : named;
+}
+
 /// Which node, "host:port", has which slot.
 struct cluster_map {
   std::array<std::string, slot_count> owners;
   std::vector<std::string> members;  // also replicas
 
-  /// Of the answer to CLUSTER NODES. False: a node that has been reset knows no others.
-  bool read(const std::string& text) {
+  /// Reads the answer of a node to CLUSTER NODES. Returns false if it does not name all slots, as
+  /// that of a node that has been reset, or cannot be read.
+  bool read(const std::string& text, const std::string& answerer) try {
     std::istringstream lines(text);
     std::size_t covered = 0;
     for (std::string line; std::getline(lines, line);) {
-      covered += read_line(std::istringstream(line));
+      covered += read_line(std::istringstream(line), answerer);
     }
     return covered == slot_count;
+  } catch (const std::logic_error&) {  // of std::stoul
+    return false;
   }
-  /// An identifier, host:port@bus, flags, the master, four numbers, and the slots. Returns how
-  /// many.
-  std::size_t read_line(std::istringstream words) {
+  /// Reads an identifier, host:port@bus, flags, the master, four numbers, and the slots. Returns
+  /// how many slots there are.
+  std::size_t read_line(std::istringstream words, const std::string& answerer) {
     std::string node;
     std::string flags;
     std::string skipped;
     words >> skipped >> node >> flags >> skipped >> skipped >> skipped >> skipped >> skipped;
-    node.resize((std::min)(node.find('@'), node.size()));
+    node = full_name(node.substr(0, node.find('@')), answerer);
     if (flags.find("fail") == std::string::npos && flags.find("noaddr") == std::string::npos) {
       members.push_back(node);
     }
@@ -109,7 +118,8 @@ class node_connector {
 
 class cluster_client {
  public:
-  /// Through any one node. Throws lido::acquire_error or std::runtime_error if it does not answer.
+  /// Learns of all nodes from one. Throws lido::acquire_error or std::runtime_error if that does
+  /// not answer.
   cluster_client(const std::string& node, const std::string& password)
       : nodes_(node_connector(password),
                {.max_total = 64,
@@ -117,7 +127,7 @@ class cluster_client {
                              .name = "cluster",
                              .create_timeout = std::chrono::milliseconds(500),
                              .on_create_error = lido::create_errors::fail_fast}}) {
-    if (!map_.read(nodes_.at(node).acquire()->ask("CLUSTER NODES").text)) {
+    if (!map_.read(nodes_.at(node).acquire()->ask("CLUSTER NODES").text, node)) {
       throw std::runtime_error(node + " does not know all slots");
     }
     refresher_ = std::jthread([this](const std::stop_token& end) { keep_fresh(end); });
@@ -166,7 +176,7 @@ class cluster_client {
   };
 
   // [snippet follow]
-  /// Nothing without a connection.
+  /// Returns the answer of a node, or nothing if there is no connection to it.
   std::optional<lido::redis_answer> ask_at(const route& to,
                                            const std::vector<std::string_view>& command) {
     auto lease = nodes_.at(to.node).try_acquire_for(std::chrono::milliseconds(500));
@@ -183,19 +193,23 @@ class cluster_client {
       throw;
     }
   }
-  /// Whether a node did nothing, and this or another one may do it.
+  /// Returns whether the node did nothing, so that it or another one may be asked again.
   static bool is_undone(const lido::redis_answer& answer) {
     constexpr std::string_view all = " ASK MOVED CLUSTERDOWN TRYAGAIN LOADING ";
     const std::string word = ' ' + answer.text.substr(0, answer.text.find(' ')) + ' ';
     return answer.is_error && all.find(word) != std::string_view::npos;
   }
-  /// False if the answer names no other node.
+  /// Changes `to` to the node that the answer names. Returns false if it names none.
   bool follow(const lido::redis_answer& answer, unsigned slot, route& to) {
     std::istringstream words(answer.text);
     std::string word;
     std::string number;
     std::string node;
     words >> word >> number >> node;
+    node = full_name(node, to.node);
+    if (node.empty()) {
+      return false;
+    }
     if (word == "ASK") {
       ++asked_;
     } else if (word == "MOVED") {
@@ -226,7 +240,7 @@ class cluster_client {
   }
 
   // [snippet refresh]
-  /// Twice a second, and soon after a sign of change, but at most every 50 ms.
+  /// Reads the map anew twice a second, and soon after a sign of change, but at most every 50 ms.
   void keep_fresh(const std::stop_token& end) {
     while (!end.stop_requested()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -240,10 +254,11 @@ class cluster_client {
                         [this](const std::string& node) { return learn_from(node); });
     }
   }
+  /// Returns whether the node knew all slots.
   bool learn_from(const std::string& node) try {
     auto lease = nodes_.at(node).try_acquire_for(std::chrono::milliseconds(200));
     cluster_map fresh;
-    if (!lease || !fresh.read(lease->ask("CLUSTER NODES").text)) {
+    if (!lease || !fresh.read(lease->ask("CLUSTER NODES").text, node)) {
       return false;
     }
     std::unique_lock lock(mutex_);
@@ -256,7 +271,7 @@ class cluster_client {
       }
     }
     return true;
-  } catch (const std::runtime_error&) {
+  } catch (const std::exception&) {  // one that left this thread would end the program
     return false;
   }
   // [/snippet]

@@ -26,19 +26,23 @@ class sentinel_factory {
   explicit sentinel_factory(sentinel_target target)
       : target_(std::move(target)), any_master_(target_.master) {}
 
-  /// As the first sentinel says that answers: the host and the port, a line each.
+  /// Asks one sentinel after the other. Returns the host and the port, a line each, as the first
+  /// one says that knows them. Throws std::runtime_error if none does.
   [[nodiscard]] std::string where_is_master(const lido::create_context& context) const {
     for (const lido::redis_target& one : target_.sentinels) {
       const auto soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
       try {
-        return lido::redis_factory(one)
-            .create({(std::min)(soon, context.deadline), context.stop})
-            .ask({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", target_.name})
-            .text;
+        const lido::redis_answer answer =
+            lido::redis_factory(one)
+                .create({(std::min)(soon, context.deadline), context.stop})
+                .ask({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", target_.name});
+        if (!answer.is_error && !answer.is_nil) {
+          return answer.text;
+        }
       } catch (const std::runtime_error&) {  // the next one, then
       }
     }
-    throw std::runtime_error("no sentinel answers");
+    throw std::runtime_error("no sentinel knows " + target_.name);
   }
 
   [[nodiscard]] lido::redis_connection create(const lido::create_context& context) const {
@@ -62,7 +66,7 @@ class sentinel_factory {
   lido::redis_factory any_master_;
 };
 
-/// Asks five times a second, and flushes the pool when another master is named.
+/// Asks the sentinels five times a second, and flushes the pool when they name another master.
 class master_watch {
  public:
   master_watch(lido::resource_pool<lido::redis_connection>& pool, const sentinel_factory& factory)

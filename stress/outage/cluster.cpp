@@ -140,7 +140,8 @@ struct cluster_driver : stress::driver {
       std::set<std::string> opinions;
       for (const servers::redis& node : cluster_->nodes()) {
         cluster_map map;
-        const bool is_whole = map.read(node_admin(node.port()).ask({"CLUSTER", "NODES"}));
+        node_admin admin(node.port());
+        const bool is_whole = map.read(admin.ask({"CLUSTER", "NODES"}), admin.address());
         std::string opinion = is_whole ? "" : "holes";
         for (const std::string& owner : map.owners) {
           opinion += owner;
@@ -177,7 +178,7 @@ struct cluster_driver : stress::driver {
     node_admin leaving(cluster_->nodes()[2].port());
     node_admin staying(cluster_->nodes()[1].port());
     cluster_map before;
-    if (!before.read(staying.ask({"CLUSTER", "NODES"}))) {
+    if (!before.read(staying.ask({"CLUSTER", "NODES"}), staying.address())) {
       run.vacuous("slots are nobody's");
     }
     for (unsigned slot = 0; slot < slot_count; ++slot) {
