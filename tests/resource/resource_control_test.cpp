@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <latch>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -119,6 +120,30 @@ TEST_F(ResourceControl, AFlushOfALeaseEndsWhatIsAsOldOnce) {
   (void)pool.close(0s);
   EXPECT_TRUE(pool.flush(young));  // of the present generation
   EXPECT_FALSE(pool.flush(young));
+}
+
+// Each of 20 threads meets a connection to a server that is gone, and flushes what is as old.
+TEST_F(ResourceControl, C57AFlushByEachThreadMakesNoMoreConnectsThanOne) {
+  constexpr int threads = 20;
+  for (int round = 0; round < 5; ++round) {
+    test::fake_server host;
+    fake_pool pool(test::fake_factory{&host}, {.max_size = threads, .max_creating = threads});
+    std::latch all_have_one(threads);
+    test::run_crew(threads, [&](unsigned index) {
+      fake_lease mine = pool.acquire_for(20s);
+      const resource_generation seen = pool.generation();
+      all_have_one.arrive_and_wait();
+      for (int use = 0; use < 20; ++use) {
+        if (mine->id <= threads) {  // of those that fail
+          index % 2 == 0 ? pool.flush(mine) : pool.flush(seen);
+        }
+        mine.reset();
+        mine = pool.acquire_for(20s);
+      }
+      EXPECT_GT(mine->id, threads);
+    });
+    EXPECT_LE(host.creates - threads, threads * 6 / 5);
+  }
 }
 
 TEST_F(ResourceControl, AFlushAfterWithHasThrownComesOnce) {

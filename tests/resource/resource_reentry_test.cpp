@@ -34,13 +34,15 @@ struct visitor {
   std::set<destroy_reason> reasons;
   bool down = false;  // create throws
   bool flushes = false;
+  bool gives = false;           ///< resources of its own
+  std::set<call> took_nothing;  ///< from where `adopt` was refused
 
   void visit(call from) {
     if (pool == nullptr || inside_ || ignored.contains(from)) {
       return;
     }
     inside_ = true;  // calls that result from this one are not visited
-    test::run_in_new_thread([this] { use(); });
+    test::run_in_new_thread([this, from] { gives ? give(from) : use(); });
     inside_ = false;
     seen.insert(from);
   }
@@ -52,6 +54,7 @@ struct visitor {
     pool->suspend();
     pool->resize(stats.capacity + 1);
     (void)pool->try_acquire();
+    (void)pool->try_acquire_idle();
     pool->async_acquire([](const acquire_result<int>& /*got*/) {}, 0ns);
     pool->resume();
     (void)pool->kill({.place = 0, .birth = 0});
@@ -63,6 +66,19 @@ struct visitor {
     pool->tick();
     pool->resize(stats.capacity);
     (void)pool->try_acquire_for(0ns);
+  }
+
+  /// Gives a resource, takes an idle one, and flushes that with all that are as old, once.
+  void give(call from) {
+    if (!pool->adopt(7)) {
+      took_nothing.insert(from);
+    }
+    nosy_lease idle = pool->try_acquire_idle();
+    EXPECT_NE(static_cast<bool>(idle), took_nothing.contains(from));
+    EXPECT_EQ(pool->flush(idle), static_cast<bool>(idle));
+    EXPECT_FALSE(pool->flush(idle));
+    idle.reset();
+    EXPECT_FALSE(pool->try_acquire_idle());
   }
 
  private:
@@ -144,6 +160,45 @@ TEST_F(ResourceReentry, CreateValidateAndReset) {
   pass(1s);
   (void)pool->try_acquire();
   EXPECT_TRUE(guest.seen.contains(call::validate));
+}
+
+// Each hook gives the pool a resource, takes one that is idle, and flushes what is as old.
+TEST_F(ResourceReentry, ResourcesThatHooksTakeAndGive) {
+  start({.max_size = 4});
+  guest.gives = true;
+  const auto is_visited = [&](call hook, const auto& provoke) {
+    guest.ignored = {call::create,  call::validate, call::reset,
+                     call::destroy, call::event,    call::done};
+    guest.ignored.erase(hook);
+    make().reset();
+    guest.seen.clear();
+    provoke();
+    return guest.seen.contains(hook);
+  };
+  EXPECT_TRUE(is_visited(call::create, [&] {
+    pool->flush();
+    (void)pool->try_acquire();
+  }));
+  EXPECT_TRUE(is_visited(call::reset, [&] { make().reset(); }));
+  EXPECT_TRUE(is_visited(call::validate, [&] {
+    pass(1s);
+    (void)pool->try_acquire();
+  }));
+  EXPECT_TRUE(is_visited(call::destroy, [&] { make().discard(); }));
+  EXPECT_TRUE(is_visited(call::done, [&] {
+    pool->async_acquire([this](const acquire_result<int>& /*got*/) { guest.visit(call::done); },
+                        1s);
+  }));
+  EXPECT_TRUE(is_visited(call::event, [&] {
+    guest.down = true;
+    pool->flush();
+    (void)pool->try_acquire();
+    guest.down = false;
+    pool->retry_now();
+  }));
+  EXPECT_EQ(guest.took_nothing, std::set<call>{});
+  EXPECT_TRUE(is_visited(call::destroy, [&] { (void)pool->close(0s); }));
+  EXPECT_EQ(guest.took_nothing, std::set<call>{call::destroy}) << "of a closed pool";
 }
 
 TEST_F(ResourceReentry, DestroyWhenThePoolShrinks) {
