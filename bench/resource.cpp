@@ -1,6 +1,7 @@
 /// @file
 /// Resource pools beside one another: an idle one at hand, more threads than resources, hand-over,
 /// thousands of waiting threads. One line a measurement; contenders take turns in every round.
+#include <malloc.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -331,6 +332,19 @@ double time_of_small_pool() {
   return std::chrono::duration<double, std::micro>(bench_clock::now() - begin).count() / count;
 }
 
+/// Returns the heap bytes of a pool of four that is idle after one use, as one of a hundred.
+template <class Pool>
+double bytes_of_small_pool() {
+  const auto used = [] { return static_cast<double>(::mallinfo2().uordblks); };
+  std::array<std::unique_ptr<Pool>, 100> pools;
+  const double before = used();
+  for (auto& pool : pools) {
+    pool = std::make_unique<Pool>();
+    pool->with_one(touch);
+  }
+  return (used() - before) / static_cast<double>(pools.size());
+}
+
 void make_small_pools(const plan& todo) {
   result lido;
   result mutex;
@@ -341,6 +355,9 @@ void make_small_pools(const plan& todo) {
   std::printf("a pool of 4 made, used once, destroyed: lido %.1f us, mutex_deque_cv %.2f us\n",
               lido.median(), mutex.median());
   std::printf("lido / mutex_deque_cv: %.1f for small pools\n", lido.median() / mutex.median());
+  std::printf("heap bytes of one, idle after its use: lido %.0f, mutex_deque_cv %.0f\n",
+              bytes_of_small_pool<lido_bench::lido_small>(),
+              bytes_of_small_pool<lido_bench::mutex_small>());
 }
 
 }  // namespace
