@@ -103,7 +103,7 @@ class pool_kernel {
   /// it is the creator's. `outcome`: what is to be destroyed without the mutex. `began`: by the
   /// steady clock.
   void on_created(pool_slot& slot, create_outcome& outcome, nanos began, slot_grant& kept) noexcept;
-  /// A slot of `on_adopt` has its resource now; or not.
+  /// Ends what `on_adopt` began. `made`: the slot has its resource.
   void on_adopted(pool_slot& slot, bool made) noexcept;
   /// `passed`: it is valid, or was reset.
   void on_checked(pool_slot& slot, bool passed) noexcept;

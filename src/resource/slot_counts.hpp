@@ -44,7 +44,7 @@ class slot_counts {
   [[nodiscard]] std::uint32_t keepalives() const noexcept { return keepalives_; }
   /// Validations for waiters that were begun since the last flush.
   [[nodiscard]] std::uint32_t validating() const noexcept { return validating_; }
-  /// Those of them whose answers are overdue.
+  /// Validations for waiters, begun since the last flush, whose answers are overdue.
   [[nodiscard]] std::uint32_t silent() const noexcept { return silent_; }
   /// Slots that are being checked, and may soon be answered.
   [[nodiscard]] std::uint32_t awaited() const noexcept { return awaited_; }

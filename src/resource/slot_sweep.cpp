@@ -86,7 +86,7 @@ bool slot_sweep::may_keep_alive(const slot_group& group) const noexcept {
   return slots_.counts().keepalives() < most_keepalives && (own == 0 || 2 * own < group.seen.idle);
 }
 
-/// Leaves it to `keep_next_alive` if it is due and not to begin yet.
+/// Begins to validate a slot that is due, or leaves it to `keep_next_alive`.
 bool slot_sweep::keep_alive_if_due(pool_slot& slot) noexcept {
   if (!needs_keepalive(slot)) {
     return false;

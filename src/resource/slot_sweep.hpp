@@ -31,7 +31,7 @@ class slot_sweep {
 
   /// Returns when the next sweep is due, in real time; never while it rests.
   [[nodiscard]] nanos next() const noexcept { return is_resting_ ? never : next_; }
-  /// After an event. There is nothing to see before there is a resource or a key.
+  /// Notes, after an event, if there is nothing to see: neither a resource nor a key.
   void rest(bool has_nothing) noexcept {
     if (is_resting_ && !has_nothing) {
       plan();

@@ -33,7 +33,7 @@ class task_limit {
     --busy_;
     beyond_ = (std::min)(beyond_, busy_ > most_ ? busy_ - most_ : 0);
   }
-  /// Tasks have waited for others that stay in code of users: one more may run.
+  /// Lets one more task run, as tasks have waited for others that stay in code of users.
   void raise() noexcept {
     constexpr std::uint32_t most_beyond = 64;
     beyond_ = (std::min)(beyond_ + 1, most_beyond);

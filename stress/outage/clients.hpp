@@ -24,7 +24,7 @@ namespace outage {
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
-/// With one decimal.
+/// Returns milliseconds with one decimal.
 [[nodiscard]] inline double ms(clock::duration time) {
   return std::round(std::chrono::duration<double, std::milli>(time).count() * 10) / 10;
 }
@@ -39,11 +39,11 @@ struct seen {
   clock::duration longest{};  ///< of a call
   std::string text;           ///< of the last error
 
-  /// From the first error to the last one.
+  /// Returns the time from the first error to the last one.
   [[nodiscard]] clock::duration errors_lasted() const { return last_error - first_error; }
 };
 
-/// Of all clients together.
+/// Collects what all clients see.
 class record {
  public:
   void note_served(clock::duration took) {
@@ -60,7 +60,7 @@ class record {
     now_.longest = std::max(now_.longest, took);
     now_.text = std::move(text);
   }
-  /// More are lost than was known, or fewer.
+  /// Notes that so many more writes are lost than was known, or fewer.
   void note_lost(std::int64_t more) {
     const std::lock_guard lock(mutex_);
     now_.lost += more;
@@ -126,7 +126,7 @@ class counting_clients {
   std::vector<std::jthread> threads_;
 };
 
-/// How many sockets of this process lead to a port.
+/// Returns how many sockets of this process lead to a port.
 [[nodiscard]] inline unsigned connections_to(int port) {
   unsigned count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -143,7 +143,7 @@ class counting_clients {
   return count;
 }
 
-/// The time until it is so, or `patience`.
+/// Returns the time until `is_so()`, or `patience`.
 template <class Condition>
 [[nodiscard]] clock::duration time_until(clock::duration patience, const Condition& is_so) {
   const auto begin = clock::now();

@@ -46,7 +46,7 @@ class node_admin {
   [[nodiscard]] const std::string& id() const { return id_; }
   [[nodiscard]] std::string port() const { return std::to_string(port_); }
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + port(); }
-  /// Connections of clients, without its own.
+  /// Returns how many clients are connected, without this one.
   [[nodiscard]] std::ptrdiff_t clients() {
     const std::string all = ask({"CLIENT", "LIST", "TYPE", "normal"});
     return std::count(all.begin(), all.end(), '\n') - 1;
@@ -103,7 +103,7 @@ struct cluster_driver : stress::driver {
   }
 
  private:
-  /// Of keys in use, there and back.
+  /// Moves slots with keys in use to another node and back.
   void move_slots(stress::run& run) {
     node_admin one(cluster_->nodes()[0].port());
     node_admin other(cluster_->nodes()[1].port());
@@ -173,7 +173,7 @@ struct cluster_driver : stress::driver {
     }
   }
 
-  /// Its slots move to another one, and all forget it. It lives on, alone.
+  /// Moves the slots of a node to another one, and has all others forget it. It lives on, alone.
   void remove_node(stress::run& run) {
     node_admin leaving(cluster_->nodes()[2].port());
     node_admin staying(cluster_->nodes()[1].port());
@@ -201,7 +201,7 @@ struct cluster_driver : stress::driver {
       run.broken("while a node was removed: " + now.text);
     }
   }
-  /// Its replica becomes that of another one first.
+  /// Has a member forget the leaving node, after its replica has become that of another one.
   static void forget(const std::string& member, const node_admin& leaving) {
     node_admin other(std::stoi(member.substr(member.find(':') + 1)));
     const bool is_itself = other.id() == leaving.id();

@@ -29,7 +29,7 @@ struct connects {
   std::atomic<unsigned> most_open = 0;
 };
 
-/// Counts as open while it lives.
+/// A connection that counts as open while it lives.
 class ticket {
  public:
   explicit ticket(connects& all) : all_(&all) {

@@ -31,7 +31,7 @@ class stopping_server {
 [[nodiscard]] std::unique_ptr<stopping_server> make_pgbouncer();
 /// PostgreSQL stops, and PgBouncer in front of it stays.
 [[nodiscard]] std::unique_ptr<stopping_server> make_postgres();
-/// The same, and no connect succeeds without an answer of PostgreSQL.
+/// PostgreSQL stops behind PgBouncer, and no connect succeeds without an answer of PostgreSQL.
 [[nodiscard]] std::unique_ptr<stopping_server> make_asked_postgres();
 /// Of two Redis behind one name the first falls silent: what is sent to it is lost.
 [[nodiscard]] std::unique_ptr<stopping_server> make_silent_redis();

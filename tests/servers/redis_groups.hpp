@@ -45,7 +45,8 @@ class redis_sentinels {
   std::deque<redis> sentinels_;
 };
 
-/// What redis-cli prints for a command to the server at that port. Throws std::runtime_error.
+/// Returns what redis-cli prints for a command to the server at that port. Throws
+/// std::runtime_error.
 [[nodiscard]] std::string ask_redis(int port, std::vector<std::string> command);
 
 }  // namespace servers

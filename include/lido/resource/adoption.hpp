@@ -21,7 +21,7 @@ class adoption {
 
   /// Returns null if there is no room, or the pool is closed.
   [[nodiscard]] pool_slot* slot() const noexcept { return slot_; }
-  /// The slot has its resource, which is the pool's from now on. Requires: there is a slot.
+  /// Gives the resource in the slot to the pool. Requires: the slot is there, and has one.
   void fill() noexcept { end(/*made=*/true); }
 
  private:

@@ -73,7 +73,7 @@ class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /
   void flush() {
     with_key([this](detail::sought_key* key) { core_->flush(key); });
   }
-  /// As of `resource_pool`, for the key. The generation of an unknown key is none.
+  /// Flushes the key if no flush has come since `seen`. The generation of an unknown key is none.
   bool flush(resource_generation seen) {
     return with_key([this, seen](detail::sought_key* key) { return core_->flush_of(key, seen); });
   }

@@ -129,8 +129,8 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   /// Flushes a group if its resources are of that generation. Returns false if they are not, or the
   /// key is not known. Throws as `flush`.
   bool flush_of(const sought_key* key, resource_generation generation);
-  /// The same for the group of a resource in use, and its generation; false if it is of another
-  /// pool. Throws std::bad_alloc.
+  /// Flushes the group of a resource in use if that is of its generation. Returns false if it is
+  /// not, or is of another pool. Throws std::bad_alloc.
   bool flush_of(const slot_grant& grant);
   /// Flushes the group of a key; the key goes with its last resource. Throws as `flush`.
   bool forget(const sought_key& key);
@@ -140,7 +140,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   /// `min_idle`: null leaves it as it is.
   void resize(std::size_t max_size, const std::size_t* min_idle);
   void suspend(bool on) noexcept;
-  /// `by_pool`: by the thread that keeps time, which runs no code of users.
+  /// Does what is due. `by_pool`: in the thread that keeps time, which runs no code of users.
   void tick(bool by_pool = false) noexcept;
   void watch_leases(bool on) noexcept;
   close_report close(const deadline& until);
