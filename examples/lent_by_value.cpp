@@ -2,15 +2,16 @@
 #include <exception>
 #include <iostream>
 #include <lido/resource_pool.hpp>
+#include <string>
 #include <utility>
 
 class connection {
  public:
-  explicit connection(int number) : number_(number) {}
-  [[nodiscard]] int number() const { return number_; }
+  explicit connection(int number) : name_(std::to_string(number)) {}
+  [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
-  int number_;
+  std::string name_;
 };
 
 // [snippet]
@@ -31,10 +32,10 @@ int main() try {
   client orders;
   connection mine = orders.fetch();
   connection other = orders.fetch();
-  std::cout << "I have " << mine.number() << " and " << other.number() << '\n';
+  std::cout << "I have " << mine.name() << " and " << other.name() << '\n';
   std::cout << "taken back: " << std::boolalpha << orders.release(std::move(other)) << ", "
             << orders.release(std::move(mine)) << '\n';
-  std::cout << "the next is " << orders.fetch().number() << '\n';
+  std::cout << "the next is " << orders.fetch().name() << '\n';
 } catch (const std::exception& problem) {
   std::cerr << problem.what() << '\n';
   return 1;

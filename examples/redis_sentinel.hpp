@@ -30,15 +30,8 @@ class sentinel_factory {
   /// one says that knows them. Throws std::runtime_error if none does.
   [[nodiscard]] std::string where_is_master(const lido::create_context& context) const {
     for (const lido::redis_target& one : target_.sentinels) {
-      const auto soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
       try {
-        const lido::redis_answer answer =
-            lido::redis_factory(one)
-                .create({(std::min)(soon, context.deadline), context.stop})
-                .ask({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", target_.name});
-        if (!answer.is_error && !answer.is_nil) {
-          return answer.text;
-        }
+        return ask(one, context);
       } catch (const std::runtime_error&) {  // the next one, then
       }
     }
@@ -62,6 +55,19 @@ class sentinel_factory {
   bool reset(lido::redis_connection& used) const { return any_master_.reset(used); }
 
  private:
+  [[nodiscard]] std::string ask(const lido::redis_target& sentinel,
+                                const lido::create_context& context) const {
+    const auto soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+    const lido::redis_answer answer =
+        lido::redis_factory(sentinel)
+            .create({(std::min)(soon, context.deadline), context.stop})
+            .ask({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", target_.name});
+    if (answer.is_error || answer.is_nil) {
+      throw std::runtime_error("no master");
+    }
+    return answer.text;
+  }
+
   sentinel_target target_;
   lido::redis_factory any_master_;
 };
