@@ -11,22 +11,19 @@
 namespace lido::inline v0::detail {
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
-constinit thread_local wait_queue* calling = nullptr;
-
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 constinit thread_local const pool_scope* innermost_scope = nullptr;
 
 void call_in_turn(wait_queue& ended) noexcept {
-  if (calling == nullptr) {
-    calling = &ended;
-    call_before_sleep();
-    calling = nullptr;
+  if (wait_queue* const calling = pool_scope::calling()) {
+    calling->append(ended);
     return;
   }
-  calling->append(ended);
+  const pool_scope inside(ended);
+  call_before_sleep();
 }
 
 void call_before_sleep() noexcept {
+  wait_queue* const calling = pool_scope::calling();
   while (acquire_waiter* const waiter = calling != nullptr ? calling->pop_front() : nullptr) {
     waiter->deliver(*waiter);
   }

@@ -48,10 +48,6 @@ class callback_waiter final : public acquire_waiter {
   std::optional<std::stop_callback<stopper>> on_stop_;
 };
 
-/// Callbacks that the thread has yet to call; null: it is not in one.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
-extern constinit thread_local wait_queue* calling;
-
 /// Calls callbacks one after the other. A callback that releases what it was given ends the wait of
 /// the next, which is called after it has returned: ten thousand must not need a deep stack.
 void call_in_turn(wait_queue& ended) noexcept;

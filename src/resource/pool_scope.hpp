@@ -4,12 +4,15 @@
 
 #include <utility>
 
+#include "wait_queue.hpp"
+
 namespace lido::inline v0::detail {
 
 class pool_core;  // NOLINT(cppcoreguidelines-virtual-class-destructor): final
 class pool_scope;
 
-/// The innermost one of this thread, or null.
+/// The innermost one of this thread, or null. The only such variable of pools: in a module that is
+/// loaded later, space for them is scarce.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 extern constinit thread_local const pool_scope* innermost_scope;
 
@@ -17,8 +20,9 @@ extern constinit thread_local const pool_scope* innermost_scope;
 /// end.
 class pool_scope {
  public:
-  explicit pool_scope(const pool_core& pool) noexcept
-      : pool_(&pool), outer_(std::exchange(innermost_scope, this)) {}
+  explicit pool_scope(const pool_core& pool) noexcept : pool_scope(&pool, calling()) {}
+  /// Begins the calls of these callbacks, and of those that are added meanwhile.
+  explicit pool_scope(wait_queue& calls) noexcept : pool_scope(nullptr, &calls) {}
   pool_scope(const pool_scope&) = delete;
   pool_scope& operator=(const pool_scope&) = delete;
   ~pool_scope() { innermost_scope = outer_; }
@@ -30,9 +34,17 @@ class pool_scope {
     }
     return scope != nullptr;
   }
+  /// Returns the callbacks that the thread has yet to call; null: it is not in one.
+  [[nodiscard]] static wait_queue* calling() noexcept {
+    return innermost_scope != nullptr ? innermost_scope->calls_ : nullptr;
+  }
 
  private:
+  pool_scope(const pool_core* pool, wait_queue* calls) noexcept
+      : pool_(pool), calls_(calls), outer_(std::exchange(innermost_scope, this)) {}
+
   const pool_core* pool_;
+  wait_queue* calls_;
   const pool_scope* outer_;
 };
 

@@ -351,7 +351,9 @@ void pool_waiters::validate_idle(slot_group& group) noexcept {
     if (first == nullptr) {
       return;
     }
-    if (!context_.settings.has_threads() && first->silence.in_validation) {
+    const bool may_create = group.counts.live() < group.limits.max_size && !quota_.is_full() &&
+                            !group.retry.waits(context_.now.real, /*is_asked=*/true);
+    if (!context_.settings.has_threads() && first->silence.in_validation && may_create) {
       return;  // it creates one
     }
     if (give_unchecked(group, *first)) {

@@ -13,6 +13,7 @@
 #include "lido/concurrency/event_sink.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/platform/compiler.hpp"
+#include "pool_scope.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -23,7 +24,7 @@ thread_acquire::thread_acquire(pool_core& core, const acquire_call& call) noexce
       call_(call),
       waiter_(call.until, this_thread_id()) {
   waiter_.is_urgent = call.is_urgent;
-  waiter_.may_look = calling == nullptr;
+  waiter_.may_look = pool_scope::calling() == nullptr;
 }
 
 acquire_outcome thread_acquire::run() {

@@ -16,7 +16,8 @@ namespace lido::inline v0 {
 namespace detail {
 template <class Derived, class R, bool has_key>
 class acquire_forms;
-}
+struct lease_access;
+}  // namespace detail
 
 /// Owner of one resource while it is out; gives it back on destruction.
 ///
@@ -115,18 +116,27 @@ class [[nodiscard]] resource_lease {
   friend class detail::acquire_forms;
   template <class>
   friend class acquire_result;
+  friend struct detail::lease_access;
 
   explicit resource_lease(const detail::slot_grant& grant) noexcept : grant_(grant) {}
-  /// For code of the library.
-  [[nodiscard]] friend const detail::slot_grant& grant_of(const resource_lease& lease) noexcept {
-    return lease.grant_;
-  }
   [[nodiscard]] R& value() const noexcept {
     return static_cast<detail::typed_pool_slot<R>*>(grant_.slot)->value();
   }
 
   detail::slot_grant grant_;
 };
+
+namespace detail {
+
+/// Tells the library which slot a lease has.
+struct lease_access {
+  template <class R>
+  [[nodiscard]] static const slot_grant& grant_of(const resource_lease<R>& lease) noexcept {
+    return lease.grant_;
+  }
+};
+
+}  // namespace detail
 
 /// What an acquire gives that does not throw: a lease, or why there is none.
 template <class R>

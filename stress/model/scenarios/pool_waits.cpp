@@ -18,7 +18,6 @@ using result = lido::acquire_result<tool>;
 template <class Scene>
 void with_callbacks(const lido::resource_pool_options& options, std::size_t made,
                     const Scene& scene) {
-  execution::now().keep_for_each_thread(lido::detail::calling);
   with_tools(options, made, scene);
 }
 template <class Scene>
@@ -350,7 +349,6 @@ void close_when_called() {
 
 // A callback waits behind a thread that may be overtaken.
 void callback_behind_a_called_waiter() {
-  execution::now().keep_for_each_thread(lido::detail::calling);
   with_overtaking(1, [](tool_pool& pool) {
     lease held = pool.take();
     caller mine;
