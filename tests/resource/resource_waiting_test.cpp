@@ -259,7 +259,7 @@ TEST_P(ResourceDeadlock, A14AResourcePassedToAnotherThreadMayComeBack) {
 fake_lease returned(fake_pool& pool) {
   fake_lease made = pool.acquire();
   fake_lease other = std::move(made);
-  return {std::move(other)};
+  return other;
 }
 
 struct session {
@@ -269,7 +269,7 @@ struct session {
 session in_a_class(fake_pool& pool) {
   session made{returned(pool)};
   session other = std::move(made);
-  return {std::move(other)};
+  return other;
 }
 
 TEST_P(ResourceDeadlock, ALeaseThatWasMovedWithinItsThreadIsStillKnown) {
