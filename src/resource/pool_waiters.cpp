@@ -397,7 +397,8 @@ bool pool_waiters::give_unchecked(slot_group& group, acquire_waiter& waiter) noe
 /// Only the last thread to join such a ring can close it, and it holds something, so other acquires
 /// do not pay for this look.
 bool pool_waiters::is_deadlock(const slot_group& group) const noexcept {
-  if (context_.has_groups || group.counts.live() < group.limits.max_size) {
+  const std::uint32_t live = group.counts.live();
+  if (context_.has_groups || live == 0 || live < group.limits.max_size) {
     return false;
   }
   return table_.find([&](const pool_slot& slot) {

@@ -384,5 +384,16 @@ TEST(KernelOrder, ASmallerPoolClosesACycle) {
   EXPECT_EQ(k.destroyed(1), "C fails: deadlock");
 }
 
+// Its thread had a lease a moment ago, which another thread has ended.
+TEST(KernelOrder, NoThreadWaitsForItselfWhereNothingIsHeld) {
+  kernel k({.options = {.max_size = 1}});
+  k.acquire('A');
+  k.created(0);
+  k.limits({.max_size = 0, .min_idle = 0, .max_creating = 1});
+  k.discard('A');
+  k.destroyed(0);
+  EXPECT_EQ(k.acquire('B', {.thread = 1, .holds = true}), "");
+}
+
 }  // namespace
 }  // namespace lido
