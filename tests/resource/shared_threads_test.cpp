@@ -19,6 +19,7 @@
 #include "lido/keyed_resource_pool.hpp"
 #include "lido/resource_pool.hpp"
 #include "support/fake_server.hpp"
+#include "support/sanitizers.hpp"
 
 namespace lido {
 namespace {
@@ -227,7 +228,7 @@ TEST(SharedThreads, ACallbackMayEndTheLastPool) {
 
 // Forks while a thread of the pools is in a task, and others sleep.
 TEST(SharedThreads, AForkedChildMakesItsOwn) {
-#if defined(__SANITIZE_THREAD__)
+#if LIDO_TEST_TSAN
   GTEST_SKIP() << "ThreadSanitizer starts no threads in the child of a process that has some";
 #endif
   barrier_of_calls gate;
