@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "lido/keyed_resource_pool.hpp"
 #include "lido/resource_pool.hpp"
@@ -109,6 +110,7 @@ TEST(ServerCases, C13bAForkedChildThatExitsEndsNothing) {
   };
   pool = std::make_unique<pool_of_hosts>(factory{});
   (void)pool->at(1).acquire();
+  std::this_thread::sleep_for(50ms);  // what a worker still holds is leaked in the child
   const pid_t child = ::fork();
   if (child == 0) {
     std::atexit([] {

@@ -416,10 +416,10 @@ void kernel_driver::end_tasks() {
 // ---- the pool -----------------------------------------------------------------------------------
 
 void kernel_driver::pass(int ms) {
-  pass_us(ms * 1000);
+  pass_us(std::int64_t{1000} * ms);
 }
 
-void kernel_driver::pass_us(int us) {
+void kernel_driver::pass_us(std::int64_t us) {
   now_.real += us * one_ms / 1000;
   now_.age += us * one_ms / 1000;
 }

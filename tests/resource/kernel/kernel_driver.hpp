@@ -147,7 +147,7 @@ class kernel_driver {
   happenings tick(int ms);
   /// Advances the time without an event.
   void pass(int ms);
-  void pass_us(int us);
+  void pass_us(std::int64_t us);
   happenings limits(const detail::group_limits& limits, std::uint32_t group = 0);
   happenings limits_and_total(const detail::group_limits& limits, std::uint32_t total);
   happenings suspend(bool on = true);
