@@ -298,16 +298,15 @@ void work_with(stress::run& run, const Factory& factory, const settings& setting
   totals totals;
   // A validation may take longer than any waiter has time.
   const std::chrono::seconds longest_answer(settings.leave != 0 ? 2 * settings.patience : 5);
-  pool_type pool(
-      factory,
-      {.max_size = settings.size,
-       .reserve = settings.reserve,
-       .validate_timeout = longest_answer,
-       .validate_if_idle_longer_than = settings.leave != 0 ? 0ms : 1ms,
-       .retry_first = 1ms,
-       .retry_longest = 2ms,
-       .reset_by = settings.resets == 2 ? lido::reset_by::pool_threads : lido::reset_by::automatic,
-       .maintenance = static_cast<lido::maintenance>(settings.mode % 2)});
+  pool_type pool(factory, {.max_size = settings.size,
+                           .reserve = settings.reserve,
+                           .validate_timeout = longest_answer,
+                           .validate_if_idle_longer_than = settings.leave != 0 ? 0ms : 1ms,
+                           .retry_first = 1ms,
+                           .retry_longest = 2ms,
+                           .reset_by = settings.resets == 2 ? lido::reset_by::pool_threads
+                                                            : lido::reset_by::automatic,
+                           .maintenance = static_cast<lido::maintenance>(settings.mode % 2)});
   load(run, pool, totals, settings);
   check_end(run, pool, totals, std::chrono::seconds(settings.patience));
 }
