@@ -80,7 +80,7 @@ class pool_of_connections {
   lido::resource_pool<lido::redis_connection> pool_;
 };
 
-/// The same work as the deque: connections are neither validated nor reset.
+/// Does the same work as the deque: connections are neither validated nor reset.
 class plain_pool {
  public:
   static constexpr std::string_view name = "lido";

@@ -14,7 +14,7 @@
 
 namespace lido::inline v0::detail {
 
-/// As `duration_counts`, under a mutex. The buckets of each power of two are made when the first
+/// Counts of lengths, under a mutex. The buckets of each power of two are made when the first
 /// length comes: a pool that does little needs little. Without memory for them a length is missing.
 class sparse_durations {
  public:

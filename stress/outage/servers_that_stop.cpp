@@ -95,7 +95,7 @@ void run(const std::string& command) {
 
 class own_network {
  public:
-  /// Of this thread, and of what it starts from now on.
+  /// Gives this thread a network of its own, and all that it starts from now on.
   own_network() {
     if (::unshare(CLONE_NEWNET) != 0) {
       throw std::runtime_error("skipped: only root may make a network of its own");

@@ -20,7 +20,7 @@ class stopping_server {
   virtual void stop() = 0;
   /// Takes connections again when this returns.
   virtual void start() = 0;
-  /// Whether clients can be served before `start`.
+  /// Returns true if clients can be served before `start`.
   [[nodiscard]] virtual bool has_another() const { return false; }
   [[nodiscard]] virtual std::unique_ptr<lender> make_lender(bool by_hand, std::size_t size,
                                                             connects& all) const = 0;
@@ -33,7 +33,7 @@ class stopping_server {
 [[nodiscard]] std::unique_ptr<stopping_server> make_postgres();
 /// PostgreSQL stops behind PgBouncer, and no connect succeeds without an answer of PostgreSQL.
 [[nodiscard]] std::unique_ptr<stopping_server> make_asked_postgres();
-/// Of two Redis behind one name the first falls silent: what is sent to it is lost.
+/// Makes two Redis behind one name. The first falls silent: what is sent to it is lost.
 [[nodiscard]] std::unique_ptr<stopping_server> make_silent_redis();
 
 template <class R, class Factory>

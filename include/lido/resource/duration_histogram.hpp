@@ -24,7 +24,7 @@ class duration_histogram {
   void add(std::chrono::nanoseconds length) noexcept;
   /// What another thread has counted so far.
   void add(const detail::duration_counts& others) noexcept;
-  /// The same, of what no other thread counts meanwhile.
+  /// Adds lengths that no other thread counts meanwhile.
   void add(const detail::sparse_durations& others) noexcept;
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }

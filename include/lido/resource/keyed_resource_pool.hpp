@@ -200,7 +200,7 @@ class keyed_resource_pool : public detail::pool_controls {
   bool flush(const resource_lease<R>& failed) {
     return core().flush_of(detail::lease_access::grant_of(failed));
   }
-  /// As `flush` of a key that is not to be used any more. Forgets it when it has neither resources
+  /// Flushes a key that is not to be used any more. Forgets it when it has neither resources
   /// nor waiters, at once or with a tick; a later acquire adds it anew. False: the pool knows no
   /// such key. Throws std::bad_alloc, and what looking for a key throws.
   template <class K = Key>

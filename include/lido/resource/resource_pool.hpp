@@ -134,13 +134,13 @@ class resource_pool : public detail::pool_controls,
   /// Ends all resources made so far: those in use when they come back. Creates under way are asked
   /// to stop, and new ones begin at once. Throws std::bad_alloc; then nothing has happened.
   void flush() { core().flush(); }
-  /// As `flush`, if no flush has come since the resource of the lease was made: of many users whose
+  /// Flushes if no flush has come since the resource of the lease was made: of many users whose
   /// connections fail, one flushes. Returns false, and does nothing, otherwise, and for an empty
   /// lease or one of another pool. Throws as `flush`.
   bool flush(const resource_lease<R>& failed) {
     return core().flush_of(detail::lease_access::grant_of(failed));
   }
-  /// As `flush`, if none has come since `generation()` returned `seen`. Returns false otherwise.
+  /// Flushes if no flush has come since `generation()` returned `seen`. Returns false otherwise.
   bool flush(resource_generation seen) { return core().flush_of(nullptr, seen); }
   /// Returns what `flush` compares. Read it before the acquire, or before `with`.
   [[nodiscard]] resource_generation generation() const {

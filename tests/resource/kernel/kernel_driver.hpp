@@ -196,7 +196,7 @@ class kernel_driver {
   [[nodiscard]] int next_try_in_ms(std::uint32_t group = 0) const {
     return in_ms(groups_[group]->retry.at(/*is_asked=*/false));
   }
-  /// The same for a create that a client waits for.
+  /// In how many milliseconds a create is due that a client waits for.
   [[nodiscard]] int next_asked_try_in_ms(std::uint32_t group = 0) const {
     return in_ms(groups_[group]->retry.at(/*is_asked=*/true));
   }
