@@ -105,8 +105,10 @@ void background_threads::stop() noexcept {
 void background_threads::offer(task_runner& one, std::uint32_t tasks,
                                std::uint32_t before) noexcept {
   offered_ += tasks - before;
-  ready_.remove(one);
-  if (tasks != 0) {
+  const bool is_in_row = deadline_heap<task_runner, ready_tag>::contains(one);
+  if (is_in_row && tasks == 0) {
+    ready_.remove(one);
+  } else if (!is_in_row && tasks != 0) {
     ready_.push(one, ++turn_);
   }
 }

@@ -53,8 +53,11 @@ class background_threads : public std::enable_shared_from_this<background_thread
   [[nodiscard]] bool is_timer() const noexcept {
     return timer_.thread.get_id() == std::this_thread::get_id();
   }
-  /// Notes that `tasks` tasks of a runner may begin; the last call for it noted `before`.
+  /// Notes that `tasks` tasks of a runner may begin; the last call for it noted `before`. A runner
+  /// in the row keeps its turn.
   void offer(task_runner& one, std::uint32_t tasks, std::uint32_t before) noexcept;
+  /// Notes that a task of a runner begins: with the next `offer` the runner is the last in the row.
+  void end_turn(task_runner& one) noexcept { ready_.remove(one); }
   /// Calls an idle worker, or starts one, unless enough are on their way. Returns false if none
   /// could be started. The caller wakes `called`, if it is not null, without the mutex.
   [[nodiscard]] bool call_worker(sleep_word& called) noexcept;
@@ -95,7 +98,7 @@ class background_threads : public std::enable_shared_from_this<background_thread
   std::uint32_t runners_ = 1;  // that have joined; under the mutex of the process
   plain_mutex mutex_;
   deadline_heap<task_runner, alarm_tag> alarms_;
-  deadline_heap<task_runner, ready_tag> ready_;  // by turn: each gets one task done, in a row
+  deadline_heap<task_runner, ready_tag> ready_;  // the row, by turn: each gets one task done
   std::int64_t turn_ = 0;
   std::uint32_t offered_ = 0;  // tasks that may begin
   std::uint32_t coming_ = 0;   // workers on their way

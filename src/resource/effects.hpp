@@ -57,17 +57,21 @@ struct lease_report {
 
 using sleep_word = const atomic<std::uint32_t>*;
 
+/// What threads of a pool may do later.
+struct pool_tasks {
+  slot_queue start;  ///< tasks for the runner
+  wait_queue call;   ///< callbacks whose wait has ended
+  std::list<lease_report> tell;
+};
+
 /// What `kernel_shell` does once it has unlocked the mutex; see `kernel_shell::run` for the order.
-struct effects {
+struct effects : pool_tasks {
   static constexpr std::size_t room = 16;
   static constexpr std::size_t most_unasked = 4;  ///< wakes of one step that began with room left
 
   std::array<sleep_word, room + most_unasked> wake{};  ///< threads; they may be gone
   std::size_t wakes = 0;
-  slot_queue start;    ///< tasks for the runner
-  slot_queue destroy;  ///< closing; `on_destroyed` follows for each
-  wait_queue call;     ///< callbacks whose wait has ended
-  std::list<lease_report> tell;
+  slot_queue destroy;              ///< closing; `on_destroyed` follows for each
   std::uint32_t most_threads = 0;  ///< that tasks of the pool may need at once
   bool drained = false;
   bool more = false;  ///< call `on_more` afterwards: there was no room

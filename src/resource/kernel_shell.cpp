@@ -7,6 +7,7 @@
 #include "../platform/platform.hpp"
 #include "callback_waiter.hpp"
 #include "pool_scope.hpp"
+#include "thread_state_table.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -112,6 +113,7 @@ void kernel_shell::note_fork() noexcept {
   // relaxed: the process has one thread
   foreign_.store(true, std::memory_order_relaxed);
   background_threads::note_fork();
+  thread_state_column::note_fork();
   kernel_->gate.flags.set(slow_path_flags::keep_off | slow_path_flags::ask_kernel);
 }
 

@@ -7,6 +7,7 @@
 #include "duration_counts.hpp"
 #include "lido/concurrency/zeroed_array.hpp"
 #include "lido/resource/duration_histogram.hpp"
+#include "thread_state_table.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -26,12 +27,11 @@ std::unique_ptr<T[]> hints(std::uint32_t max_total) {
 
 struct gate_memory {
   gate_memory(const life_limits& limits, std::uint32_t max_total)
-      : threads(thread_states, room::fixed),
-        last_of_keys(hints<relaxed<pool_slot*>>(max_total)),
+      : last_of_keys(hints<relaxed<pool_slot*>>(max_total)),
         keys_like(hints<relaxed<std::uint32_t>>(max_total)),
         use_times(limits.time_uses ? thread_states : 0, room::fixed) {}
 
-  zeroed_array<thread_state> threads;  ///< few of which a program has threads for
+  thread_state_column threads;
   std::unique_ptr<relaxed<pool_slot*>[]> last_of_keys;
   std::unique_ptr<relaxed<std::uint32_t>[]> keys_like;
   zeroed_array<duration_counts> use_times;  ///< of each thread state
@@ -40,7 +40,7 @@ struct gate_memory {
 pool_gate::pool_gate(const life_limits& limits, std::uint32_t max_total)
     : life(limits),
       memory_(std::make_shared<gate_memory>(limits, max_total)),
-      threads_(&memory_->threads[0]),
+      threads_(&memory_->threads.first()),
       last_of_keys_(memory_->last_of_keys.get()),
       keys_like_(memory_->keys_like.get()),
       hint_shift_(64 - static_cast<int>(std::bit_width(hints_of(max_total) - 1))) {}
@@ -54,7 +54,7 @@ void pool_gate::forget_last() const noexcept {
     }
   };
   for (std::size_t i = 0; i < thread_states; ++i) {
-    std::for_each(threads_[i].last.begin(), threads_[i].last.end(), forget);
+    std::for_each(state_of(i).last.begin(), state_of(i).last.end(), forget);
   }
   if (has_keys()) {
     const std::size_t hints = std::size_t{1} << (64 - hint_shift_);

@@ -62,9 +62,11 @@ class slot_sweep {
   [[nodiscard]] bool needs_keepalive(const pool_slot& slot) const noexcept;
   [[nodiscard]] bool keep_alive_if_due(pool_slot& slot) noexcept;
   [[nodiscard]] bool may_keep_alive(const slot_group& group) const noexcept;
+  /// Pools of the same period are due at the same moments, so that the process wakes once for all.
   void plan() noexcept {
-    next_ = later(context_.now.real, context_.settings.period);
-    next_age_ = later(context_.now.age, context_.settings.period);
+    const nanos period = context_.settings.period;
+    next_ = later(context_.now.real, period - context_.now.real % period);
+    next_age_ = later(context_.now.age, period);
   }
   void look_at(pool_slot& slot) noexcept;
   void look_at_idle(pool_slot& slot) noexcept;

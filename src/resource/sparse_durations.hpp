@@ -7,39 +7,40 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <new>
+#include <vector>
 
 #include "duration_counts.hpp"
+#include "lido/base/fail.hpp"
 
 namespace lido::inline v0::detail {
 
-/// Counts of lengths, under a mutex. The buckets of each power of two are made when the first
-/// length comes: a pool that does little needs little. Without memory for them a length is missing.
+/// Counts of lengths, under a mutex. Buckets are made in parts when the first length comes: a pool
+/// that does little needs little. Without memory for them a length is missing.
 class sparse_durations {
  public:
-  static constexpr std::size_t parts = std::size_t{1} << duration_buckets::part_bits;
-  using part = std::array<std::uint64_t, parts>;
-
   void add(std::chrono::nanoseconds length) noexcept {
     const std::size_t index = duration_buckets::index_of(length.count());
-    std::unique_ptr<part>& counts = powers_[index / parts];
-    if (counts == nullptr) {
-      counts.reset(new (std::nothrow) part{});
+    std::uint8_t& place = places_[index / buckets];
+    if (place == 0 &&
+        !attempt([this] { return parts_.emplace_back(), true; }, [] { return false; })) {
+      return;
     }
-    if (counts != nullptr) {
-      ++(*counts)[index % parts];
-      sum_ += (std::max)(length, std::chrono::nanoseconds(0));
-    }
+    place = place != 0 ? place : static_cast<std::uint8_t>(parts_.size());
+    ++parts_[place - 1U][index % buckets];
+    sum_ += (std::max)(length, std::chrono::nanoseconds(0));
   }
   [[nodiscard]] std::chrono::nanoseconds sum() const noexcept { return sum_; }
   [[nodiscard]] std::uint64_t count(std::size_t index) const noexcept {
-    const std::unique_ptr<part>& counts = powers_[index / parts];
-    return counts != nullptr ? (*counts)[index % parts] : 0;
+    const std::uint8_t place = places_[index / buckets];
+    return place != 0 ? parts_[place - 1U][index % buckets] : 0;
   }
 
  private:
-  std::array<std::unique_ptr<part>, duration_buckets::size / parts> powers_;
+  static constexpr std::size_t buckets = 16;  ///< of a part
+  using part = std::array<std::uint64_t, buckets>;
+
+  std::array<std::uint8_t, duration_buckets::size / buckets> places_{};  ///< + 1 in `parts_`; or 0
+  std::vector<part> parts_;
   std::chrono::nanoseconds sum_{0};
 };
 

@@ -103,6 +103,7 @@ void task_runner::stop() noexcept {
       guard.lock();
     }
     if (tasks() != 0 && !threads_->has_workers()) {
+      threads_->offer(*this, 0, std::exchange(offered_, 0U));  // they may get one meanwhile
       run_alone(guard);
     }
     if (tasks() != 0 || limit_.busy() != 0 || is_ticking_) {
@@ -124,6 +125,9 @@ std::shared_ptr<void> task_runner::run_next(lock& guard) noexcept {
   }
   limit_.begin();
   stuck_at_ = never;
+  if (threads_ != nullptr) {
+    threads_->end_turn(*this);
+  }
   const sleep_word called = call_worker();
   guard.unlock();
   if (called != nullptr) {

@@ -105,7 +105,7 @@ class task_runner : public heap_hook<task_runner, alarm_tag>,
   plain_mutex alone_;                            // in a pool without threads
   plain_mutex* mutex_ = &alone_;                 // or that of the threads
   std::shared_ptr<background_threads> threads_;  // null in a pool without
-  effects pending_;
+  pool_tasks pending_;
   task_limit limit_;
   std::uint32_t offered_ = 0;  // tasks that the threads know of
   bool stopping_ = false;

@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <mutex>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -101,6 +103,94 @@ void keyed_life() {
   require(one && two, "a keyed pool lends nothing");
 }
 
+/// A callback whose time is up, although a thread could not be started once. If none can be, a call
+/// has to come that sees to it.
+void late_callback_life() {
+  resource_pool<int> pool(slow_factory(), {.max_size = 1});
+  const auto held = pool.acquire();
+  std::atomic<int> ended{0};
+  pool.async_acquire(
+      [&ended](resource_pool<int>::result_type got) {
+        require(!got && got.failure() == acquire_failure::timed_out, "a callback has a wrong end");
+        ++ended;
+      },
+      50ms);
+  const auto began = std::chrono::steady_clock::now();
+  while (ended == 0) {
+    require(std::chrono::steady_clock::now() - began < 20s, "a callback waits for ever");
+    std::this_thread::sleep_for(1ms);
+    if (plan.sticky) {
+      pool.tick();
+    }
+  }
+}
+
+/// A pool ends beside another, and leaves a task behind that no thread has begun.
+void left_task_life() {
+  resource_pool<int> other(slow_factory(), {.max_size = 4, .max_creating = 4});
+  {
+    const resource_pool<int> pool(slow_factory(),
+                                  {.max_size = 1, .min_idle = 1, .close_timeout = 0ms});
+  }
+  use(other);
+}
+
+/// Lets no thread be started from now on, until it ends.
+class no_more_threads {
+ public:
+  no_more_threads() {
+    plan.first = plan.asked + 1;
+    plan.sticky = true;
+  }
+  no_more_threads(const no_more_threads&) = delete;
+  no_more_threads& operator=(const no_more_threads&) = delete;
+  ~no_more_threads() { plan.first = 0; }
+};
+
+/// Three pools have one worker. One of them that posts again keeps its turn, and has one task done
+/// in each.
+void check_turns() {
+  std::atomic<bool> goes_on{false};
+  std::atomic<bool> is_busy{false};
+  std::mutex mutex;
+  std::string order;
+  const auto note = [&](char name) {
+    const std::lock_guard guard(mutex);
+    order += name;
+    return 1;
+  };
+  const auto ignored = [](resource_pool<int>::result_type /*got*/) {};
+  const resource_pool_options two{.max_size = 2, .max_creating = 2};
+  resource_pool<int> busy(
+      [&] {
+        is_busy = true;
+        while (!goes_on) {
+          std::this_thread::sleep_for(1ms);
+        }
+        return 1;
+      },
+      two);
+  resource_pool<int> often([&] { return note('o'); }, two);
+  resource_pool<int> other([&] { return note('x'); }, two);
+  busy.async_acquire(ignored, 60s);
+  while (!is_busy) {
+    std::this_thread::sleep_for(1ms);
+  }
+  const no_more_threads from_here;
+  often.async_acquire(ignored, 60s);
+  other.async_acquire(ignored, 60s);
+  often.async_acquire(ignored, 60s);
+  goes_on = true;
+  const auto done = [&] {
+    const std::lock_guard guard(mutex);
+    return order.size() == 3;
+  };
+  while (!done()) {
+    std::this_thread::sleep_for(1ms);
+  }
+  require(order == "oxo", "pools have no turns");
+}
+
 /// False: nothing was left to fail.
 template <class Life>
 bool run(const Life& life, long first, bool sticky) {
@@ -152,5 +242,8 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
 int main() {
   lido::test::sweep("resource_pool", &lido::test::resource_life);
   lido::test::sweep("keyed_resource_pool", &lido::test::keyed_life);
+  lido::test::sweep("late callback", &lido::test::late_callback_life);
+  lido::test::sweep("left task", &lido::test::left_task_life);
+  lido::test::check_turns();
   return EXIT_SUCCESS;
 }

@@ -1,5 +1,8 @@
 // The threads that pools share: how many there are, and that no pool holds up another.
 #include <gtest/gtest.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -7,12 +10,17 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
+#include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <sstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -88,6 +96,84 @@ TEST(SharedThreads, AHundredPoolsHaveThree) {
   pools.clear();
   EXPECT_TRUE(eventually([&] { return threads_now() == before; }));
 }
+
+/// How often the thread that keeps time has slept.
+long sleeps_of_timekeeper() {
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    const std::string text(std::istreambuf_iterator<char>(status), {});
+    const std::string field = "\nvoluntary_ctxt_switches:";
+    const std::size_t at = text.find(field);
+    if (text.find("lido-time") != std::string::npos && at != std::string::npos) {
+      return std::stol(text.substr(at + field.size()));
+    }
+  }
+  return 0;
+}
+
+// Each is due eight times a second.
+TEST(SharedThreads, WakeOnceForAllIdlePools) {
+  std::vector<std::unique_ptr<small_pool>> pools;
+  for (int i = 0; i < 100; ++i) {
+    pools.push_back(one_of_four());
+    (void)pools.back()->acquire();
+    std::this_thread::sleep_for(1ms);  // they are not made at the same moment
+  }
+  const long before = sleeps_of_timekeeper();
+  EXPECT_GT(before, 0);
+  std::this_thread::sleep_for(1s);
+  const long sleeps = sleeps_of_timekeeper() - before;
+  EXPECT_GT(sleeps, 0);
+  EXPECT_LT(sleeps, 50);  // some for the pool's mutex, or that of the threads
+}
+
+#if defined(__GLIBC__)
+#define LIDO_TEST_GLIBC_TELLS __GLIBC_PREREQ(2, 33)
+#endif
+#if !LIDO_TEST_TSAN && !LIDO_TEST_ASAN && LIDO_TEST_GLIBC_TELLS  // whose own allocators do not tell
+/// Bytes in memory of what has no name: mapped, and not of the heap.
+std::size_t nameless_bytes() {
+  std::ifstream maps("/proc/self/smaps");
+  std::size_t sum = 0;
+  bool is_nameless = false;
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream words(line);
+    std::string first;
+    words >> first;
+    if (first.find('-') != std::string::npos) {  // "from-to rights offset device inode name"
+      std::string skipped;
+      std::string name;
+      words >> skipped >> skipped >> skipped >> skipped >> name;
+      is_nameless = name.empty();
+    } else if (is_nameless && first == "Anonymous:") {
+      std::size_t kib = 0;
+      words >> kib;
+      sum += kib * 1024;
+    }
+  }
+  return sum;
+}
+
+TEST(SmallPools, TakeAtMostEightKiBEach) {
+  constexpr std::size_t count = 100;
+  std::vector<std::unique_ptr<small_pool>> pools;
+  pools.reserve(count + 1);
+  pools.push_back(one_of_four());  // with the threads, and what the library has once
+  (void)pools.back()->acquire();
+  const std::size_t heap = ::mallinfo2().uordblks;
+  const std::size_t mapped = nameless_bytes();
+  for (std::size_t i = 0; i < count; ++i) {
+    pools.push_back(one_of_four());
+    (void)pools.back()->acquire();
+  }
+  const std::size_t of_heap = (::mallinfo2().uordblks - heap) / count;
+  const std::size_t of_pages = (nameless_bytes() - mapped) / count;
+  std::printf("report: an idle pool of 4 takes %zu bytes of the heap and %zu of pages\n", of_heap,
+              of_pages);
+  EXPECT_GT(of_heap, 1000U);
+  EXPECT_LE(of_heap + of_pages, 8192U);
+}
+#endif
 
 TEST(SharedThreads, WorkersOfABurstEndSoonButTwo) {
   const int before = threads_now();

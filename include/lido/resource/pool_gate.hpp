@@ -28,7 +28,7 @@ class pool_gate {
   pool_gate& operator=(const pool_gate&) = delete;
   ~pool_gate();
 
-  [[nodiscard]] thread_state& mine() const noexcept { return threads_[own_thread_state()]; }
+  [[nodiscard]] thread_state& mine() const noexcept { return state_of(own_thread_state()); }
   /// What any thread had last of a key with that hash. Requires: a pool with keys.
   [[nodiscard]] relaxed<pool_slot*>& last_of_key(std::uint64_t hash) const noexcept {
     return last_of_keys_[hint_of(hash)];
@@ -51,7 +51,7 @@ class pool_gate {
     for (std::size_t i = 0; i < thread_states; ++i) {
       // (1) - this acquire-load synchronizes-with the release-store thread_state.hpp (1) and the
       // release-fetch-sub thread_state.hpp (2): the thread does not touch the pool any more
-      if (threads_[i].leaving.load(std::memory_order_acquire) != 0) {
+      if (state_of(i).leaving.load(std::memory_order_acquire) != 0) {
         return false;
       }
     }
@@ -85,6 +85,9 @@ class pool_gate {
 
  private:
   void add_use_time(nanos length) noexcept;
+  [[nodiscard]] thread_state& state_of(std::size_t thread) const noexcept {
+    return threads_[thread * pools_side_by_side];
+  }
   [[nodiscard]] std::uint64_t hint_of(std::uint64_t hash) const noexcept {
     constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15U;  // spreads hashes that are numbers
     return (hash * golden_ratio) >> hint_shift_;

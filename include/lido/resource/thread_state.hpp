@@ -26,6 +26,10 @@ struct alignas(no_false_sharing) thread_state {
 inline constexpr std::size_t thread_states =
     (max_thread_number < 128 ? max_thread_number : 128) + 1;
 
+/// So many pools have theirs side by side, thread by thread: one page is enough for the first
+/// threads of all. From one state of a pool to the next it is this far.
+inline constexpr std::size_t pools_side_by_side = 8;
+
 /// Which of them is the calling thread's own; 0: none.
 [[nodiscard]] inline std::size_t own_thread_state() noexcept {
   const std::size_t number = own_thread_offset() / thread_stride;

@@ -1,0 +1,80 @@
+// Tables of thread states, each for several pools.
+#include "thread_state_table.hpp"
+
+#include <memory>
+#include <mutex>
+#include <new>
+
+#include "../platform/platform.hpp"
+#include "lido/concurrency/zeroed_array.hpp"
+
+namespace lido::inline v0::detail {
+
+/// A row for each thread, a column for each pool. A column is lent once, so that it is all zeros;
+/// the table ends with the last pool that has one.
+class thread_state_table {
+ public:
+  thread_state_table() : states_(thread_states * pools_side_by_side, room::fixed) {}
+
+  // Under the mutex of the process.
+  [[nodiscard]] bool has_room() const noexcept { return lent_ < pools_side_by_side; }
+  [[nodiscard]] thread_state& lend() noexcept {
+    ++pools_;
+    return states_[lent_++];
+  }
+  /// Returns true if no pool is left.
+  [[nodiscard]] bool take_back() noexcept { return --pools_ == 0; }
+
+ private:
+  zeroed_array<thread_state> states_;
+  std::size_t lent_ = 0;
+  std::size_t pools_ = 0;
+};
+
+namespace {
+
+/// Never destroyed: pools may outlive every static object.
+struct process_tables {
+  platform::static_mutex mutex;
+  thread_state_table* now = nullptr;  ///< that has the next column, unless it is full; or null
+};
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of the process
+constinit process_tables tables;
+
+}  // namespace
+
+thread_state_column::thread_state_column() {
+  const auto borrow = [this](std::unique_ptr<thread_state_table> made) {
+    const std::lock_guard guard(tables.mutex);
+    const bool has_room = tables.now != nullptr && tables.now->has_room();
+    if (has_room || made != nullptr) {
+      table_ = has_room ? tables.now : made.release();
+      tables.now = table_;
+      first_ = &table_->lend();
+    }
+    return table_ != nullptr;
+  };
+  if (!borrow(nullptr)) {
+    (void)borrow(std::make_unique<thread_state_table>());  // made without the mutex
+  }
+}
+
+thread_state_column::~thread_state_column() {
+  {
+    const std::lock_guard guard(tables.mutex);
+    if (!table_->take_back()) {
+      return;
+    }
+    if (tables.now == table_) {
+      tables.now = nullptr;
+    }
+  }
+  delete table_;  // NOLINT(cppcoreguidelines-owning-memory): of the last pool
+}
+
+void thread_state_column::note_fork() noexcept {
+  ::new (&tables) process_tables();
+}
+
+}  // namespace lido::inline v0::detail

@@ -1,0 +1,34 @@
+/// @file
+/// Internal. The memory in which pools keep what they know of each thread.
+#pragma once
+
+#include <cstddef>
+
+#include "lido/resource/thread_state.hpp"
+
+namespace lido::inline v0::detail {
+
+class thread_state_table;
+
+/// The states of all threads in one pool, all zeros at first: a column of a table that the pool
+/// shares with others. Few of them are ever touched, and those of pools lie side by side, so that
+/// a small pool does not take a page.
+class thread_state_column {
+ public:
+  /// Throws std::bad_alloc.
+  thread_state_column();
+  thread_state_column(const thread_state_column&) = delete;
+  thread_state_column& operator=(const thread_state_column&) = delete;
+  ~thread_state_column();
+
+  /// Returns the first state; the next one is `pools_side_by_side` further on.
+  [[nodiscard]] thread_state& first() const noexcept { return *first_; }
+  /// The process was made by fork: a thread that is not there may have been at the tables.
+  static void note_fork() noexcept;
+
+ private:
+  thread_state_table* table_ = nullptr;
+  thread_state* first_ = nullptr;
+};
+
+}  // namespace lido::inline v0::detail
