@@ -39,11 +39,11 @@ void end_unlocked(std::shared_ptr<void> last, background_threads::lock& guard) n
 
 /// Waits until a thread has ended, unless it is the calling one, which ends a pool as the last
 /// thing that it does.
-void join_other(std::thread& one) noexcept {
+void join_other(pool_thread& one) noexcept {
   if (!one.joinable()) {
     return;
   }
-  one.get_id() == std::this_thread::get_id() ? one.detach() : one.join();
+  one.get_id() == this_pool_thread() ? one.detach() : one.join();
 }
 
 }  // namespace
@@ -155,7 +155,7 @@ sleep_word background_threads::plan(task_runner& one, nanos at) noexcept {
 bool background_threads::start_worker() noexcept {
   const auto start = [this] {
     worker& one = workers_.emplace_back();
-    one.thread = attempt([&] { return thread_of(one); }, [] { return std::thread(); });
+    one.thread = attempt([&] { return thread_of(one); }, [] { return pool_thread(); });
     if (!one.thread.joinable()) {
       workers_.pop_back();
       return false;
@@ -167,16 +167,15 @@ bool background_threads::start_worker() noexcept {
 }
 
 /// Throws std::system_error, std::bad_alloc.
-std::thread background_threads::thread_of(worker& one) {
-  return platform::start_thread("lido-work",
-                                [this, &one, alive = shared_from_this()] { work(one); });
+pool_thread background_threads::thread_of(worker& one) {
+  return start_pool_thread("lido-work", [this, &one, alive = shared_from_this()] { work(one); });
 }
 
 void background_threads::start_timer() noexcept {
   const auto start = [this] {
     timer_.sleeps_until = 0;
     timer_.thread =
-        platform::start_thread("lido-time", [this, alive = shared_from_this()] { keep_time(); });
+        start_pool_thread("lido-time", [this, alive = shared_from_this()] { keep_time(); });
     timer_.is_running = true;
   };
   attempt(start, [] {});  // the next plan tries again
@@ -193,7 +192,7 @@ void background_threads::work(worker& self) noexcept {
     }
   } while (!stopping_ && wait_for_task(self, guard));
   if (!stopping_) {
-    std::thread own = std::move(self.thread);
+    pool_thread own = std::move(self.thread);
     workers_.remove_if([&self](const worker& one) { return &one == &self; });
     retire(own, guard);
   }
@@ -251,14 +250,14 @@ void background_threads::keep_time() noexcept {
   }
   if (!stopping_) {
     timer_.is_running = false;
-    std::thread own = std::move(timer_.thread);
+    pool_thread own = std::move(timer_.thread);
     retire(own, guard);
   }
 }
 
 /// Ends the calling thread, which is out of here when `stop` returns, or the next one to end has
 /// waited for it. Destructors of thread_local objects that run after that hold nothing else up.
-void background_threads::retire(std::thread& own, lock& guard) noexcept {
+void background_threads::retire(pool_thread& own, lock& guard) noexcept {
   own.swap(ended_);
   guard.unlock();
   if (own.joinable()) {

@@ -6,12 +6,12 @@
 #include <list>
 #include <memory>
 #include <mutex>
-#include <thread>
 
 #include "effects.hpp"
 #include "lido/concurrency/mutex.hpp"
 #include "lido/concurrency/parking.hpp"
 #include "lido/resource/deadline_heap.hpp"
+#include "pool_thread.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -51,7 +51,7 @@ class background_threads : public std::enable_shared_from_this<background_thread
   [[nodiscard]] bool has_timer() const noexcept { return timer_.is_running; }
   [[nodiscard]] bool has_any() const noexcept { return has_workers() || has_timer(); }
   [[nodiscard]] bool is_timer() const noexcept {
-    return timer_.thread.get_id() == std::this_thread::get_id();
+    return timer_.thread.get_id() == this_pool_thread();
   }
   /// Notes that `tasks` tasks of a runner may begin; the last call for it noted `before`. A runner
   /// in the row keeps its turn.
@@ -68,7 +68,7 @@ class background_threads : public std::enable_shared_from_this<background_thread
 
  private:
   struct worker {
-    std::thread thread;
+    pool_thread thread;
     atomic<std::uint32_t> word{0};  ///< changes when it is called
     worker* next_idle = nullptr;
     bool is_idle = false;
@@ -76,7 +76,7 @@ class background_threads : public std::enable_shared_from_this<background_thread
     bool is_busy = false;   ///< in a task, or in code of users after it
   };
   struct timekeeper {
-    std::thread thread;
+    pool_thread thread;
     atomic<std::uint32_t> word{0};  ///< changes when it has to look again
     nanos sleeps_until = 0;         ///< 0: it is awake
     bool is_running = false;
@@ -87,9 +87,9 @@ class background_threads : public std::enable_shared_from_this<background_thread
   void keep_time() noexcept;
   void work(worker& self) noexcept;
   [[nodiscard]] bool wait_for_task(worker& self, lock& guard) noexcept;
-  void retire(std::thread& own, lock& guard) noexcept;
+  void retire(pool_thread& own, lock& guard) noexcept;
   [[nodiscard]] bool start_worker() noexcept;
-  [[nodiscard]] std::thread thread_of(worker& one);
+  [[nodiscard]] pool_thread thread_of(worker& one);
   void start_timer() noexcept;
   static void wake(atomic<std::uint32_t>& word) noexcept;
   static void change(atomic<std::uint32_t>& word) noexcept;
@@ -106,7 +106,7 @@ class background_threads : public std::enable_shared_from_this<background_thread
   worker* idle_ = nullptr;  // the last one to fall idle is called first, so that others can end
   std::uint32_t idle_count_ = 0;
   timekeeper timer_;
-  std::thread ended_;  // the last one that has ended by itself
+  pool_thread ended_;  // the last one that has ended by itself
   bool stopping_ = false;
 };
 

@@ -11,9 +11,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -168,8 +168,8 @@ TEST(SmallPools, TakeAtMostEightKiBEach) {
   }
   const std::size_t of_heap = (::mallinfo2().uordblks - heap) / count;
   const std::size_t of_pages = (nameless_bytes() - mapped) / count;
-  std::printf("report: an idle pool of 4 takes %zu bytes of the heap and %zu of pages\n", of_heap,
-              of_pages);
+  std::cout << "report: an idle pool of 4 takes " << of_heap << " bytes of the heap and "
+            << of_pages << " of pages\n";
   EXPECT_GT(of_heap, 1000U);
   EXPECT_LE(of_heap + of_pages, 8192U);
 }

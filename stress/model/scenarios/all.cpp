@@ -18,7 +18,7 @@ std::span<const scenario> all_scenarios() {
                             first_use_scenarios(),  growth_scenarios(),
                             slot_state_scenarios(), walk_block_scenarios(),
                             pool_parts_scenarios(), pool_core_scenarios(),
-                            pool_waits_scenarios()}) {
+                            pool_waits_scenarios(), pool_threads_scenarios()}) {
       list.insert(list.end(), part.begin(), part.end());
     }
     return list;

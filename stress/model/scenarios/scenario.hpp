@@ -55,6 +55,7 @@ inline constexpr bounds narrow_unfailing{.preemptions = 2, .reorderings = 1, .fa
 [[nodiscard]] std::span<const scenario> walk_block_scenarios();
 [[nodiscard]] std::span<const scenario> pool_parts_scenarios();
 [[nodiscard]] std::span<const scenario> pool_core_scenarios();
+[[nodiscard]] std::span<const scenario> pool_threads_scenarios();
 [[nodiscard]] std::span<const scenario> pool_waits_scenarios();
 
 /// Runs each body in a thread of its own; returns when all have ended.

@@ -1,0 +1,31 @@
+/// @file
+/// Internal. The threads that pools start. A model-checking build names its own header in
+/// LIDO_POOL_THREAD_SEAM.
+#pragma once
+
+#ifdef LIDO_POOL_THREAD_SEAM
+#include LIDO_POOL_THREAD_SEAM
+#else
+
+#include <thread>
+#include <utility>
+
+#include "../platform/platform.hpp"
+
+namespace lido::inline v0::detail {
+
+using pool_thread = std::thread;
+
+[[nodiscard]] inline pool_thread::id this_pool_thread() noexcept {
+  return std::this_thread::get_id();
+}
+
+/// Throws std::system_error, std::bad_alloc.
+template <class Body>
+[[nodiscard]] pool_thread start_pool_thread(const char* name, Body body) {
+  return platform::start_thread(name, std::move(body));
+}
+
+}  // namespace lido::inline v0::detail
+
+#endif
