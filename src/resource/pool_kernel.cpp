@@ -291,8 +291,11 @@ void pool_kernel::on_adopted(pool_slot& slot, bool made) noexcept {
 void pool_kernel::on_checked(pool_slot& slot, bool passed) noexcept {
   slot_group& group = context_.match_later(slot);
   const bool is_reset = slot.record.task == slot_task::reset;
+  const bool is_keepalive = slot.record.is_keepalive;
   slots_.end_check(slot);
-  sweep_.keep_next_alive();
+  if (is_keepalive) {
+    sweep_.keep_next_alive();
+  }
   if (!passed) {
     slots_.close(slot, is_reset ? destroy_reason::reset_refused : destroy_reason::invalid);
     return;

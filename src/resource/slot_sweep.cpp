@@ -80,10 +80,13 @@ bool slot_sweep::needs_keepalive(const pool_slot& slot) const noexcept {
          !context_.is_suspended;
 }
 
-/// At most half of the idle resources of a group, so that its acquires do not wait.
+/// At most half of the idle resources of a group, so that its acquires do not wait. With keys also
+/// at most half of all validations, so that a host that does not answer leaves some to others.
 bool slot_sweep::may_keep_alive(const slot_group& group) const noexcept {
   const std::uint32_t own = group.counts.keepalives();
-  return slots_.counts().keepalives() < most_keepalives && (own == 0 || 2 * own < group.seen.idle);
+  const std::uint32_t most = context_.has_groups ? most_keepalives / 2 : most_keepalives;
+  return slots_.counts().keepalives() < most_keepalives &&
+         (own == 0 || (own < most && 2 * own < group.seen.idle));
 }
 
 /// Begins to validate a slot that is due, or leaves it to `keep_next_alive`.

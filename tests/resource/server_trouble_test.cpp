@@ -172,6 +172,52 @@ TEST(ServerTrouble, C68EachIdleResourceIsValidatedInTime) {
   }
 }
 
+TEST(ServerTrouble, C68ASilentHostLeavesKeepalivesToOthers) {
+  struct link {
+    int host = 0;
+    steady_clock::time_point last = steady_clock::now();
+  };
+  struct factory {
+    std::atomic<int>* asked_of_silent;
+    std::atomic<std::int64_t>* longest_ms;
+    static link create(const int& host) { return {host}; }
+    bool validate(link& asked, const create_context& context) const {
+      if (asked.host == 1) {
+        ++*asked_of_silent;
+        std::this_thread::sleep_until(context.deadline);
+        return false;
+      }
+      *longest_ms = std::max<std::int64_t>(*longest_ms, passed_from(asked.last).count());
+      asked.last = steady_clock::now();
+      return true;
+    }
+  };
+  std::atomic<int> asked_of_silent{0};
+  std::atomic<std::int64_t> longest_ms{0};
+  keyed_resource_pool<int, link> pool(factory{&asked_of_silent, &longest_ms},
+                                      {.max_total = 20,
+                                       .each_key = {.max_size = 10,
+                                                    .validate_timeout = 2s,
+                                                    .keepalive = 500ms,
+                                                    .validate_if_idle_longer_than = 1h,
+                                                    .max_creating = 10}});
+  for (const int host : {1, 2}) {
+    std::vector<resource_lease<link>> all;
+    while (all.size() < 10) {
+      all.push_back(pool.at(host).acquire());
+    }
+  }
+  const auto begin = steady_clock::now();
+  const auto limit = 600ms + most_overslept_until([&] { return passed_from(begin) > 1800ms; });
+  EXPECT_EQ(asked_of_silent, 2);
+  EXPECT_LT(longest_ms, limit.count());
+  std::vector<resource_lease<link>> all;  // also those that were never asked
+  while (all.size() < 10) {
+    all.push_back(pool.at(2).acquire());
+    EXPECT_LT(passed_from(all.back()->last), limit);
+  }
+}
+
 /// Each end takes a fifth of a second, like a QUIT to a peer that is gone.
 struct slow_farewell {
   static constexpr auto time = 200ms;

@@ -144,6 +144,22 @@ TEST(KernelAges, KeepaliveIsInTimeAndPaced) {
   EXPECT_LE(*std::max_element(in_50_ms.begin(), in_50_ms.end()), 80);
 }
 
+TEST(KernelAges, AResetThatEndsLeavesKeepalivesDue) {
+  kernel k({.options = {.max_size = 10,
+                        .idle_timeout = 0ms,
+                        .keepalive = 1000ms,
+                        .validate_if_idle_longer_than = 100000ms},
+            .validates = true,
+            .resets = true});
+  fill(k, 10);
+  k.end_tasks();
+  EXPECT_TRUE(k.acquire_fast('A'));
+  EXPECT_EQ(k.tick(1000), "validate 1; validate 2; validate 3; validate 4");
+  EXPECT_EQ(k.release('A'), "reset 0");
+  EXPECT_EQ(k.was_reset(0), "");
+  EXPECT_EQ(k.validated(1), "validate 5");
+}
+
 TEST(KernelAges, KeepalivesHoldUpNoValidationForAWaiter) {
   kernel k({.options = {.max_size = 9,
                         .idle_timeout = 0ms,

@@ -64,6 +64,32 @@ TEST_F(KernelGroups, AWaiterThatSurvivesAFlushStillAsks) {
   EXPECT_EQ(k.created(1, false), "create 1");
 }
 
+// HikariCP #306: keepalives fall behind, and a firewall drops the rest.
+TEST(KernelKeepalives, ASilentGroupLeavesValidationsToOthers) {
+  kernel k({.options = {.idle_timeout = 0ms,
+                        .keepalive = 1000ms,
+                        .validate_if_idle_longer_than = 100000ms},
+            .max_total = 12,
+            .validates = true});
+  for (std::uint32_t group = 0; group < 2; ++group) {
+    k.add_group({.max_size = 6, .min_idle = 0, .max_creating = 6});
+    for (char name = 'A'; name < 'G'; ++name) {
+      k.acquire(name, {.group = group});
+      k.end_tasks();
+    }
+    for (char name = 'A'; name < 'G'; ++name) {
+      k.release(name);
+    }
+  }
+  EXPECT_EQ(k.tick(1000), "validate 0; validate 1; validate 6; validate 7");  // 0 to 5 are silent
+  EXPECT_EQ(k.validated(6), "validate 8");
+  EXPECT_EQ(k.validated(7), "validate 9");
+  EXPECT_EQ(k.validated(9), "validate 10");
+  EXPECT_EQ(k.validated(8), "validate 11");
+  EXPECT_EQ(k.validated(0, false), "destroy 0 (invalid)");
+  EXPECT_EQ(k.tick(50), "validate 2");
+}
+
 TEST_F(KernelGroups, AllTogetherStayWithinTheTotal) {
   take('A', 0);
   take('B', 0);
