@@ -27,18 +27,19 @@ void create_planner::plan(slot_group& group) noexcept {
   const create_demand demand{.waiters = group.queue.size() - served,
                              .urgent = group.queue.count_urgent(reserve),
                              .min_idle = min_idle};
+  const bool is_asked = demand.waiters != 0;
   const create_supply supply{
       .live = counts.live(),
       .under_way = counts.shared_creates(),
       .creating = counts.creating() - counts.outdated(),
-      .idle = min_idle == 0 ? 0 : resource_slots::count_idle(group) + counts.checking()};
+      .idle = min_idle == 0 ? 0 : resource_slots::count_idle(group) + counts.checking(),
+      .late = is_try_late(group, is_asked) ? counts.shared_creates() : 0};
   const std::uint32_t wanted = creates_wanted(demand, supply,
                                               {.max_size = group.limits.max_size,
                                                .reserve = reserve,
                                                .max_creating = group.limits.max_creating});
-  const bool is_asked = demand.waiters != 0;
   quota_.set_hunger(group, allowed(group, wanted, is_asked),
-                    group.queue.after_first(served + supply.under_way));
+                    group.queue.after_first(served + supply.under_way - supply.late));
   nanos due = next_try(group, is_asked, /*makes_ahead=*/ahead != 0);
   const nanos replaces = waiters_.next_replacement(group);
   due = replaces > now ? (std::min)(due, replaces) : due;  // otherwise a late check lets it look
@@ -50,6 +51,18 @@ void create_planner::plan(slot_group& group) noexcept {
     wake_for_timer(group, due);
   }
   waiters_.set_flags(group);  // the group may have a surplus now, or none any more
+}
+
+/// Returns true if a create is under way for a waiter while creates fail, which is tried alone.
+bool create_planner::has_try(const slot_group& group, bool is_asked) noexcept {
+  return is_asked && group.retry.is_failing() && group.counts.creating() != group.counts.outdated();
+}
+
+/// Returns true if that one takes so long that it holds up the next one no more: its packets may be
+/// lost. It is no reason to evict a resource of another group.
+bool create_planner::is_try_late(const slot_group& group, bool is_asked) const noexcept {
+  return has_try(group, is_asked) && context_.now.real >= next_beside_try(group) &&
+         !needs_eviction();
 }
 
 /// Returns how many of the creates that are wanted may begin. While creates fail that is one at a
@@ -64,7 +77,8 @@ std::uint32_t create_planner::allowed(const slot_group& group, std::uint32_t wan
   if (!retry.is_failing()) {
     return wanted;
   }
-  return (std::min)(wanted, less(1, group.counts.creating() - group.counts.outdated()));
+  const bool is_next = group.counts.creating() == group.counts.outdated();
+  return is_next || is_try_late(group, is_asked) ? (std::min)(wanted, 1U) : 0;
 }
 
 /// Returns when a create that is held back may begin.
@@ -72,15 +86,20 @@ nanos create_planner::next_try(const slot_group& group, bool is_asked,
                                bool makes_ahead) const noexcept {
   const retry_backoff& retry = group.retry;
   const nanos now = context_.now.real;
-  if (!may_create() || (!is_asked && !makes_ahead) || !retry.waits(now)) {
+  if (!may_create() || (!is_asked && !makes_ahead)) {
     return never;
   }
   if (retry.waits(now, is_asked)) {
     return retry.at(is_asked);
   }
-  return needs_eviction() ? (std::min)(retry.at(/*is_asked=*/false),
-                                       later(now, tuning::nanoseconds_between_tries))
-                          : never;
+  const bool has_one = has_try(group, is_asked);
+  if (has_one && now < next_beside_try(group)) {
+    return next_beside_try(group);
+  }
+  const nanos next = retry.waits(now) ? retry.at(/*is_asked=*/false) : never;
+  return needs_eviction() && (has_one || next != never)
+             ? (std::min)(next, later(now, tuning::nanoseconds_between_tries))
+             : never;
 }
 
 /// Wakes the first thread that waits in a pool without threads, which does what is due.
@@ -146,6 +165,7 @@ bool create_planner::begin_create(slot_group& group) noexcept {
   if (slot == nullptr) {
     return false;
   }
+  group.factory.tried_at = context_.now.real;
   if (!context_.settings.has_threads() && let_waiter_create(group, *slot)) {
     return true;
   }

@@ -6,6 +6,7 @@
 
 #include "create_quota.hpp"
 #include "kernel_context.hpp"
+#include "lido/base/tuning.hpp"
 #include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/slot.hpp"
 #include "pool_waiters.hpp"
@@ -53,6 +54,12 @@ class create_planner {
   }
   [[nodiscard]] bool needs_eviction() const noexcept {
     return context_.has_groups && quota_.is_full();
+  }
+  [[nodiscard]] static bool has_try(const slot_group& group, bool is_asked) noexcept;
+  [[nodiscard]] bool is_try_late(const slot_group& group, bool is_asked) const noexcept;
+  /// Returns when another create may be tried beside one that is under way, in real time.
+  [[nodiscard]] static nanos next_beside_try(const slot_group& group) noexcept {
+    return later(group.factory.tried_at, tuning::longest_between_tries);
   }
   [[nodiscard]] std::uint32_t allowed(const slot_group& group, std::uint32_t wanted,
                                       bool is_asked) const noexcept;

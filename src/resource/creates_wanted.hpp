@@ -20,6 +20,7 @@ struct create_supply {
   std::uint32_t under_way = 0;  ///< creates whose resources anybody may get
   std::uint32_t creating = 0;   ///< creates that are under way, also those kept by their creators
   std::uint32_t idle = 0;       ///< also those that are being checked
+  std::uint32_t late = 0;       ///< of those under way, the ones that waiters do not count on
 };
 
 struct create_limits {
@@ -39,7 +40,7 @@ struct create_limits {
                                                      const create_supply& supply,
                                                      const create_limits& limits) noexcept {
   // What is under way is first for waiters, and then for idleness.
-  const std::uint32_t for_waiters = less(demand.waiters, supply.under_way);
+  const std::uint32_t for_waiters = less(demand.waiters, supply.under_way - supply.late);
   const std::uint32_t spare = less(supply.under_way, demand.waiters);
   const std::uint32_t for_idle = less(demand.min_idle, supply.idle + spare);
 

@@ -42,6 +42,7 @@ struct group_factory {
   std::stop_source stop;  ///< of creates and validations; asked to stop without the mutex
   std::shared_ptr<const create_failure_text> error;  ///< null if the last create went well
   bool has_created = false;                          ///< a create has succeeded
+  nanos tried_at = 0;                                ///< when the last create began, in real time
   /// How long validations took that have passed: the longest lately.
   nanos slowest_answer = tuning::nanoseconds_for_answer;
 

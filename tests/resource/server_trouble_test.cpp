@@ -86,6 +86,64 @@ TEST(ServerTrouble, C86APoolIsBackWithinATenthOfASecondOfItsServer) {
   }
 }
 
+// A server is stopped, then its packets are dropped, and what was sent to it meanwhile is lost.
+TEST(ServerTrouble, C86AConnectThatHangsHoldsUpTheNextForATenthOfASecond) {
+  enum class server { refuses, is_silent, answers };
+  struct factory {
+    std::atomic<server>* is;
+    std::atomic<int>* hanging;
+    [[nodiscard]] client create(const create_context& context) const {
+      if (*is == server::refuses) {
+        throw std::runtime_error("refused");
+      }
+      if (*is == server::is_silent) {
+        ++*hanging;
+        while (steady_clock::now() < context.deadline && !context.stop.stop_requested()) {
+          std::this_thread::sleep_for(1ms);
+        }
+        throw std::runtime_error("timed out");
+      }
+      return {};
+    }
+  };
+  struct setup {
+    std::size_t at_once;
+    std::chrono::milliseconds silence;
+    int most_hanging;
+    bool is_back_at_once;
+  };
+  for (const setup& how : {setup{8, 400ms, 6, true}, setup{2, 1000ms, 2, false}}) {
+    std::atomic<server> is{server::refuses};
+    std::atomic<int> hanging{0};
+    resource_pool<client> pool(factory{&is, &hanging},
+                               {.max_size = 40, .max_creating = how.at_once});
+    std::atomic<bool> is_back{false};
+    std::atomic<bool> is_over{false};
+    std::vector<std::jthread> users;
+    for (int i = 0; i < 4; ++i) {
+      users.emplace_back([&] {
+        while (!is_over && !pool.try_acquire_for(50ms)) {
+        }
+        is_back = !is_over || is_back;
+      });
+    }
+    ASSERT_TRUE(eventually([&] { return pool.stats().create_failures != 0; }));
+    is = server::is_silent;
+    std::this_thread::sleep_for(how.silence);
+    EXPECT_GT(hanging, 1);
+    EXPECT_LE(hanging, how.most_hanging);
+    const auto up = steady_clock::now();
+    is = server::answers;
+    const auto overslept = most_overslept_until([&] { return is_back || passed_from(up) > 1s; });
+    EXPECT_EQ(is_back, how.is_back_at_once);
+    if (is_back) {
+      constexpr auto limit = LIDO_TEST_TSAN || LIDO_TEST_ASAN ? 200ms : 150ms;
+      EXPECT_LT(passed_from(up), limit + overslept);
+    }
+    is_over = true;
+  }
+}
+
 /// Eight threads hold a resource each at once, and then take turns with one.
 template <class Acquire, class Live>
 void expect_few_after_a_burst(const Acquire& acquire, const Live& live) {

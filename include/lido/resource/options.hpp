@@ -182,7 +182,8 @@ struct resource_pool_options {
   /// The pause after a failed create, doubled by each further failure, drawn at random from 0 to
   /// that (full jitter), so that pools do not retry together. It holds back creates that no
   /// acquire waits for. While one waits, one create at a time is tried, at least ten and at most
-  /// twenty times a second, or as often as a shorter retry_first allows.
+  /// twenty times a second, or as often as a shorter retry_first allows. A create that hangs holds
+  /// up the next one for a tenth of a second, until max_creating hang.
   time_limit retry_first = std::chrono::milliseconds(200);
   time_limit retry_longest = std::chrono::seconds(5);
 

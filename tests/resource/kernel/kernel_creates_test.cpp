@@ -279,7 +279,7 @@ TEST(KernelCreates, WhileAClientWaitsOneCreateIsTriedTenTimesASecond) {
     EXPECT_EQ(k.next_timer_in_ms(), wait);
     const auto begun = k.tick(wait);
     ASSERT_EQ(begun.size(), 1U);
-    EXPECT_EQ(k.tick(200), "");  // not beside the one that is under way
+    EXPECT_EQ(k.tick(94), "");  // not beside the one that is under way
     k.created(begun[0].slot, false);
   }
   const auto begun = k.tick(95);
@@ -287,6 +287,56 @@ TEST(KernelCreates, WhileAClientWaitsOneCreateIsTriedTenTimesASecond) {
   const auto all = k.created(begun[0].slot);
   ASSERT_EQ(all.size(), 3U);  // one has a resource, and the other creates begin at once
   EXPECT_EQ(all[0].what, test::happening::kind::has);
+}
+
+// Packets are dropped, so each try hangs until create_timeout.
+TEST(KernelCreates, WhileCreatesFailATryThatHangsHoldsUpTheNextForATenthOfASecond) {
+  kernel k({.options = {.max_size = 4, .create_timeout = 10s, .max_creating = 3}});
+  EXPECT_EQ(k.acquire('A'), "create 0");
+  EXPECT_EQ(k.tick(1000), "");  // no failure is known: the server may only be slow
+  EXPECT_EQ(k.created(0, false), "");
+  EXPECT_EQ(k.tick(95), "create 0");
+  EXPECT_EQ(k.next_timer_in_ms(), 95);
+  EXPECT_EQ(k.tick(94), "");
+  EXPECT_EQ(k.tick(1), "create 1");
+  EXPECT_EQ(k.tick(95), "create 2");
+  EXPECT_EQ(k.tick(1000), "");  // three hang: no storm of connects
+  EXPECT_EQ(k.next_timer_in_ms(), kernel::never);
+  EXPECT_EQ(k.created(0, false), "");
+  EXPECT_EQ(k.tick(95), "create 0");
+  EXPECT_EQ(k.acquire('B'), "");
+  EXPECT_EQ(k.created(2), "A has 2");  // those that hang may still end well
+  EXPECT_EQ(k.created(0), "B has 0");
+  EXPECT_EQ(k.created(1), "");
+}
+
+TEST(KernelCreates, ATryThatHangsForNoClientIsLeftAlone) {
+  kernel k({.options = {.max_size = 4,
+                        .min_idle = 2,
+                        .max_creating = 3,
+                        .retry_first = 100ms,
+                        .retry_longest = 100ms}});
+  EXPECT_EQ(k.suspend(false), "create 0; create 1");
+  k.created(0, false);
+  k.created(1, false);
+  EXPECT_EQ(k.tick(100), "create 1");
+  EXPECT_EQ(k.tick(1000), "");
+  EXPECT_EQ(k.acquire('A'), "create 0");
+  EXPECT_EQ(k.acquire('B'), "");
+  EXPECT_EQ(k.cancel('A'), "A fails: cancelled");
+  EXPECT_EQ(k.cancel('B'), "B fails: cancelled");
+  EXPECT_EQ(k.tick(1000), "");
+}
+
+TEST(KernelCreates, TriesThatHangStayWithinMaxSize) {
+  kernel k({.options = {.max_size = 2, .max_creating = 8}});
+  k.acquire('A');
+  k.created(0);
+  EXPECT_EQ(k.acquire('B'), "create 1");
+  k.created(1, false);
+  EXPECT_EQ(k.tick(95), "create 1");
+  EXPECT_EQ(k.tick(1000), "");
+  EXPECT_EQ(k.release('A'), "B has 0");
 }
 
 TEST(KernelCreates, ThePauseHoldsBackCreatesThatNoClientWaitsFor) {

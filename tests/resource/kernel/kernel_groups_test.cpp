@@ -267,6 +267,20 @@ TEST_F(KernelGroups, C12ADeadHostLeavesHalfOfTheTotalToOthers) {
   EXPECT_EQ(k.created(3), "E has 3");
 }
 
+TEST_F(KernelGroups, ATryThatHangsIsNoReasonToEvict) {
+  for (const char name : {'A', 'B', 'C'}) {
+    take(name, 0);
+  }
+  EXPECT_EQ(k.acquire('D', {.group = 1}), "create 3");
+  k.created(3, false);
+  EXPECT_EQ(k.tick(95), "create 3");
+  EXPECT_EQ(k.release('A'), "");  // the total is reached
+  EXPECT_EQ(k.tick(1000), "");
+  EXPECT_EQ(k.flush(0), "destroy 0 (flushed)");
+  EXPECT_EQ(k.destroyed(0), "");
+  EXPECT_EQ(k.tick(50), "create 0");
+}
+
 TEST_F(KernelGroups, C12bAGroupIsGrantedOnlyWhatItCanUse) {
   k.limits({.max_size = 4, .min_idle = 0, .max_creating = 1}, 0);
   EXPECT_EQ(k.acquire('A', {.group = 0}), "create 0");

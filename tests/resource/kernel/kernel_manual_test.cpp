@@ -72,6 +72,21 @@ TEST_F(KernelManual, A15ASleepingThreadIsWokenForTheNextTry) {
   EXPECT_EQ(k.look('C'), "C creates 0");
 }
 
+TEST_F(KernelManual, ASleepingThreadIsWokenToTryBesideOneWhoseCreateHangs) {
+  k.limits({.max_size = 3, .min_idle = 0, .max_creating = 2});
+  k.acquire('A');
+  EXPECT_EQ(k.acquire('B'), "B creates 0");
+  EXPECT_EQ(k.acquire('C'), "");
+  EXPECT_EQ(k.acquire('D'), "");
+  EXPECT_EQ(k.has_created('A', false), "call C");  // to sleep until the next try
+  k.pass(94);
+  EXPECT_EQ(k.look('C'), "");
+  EXPECT_EQ(k.next_timer_in_ms(), 1);
+  k.pass(1);
+  EXPECT_EQ(k.tick(0), "A creates 2");
+  EXPECT_EQ(k.tick(1000), "");  // two at once
+}
+
 TEST_F(KernelManual, AThreadThatLooksEndsLateWaits) {
   k.limits({.max_size = 1, .min_idle = 0, .max_creating = 1});
   k.acquire('A');

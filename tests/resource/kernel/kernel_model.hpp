@@ -33,6 +33,7 @@ struct model_group {
   std::uint32_t epoch = 0;
   bool is_failing = false;
   bool has_created = false;
+  detail::nanos tried_at = 0;  ///< when the last create began
   resource_pool_stats numbers;
 };
 
@@ -225,6 +226,13 @@ class kernel_model {
       return slot.is == state::creating && slot.epoch == groups[group].epoch;
     });
   }
+  /// Those of them that began a short while ago.
+  [[nodiscard]] std::uint32_t young_creates(std::uint32_t group) const {
+    return count(group, [&](const model_slot& slot) {
+      return slot.is == state::creating && slot.epoch == groups[group].epoch &&
+             driver_.now().real - slot.task_began < detail::tuning::longest_between_tries;
+    });
+  }
   [[nodiscard]] std::uint32_t kept(std::uint32_t group) const {
     return count(group, [&](const model_slot& slot) {
       return slot.is == state::creating && slot.is_kept && slot.epoch == groups[group].epoch;
@@ -398,14 +406,19 @@ class kernel_model {
     slot.is = state::creating;
     slot.is_kept = is_kept;
     slot.group = driver_.group_of(number);
-    const model_group& group = groups[slot.group];
+    model_group& group = groups[slot.group];
     slot.epoch = group.epoch;
+    group.tried_at = driver_.now().real;
     slot.is_unproven = !group.has_created || group.is_failing;
+    slot.task_began = driver_.now().real;
     ++began_[slot.group];
     const bool is_asked = waiting(slot.group) + refused_ + leaving() != 0 || is_kept || is_between;
     check(!is_closed && !is_suspended && !driver_.backs_off(slot.group, is_asked),
           "a create begins too soon, or too late");
-    check(!group.is_failing || creating(slot.group) == 1, "two creates are tried while they fail");
+    check(!group.is_failing || young_creates(slot.group) == 1,
+          "two creates are tried at once while they fail");
+    check(!group.is_failing || creating(slot.group) == 1 || is_asked,
+          "a create is tried beside another for nobody");
   }
 
   // ---- after an event ---------------------------------------------------------------------------
@@ -429,7 +442,9 @@ class kernel_model {
     const std::uint32_t before = creating(number) - began;
     const std::uint32_t needed =
         waiting(number) + refused_ + leaving() + kept(number) + group.limits.min_idle;
-    check(began == 0 || creating(number) <= std::max(needed, before), "a create begins unneeded");
+    const std::uint32_t unheard = group.is_failing ? creating(number) - young_creates(number) : 0;
+    check(began == 0 || creating(number) <= std::max(needed + unheard, before),
+          "a create begins unneeded");
   }
 
   /// Threads that have ended their waits are counted some time until they leave.
@@ -525,10 +540,13 @@ class kernel_model {
 
   void look_for_creates(std::uint32_t number, std::uint32_t waiters) {
     const model_group& group = groups[number];
-    if (waiters + kept(number) <= creating(number) || live(number) >= group.limits.max_size ||
-        creating(number) >= group.limits.max_creating ||
+    const bool is_tried = group.is_failing && creating(number) != 0;
+    const bool is_late =
+        is_tried && driver_.now().real - group.tried_at >= detail::tuning::longest_between_tries;
+    if ((waiters + kept(number) <= creating(number) && !is_late) ||
+        live(number) >= group.limits.max_size || creating(number) >= group.limits.max_creating ||
         driver_.backs_off(number, /*is_asked=*/true) ||
-        (group.is_failing && creating(number) != 0)) {
+        (is_tried && (!is_late || driver_.setup().max_total != 0))) {  // that is looked at later
       return;
     }
     const bool works = !driver_.backs_off(number, /*is_asked=*/false);

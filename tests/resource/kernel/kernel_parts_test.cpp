@@ -158,7 +158,7 @@ struct planned {
   std::uint32_t wanted;
 };
 
-// waiters, urgent, min_idle; live, under way, creating, idle; max_size, reserve, max_creating
+// waiters, urgent, min_idle; live, under way, creating, idle, late; max_size, reserve, max_creating
 constexpr planned plans[] = {
     {"nothing is needed", {0, 0, 0}, {0, 0, 0, 0}, {4, 0, 4}, 0},
     {"one for each waiter", {3, 0, 0}, {0, 0, 0, 0}, {4, 0, 4}, 3},
@@ -178,6 +178,8 @@ constexpr planned plans[] = {
     {"the reserve has an end", {2, 2, 0}, {5, 0, 0, 0}, {4, 1, 4}, 0},
     {"what is left of the reserve", {2, 2, 0}, {5, 0, 0, 0}, {4, 2, 4}, 1},
     {"an urgent waiter waits for no create of others", {1, 1, 0}, {2, 0, 2, 0}, {4, 1, 2}, 1},
+    {"nothing counts on a late one", {1, 0, 0}, {1, 1, 1, 0, 1}, {4, 0, 4}, 1},
+    {"but it counts as under way", {9, 0, 0}, {2, 2, 2, 0, 2}, {4, 0, 2}, 0},
 };
 
 TEST(KernelParts, AsManyCreatesAreWantedAsTheLimitsAllow) {
