@@ -341,6 +341,44 @@ TEST(ServerTrouble, C52ASlowFarewellHoldsUpNoCaller) {
   is_quick([&] { keyed.at(3).async_acquire([](acquire_result<client>) {}, 5s); });
 }
 
+TEST(ServerTrouble, C52EightFarewellsThatHangHoldUpOnlyFarewells) {
+  struct factory {
+    std::atomic<int>* under_way;
+    std::atomic<bool>* hangs;
+    static client create() { return {}; }
+    void destroy(client& /*last*/, destroy_reason /*why*/) const noexcept {
+      ++*under_way;
+      hangs->wait(true);
+      --*under_way;
+    }
+  };
+  std::atomic<int> under_way{0};
+  std::atomic<bool> hangs{true};
+  std::atomic<int> others{0};
+  std::atomic<bool> no_other_hangs{false};
+  resource_pool<client> pool(factory{&under_way, &hangs}, {.max_size = 16, .max_creating = 16});
+  {
+    std::vector<resource_lease<client>> all;
+    while (all.size() < 12) {
+      all.push_back(pool.acquire());
+    }
+    pool.flush();
+  }
+  ASSERT_TRUE(eventually([&] { return under_way == 8; }));
+  std::vector<resource_lease<client>> fresh;
+  while (fresh.size() < 4) {
+    fresh.push_back(pool.acquire_for(10s));
+  }
+  EXPECT_FALSE(pool.try_acquire_for(20ms));  // max_size counts those that wait for their end
+  resource_pool<client> other(factory{&others, &no_other_hangs}, {.max_size = 1});
+  other.acquire_for(10s).discard();
+  EXPECT_TRUE(other.try_acquire_for(10s));
+  EXPECT_EQ(under_way, 8);
+  hangs = false;
+  hangs.notify_all();
+  EXPECT_TRUE(pool.try_acquire_for(10s));
+}
+
 TEST(ServerTrouble, C52WithoutThreadsTheCallerEndsWhatItCloses) {
   struct factory {
     std::thread::id* ended_by;
