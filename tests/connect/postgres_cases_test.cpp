@@ -168,6 +168,7 @@ TEST_F(PostgresCases, C06AQueryThatIsLeftRunningIsCancelled) {
     auto lease = pool.acquire();
     ASSERT_EQ(PQsendQuery(lease->get(), "SELECT pg_sleep(60)"), 1);
     discards ? lease.discard() : lease.reset();
+    EXPECT_EQ(test::settled(pool).live, 0U);
     EXPECT_TRUE(all_end(admin, "c06"));
   }
   EXPECT_EQ(pool.stats().created, 2U);
