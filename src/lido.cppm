@@ -100,6 +100,7 @@ using lido::keyed_resource_pool_options;
 using lido::keyed_resource_pool_stats;
 using lido::lease_info;
 using lido::maintenance;
+using lido::ongoing_uses;
 using lido::permanent_failure;
 using lido::pool_event;
 using lido::pool_time_metrics;

@@ -281,6 +281,10 @@ void close_socket(socket_handle socket) noexcept {
   sockets::close(socket);
 }
 
+void shut_down(socket_handle socket) noexcept {
+  sockets::shut_down(socket);
+}
+
 bool run_aside(aside kind, std::function<void()> work, const create_context& limit) {
   constexpr int most = 32;
   struct threads {

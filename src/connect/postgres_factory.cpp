@@ -1,5 +1,6 @@
 #include "lido/connect/postgres_factory.hpp"
 
+#include <fcntl.h>
 #include <libpq-fe.h>
 
 #include <algorithm>
@@ -359,6 +360,12 @@ void postgres_connection::closer::operator()(pg_conn* connection) const noexcept
   PQfinish(connection);
 }
 
+postgres_connection::twin::~twin() {
+  if (socket_ != detail::no_socket) {
+    detail::close_socket(socket_);
+  }
+}
+
 /// What the server reported by itself of its role, and the procedures of events: no function tells
 /// of them, but each result has copies.
 std::string postgres_connection::marks() const {
@@ -422,6 +429,9 @@ postgres_connection postgres_factory::create(const create_context& context) cons
       memory_->note(name_of(place), !failure.empty());
     }
     if (failure.empty()) {
+      // Without a free number its uses cannot be interrupted.
+      made.twin_ = postgres_connection::twin(
+          ::fcntl(PQsocket(made.get()), F_DUPFD_CLOEXEC, 3));  // NOLINT(*-vararg): of the system
       begin_session(made, context);
       return made;
     }
@@ -470,6 +480,10 @@ bool postgres_factory::reset(postgres_connection& used) const {
     target_.on_connect(used, limit);
   }
   return !used.unfit_ && is_idle(raw) && used.marks() == used.marks_;
+}
+
+void postgres_factory::interrupt(postgres_connection& used) noexcept {
+  detail::shut_down(used.twin_.get());
 }
 
 void postgres_factory::destroy(postgres_connection& ended, destroy_reason /*reason*/) noexcept {

@@ -405,6 +405,10 @@ bool redis_factory::reset(redis_connection& used) const {
   return detail::let_block(raw->fd) && is_idle(raw);
 }
 
+void redis_factory::interrupt(redis_connection& used) noexcept {
+  detail::shut_down(used.context_->fd);  // which hiredis closes only to connect anew
+}
+
 void redis_factory::begin(redis_connection& session, const create_context& context,
                           const std::string& word) const {
   redisContext* const raw = session.context_.get();

@@ -52,6 +52,10 @@ inline void close(socket_handle socket) noexcept {
   (void)::close(socket);
 }
 
+inline void shut_down(socket_handle socket) noexcept {
+  (void)::shutdown(socket, SHUT_RDWR);
+}
+
 /// Opens a socket that does not block, and that started programs do not inherit.
 [[nodiscard]] inline socket_handle open(int family) noexcept {
 #if defined(SOCK_CLOEXEC) && defined(SOCK_NONBLOCK)

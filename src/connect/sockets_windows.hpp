@@ -49,6 +49,10 @@ inline void close(socket_handle socket) noexcept {
   (void)::closesocket(socket);
 }
 
+inline void shut_down(socket_handle socket) noexcept {
+  (void)::shutdown(socket, SD_BOTH);
+}
+
 [[nodiscard]] inline bool set_blocking(socket_handle socket, bool blocks) noexcept {
   u_long is_non_blocking = blocks ? 0 : 1;
   return ::ioctlsocket(socket, static_cast<long>(FIONBIO), &is_non_blocking) == 0;

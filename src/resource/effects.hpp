@@ -71,6 +71,7 @@ struct effects : pool_tasks {
 
   std::array<sleep_word, room + most_unasked> wake{};  ///< threads; they may be gone
   std::size_t wakes = 0;
+  slot_queue interrupt;            ///< in use; `on_interrupted` follows for each
   slot_queue destroy;              ///< closing; `on_destroyed` follows for each
   std::uint32_t most_threads = 0;  ///< that tasks of the pool may need at once
   bool drained = false;

@@ -52,7 +52,7 @@ void kernel_shell::run(effects& out, bool by_pool) noexcept {
     if (!out.start.empty() || !out.destroy.empty() || by_pool) {
       runner_->post(out, by_pool);
     }
-  } while (destroy_next(out));
+  } while (interrupt_next(out) || destroy_next(out));
   for (lease_report& report : std::exchange(out.tell, {})) {
     const pool_scope inside(core_);
     settings_.report(std::move(report.event), report.pool);
@@ -65,6 +65,21 @@ void kernel_shell::run(effects& out, bool by_pool) noexcept {
     std::shared_ptr<pool_core> last;
     locked([&] { last = std::move(kept_); });
   }
+}
+
+/// Interrupts a use. The resource is not destroyed before the kernel is told. Returns false if
+/// there is none to interrupt.
+bool kernel_shell::interrupt_next(effects& out) noexcept {
+  pool_slot* const slot = out.interrupt.pop();
+  if (slot == nullptr) {
+    return false;
+  }
+  {
+    const pool_scope inside(core_);
+    slot->maker->interrupt(*slot);
+  }
+  tell_kernel([slot](pool_kernel& kernel) { kernel.control.on_interrupted(*slot); }, out);
+  return true;
 }
 
 /// Destroys a resource, or asks the kernel for more. Returns false if there is nothing left.

@@ -93,6 +93,7 @@ class kernel_shell {
   /// `first` is called under the mutex before the kernel begins.
   template <class First, class Event>
   void tell_kernel(const First& first, const Event& event, effects& out);
+  [[nodiscard]] bool interrupt_next(effects& out) noexcept;
   [[nodiscard]] bool destroy_next(effects& out) noexcept;
 
   pool_core& core_;

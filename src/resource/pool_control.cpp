@@ -21,13 +21,14 @@ void pool_control::on_suspended(bool suspended) noexcept {
   groups_.for_each([this](slot_group& group) { context_.match_later(group); });
 }
 
-void pool_control::on_flush(slot_group& group) noexcept {
+void pool_control::on_flush(slot_group& group, ongoing_uses uses) noexcept {
   group.cache.set_epoch(++context_.epochs);
   group.retry.reset();
   group.factory.is_asked = !context_.has_groups || !group.queue.empty();
   table_.for_each([&](pool_slot& slot) {
     if (slot.record.cache == &group.cache) {
       slots_.outdate_task(slot);
+      end_use(slot, uses);
       slots_.close_if_idle(slot, destroy_reason::flushed);
     }
   });
@@ -47,7 +48,8 @@ void pool_control::on_retry_now(slot_group& group) noexcept {
   context_.match_later(group);
 }
 
-void pool_control::on_kill(pool_slot& slot, std::uint64_t birth, bool& found) noexcept {
+void pool_control::on_kill(pool_slot& slot, std::uint64_t birth, ongoing_uses uses,
+                           bool& found) noexcept {
   const slot_word seen = slot.word();
   found = seen.birth() == birth && seen.state() != resource_state::empty &&
           seen.state() != resource_state::creating && seen.state() != resource_state::closing;
@@ -60,9 +62,24 @@ void pool_control::on_kill(pool_slot& slot, std::uint64_t birth, bool& found) no
   while (slot.state() != resource_state::checking &&
          !slots_.close_if_idle(slot, destroy_reason::killed)) {
     if (slots_.mark(slot)) {
+      end_use(slot, uses);
       return;
     }
   }
+}
+
+void pool_control::end_use(pool_slot& slot, ongoing_uses uses) noexcept {
+  if (uses == ongoing_uses::interrupt) {
+    slots_.interrupt(slot);
+  }
+}
+
+bool pool_control::begin_detach(pool_slot& slot) noexcept {
+  const bool begins = slot.record.pin == slot_pin::none;
+  if (begins) {
+    slot.record.pin = slot_pin::detach;
+  }
+  return begins;
 }
 
 pool_slot* pool_control::on_adopt(slot_group& group) noexcept {

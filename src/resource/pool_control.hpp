@@ -37,14 +37,21 @@ class pool_control {
   void on_suspended(bool suspended) noexcept;
   /// Ends all resources of the group made so far. Creates and validations under way are outdated:
   /// they hold up no others, except that they count against max_size until they end.
-  void on_flush(slot_group& group) noexcept;
+  void on_flush(slot_group& group, ongoing_uses uses = ongoing_uses::finish) noexcept;
   /// Ends the pause after a failed create.
   void on_retry_now(slot_group& group) noexcept;
   /// Flushes the group if `generation` is its present one, so once for each generation. Returns
   /// false otherwise.
   [[nodiscard]] bool on_flush_of(slot_group& group, std::uint32_t generation) noexcept;
   /// Ends a resource, at once or when it comes back. Sets `found` to whether there is such a one.
-  void on_kill(pool_slot& slot, std::uint64_t birth, bool& found) noexcept;
+  void on_kill(pool_slot& slot, std::uint64_t birth, ongoing_uses uses, bool& found) noexcept;
+  /// Ends the interrupt of a resource, whose hook has returned.
+  void on_interrupted(pool_slot& slot) noexcept { slots_.end_interrupt(slot); }
+  /// Notes that the owner of a resource is about to move it out of its slot. Returns false while it
+  /// is being interrupted.
+  [[nodiscard]] static bool begin_detach(pool_slot& slot) noexcept;
+  /// Takes the note back: the resource was not moved.
+  static void give_up_detach(pool_slot& slot) noexcept { slot.record.pin = slot_pin::none; }
   /// Returns an empty slot for a resource that comes from outside, as if it were being created;
   /// null: the pool is closed, or there is no room.
   [[nodiscard]] pool_slot* on_adopt(slot_group& group) noexcept;
@@ -62,6 +69,8 @@ class pool_control {
   [[nodiscard]] std::size_t count_unsettled() const noexcept;
 
  private:
+  /// Interrupts the use of a resource, if `uses` says so.
+  void end_use(pool_slot& slot, ongoing_uses uses) noexcept;
   void set_gate() noexcept;
 
   kernel_context& context_;

@@ -197,6 +197,20 @@ void pool_core::discard(const slot_grant& grant) noexcept {
   discard_as(*grant.slot, destroy_reason::discarded);
 }
 
+void pool_core::begin_detach(pool_slot& slot) noexcept {
+  exponential_backoff backoff;
+  while (slot.maker->can_interrupt() && !shell_->is_foreign() &&
+         !shell_->locked([&slot] { return pool_control::begin_detach(slot); })) {
+    backoff.wait();
+  }
+}
+
+void pool_core::give_up_detach(pool_slot& slot) noexcept {
+  if (slot.maker->can_interrupt() && !shell_->is_foreign()) {
+    shell_->locked([&slot] { pool_control::give_up_detach(slot); });
+  }
+}
+
 void pool_core::detach(const slot_grant& grant) noexcept {
   const auto alive = weak_from_this().lock();  // as above
   gate_->end_use(*grant.slot);
@@ -206,19 +220,20 @@ void pool_core::detach(const slot_grant& grant) noexcept {
 
 // ---- control ------------------------------------------------------------------------------------
 
-bool pool_core::kill(const resource_handle& handle) noexcept {
+bool pool_core::kill(const resource_handle& handle, ongoing_uses uses) noexcept {
   require_own_copy(origin_);
   pool_slot* const slot = shell_->kernel().table.at(handle.place);
   bool found = false;
   if (slot != nullptr && handle.birth != 0) {
-    shell_->apply([&](pool_kernel& kernel) { kernel.control.on_kill(*slot, handle.birth, found); });
+    shell_->apply(
+        [&](pool_kernel& kernel) { kernel.control.on_kill(*slot, handle.birth, uses, found); });
   }
   return found;
 }
 
 /// One group after the other. Creates under way are asked to stop without the mutex: users may have
 /// callbacks there.
-bool pool_core::flush(const sought_key* key) {
+bool pool_core::flush(const sought_key* key, ongoing_uses uses) {
   require_own_copy(origin_);
   std::uint64_t round = 0;
   std::stop_source stopped(std::nostopstate);
@@ -232,7 +247,7 @@ bool pool_core::flush(const sought_key* key) {
     return groups.next_in(round);
   };
   const auto flush_one = [&](pool_kernel& kernel, slot_group& group) {
-    kernel.control.on_flush(group);
+    kernel.control.on_flush(group, uses);
     group.factory.stop.swap(stopped);
   };
   bool is_known = true;

@@ -191,6 +191,12 @@ void resource_slots::close(pool_slot& slot, destroy_reason why) noexcept {
   unlist(slot);
   slot.record.reason = why;
   set_state(slot, resource_state::closing);
+  if (slot.record.pin != slot_pin::interrupt) {
+    destroy(slot);
+  }
+}
+
+void resource_slots::destroy(pool_slot& slot) noexcept {
   // A destroy may be slow, and takes one of the pool's threads.
   constexpr std::uint32_t most_at_once = 8;
   const bool waits = context_.settings.has_threads() && destroying_ == most_at_once;
@@ -204,6 +210,20 @@ void resource_slots::end_destroy() noexcept {
     context_.out->destroy.push(*next);
   } else {
     --destroying_;
+  }
+}
+
+void resource_slots::interrupt(pool_slot& slot) noexcept {
+  if (slot.maker->can_interrupt() && slot.record.pin == slot_pin::none && mark(slot)) {
+    slot.record.pin = slot_pin::interrupt;
+    context_.out->interrupt.push(slot);
+  }
+}
+
+void resource_slots::end_interrupt(pool_slot& slot) noexcept {
+  slot.record.pin = slot_pin::none;
+  if (slot.state() == resource_state::closing) {
+    destroy(slot);
   }
 }
 

@@ -84,6 +84,12 @@ class resource_slots {
   bool close_expired(pool_slot& slot) noexcept { return close_if_idle(slot, why_expired(slot)); }
   /// Closes a slot that the caller owns, in use or checking.
   void close(pool_slot& slot, destroy_reason why) noexcept;
+  /// Has the hook called that ends what the user of a resource waits for, if it is in use and its
+  /// factory has one. Requires: the resource ends with this use.
+  void interrupt(pool_slot& slot) noexcept;
+  /// Ends the interrupt of a resource, whose hook has returned, and has it destroyed if it is
+  /// closing.
+  void end_interrupt(pool_slot& slot) noexcept;
   /// Notes that a closing resource was destroyed, so that the next one is.
   void end_destroy() noexcept;
   /// Returns how many resources are to be destroyed at once, or are being destroyed.
@@ -126,6 +132,8 @@ class resource_slots {
     change(slot, [to](pool_slot& one) { (void)one.move(to); });
   }
   void note_evicted(pool_slot& slot) noexcept;
+  /// Has a closing resource destroyed.
+  void destroy(pool_slot& slot) noexcept;
   /// Takes an idle slot, and moves it. Returns false if it is not idle.
   [[nodiscard]] bool take_idle(pool_slot& slot, resource_state to) noexcept;
   void unlist(pool_slot& slot) noexcept {

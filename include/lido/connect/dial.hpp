@@ -91,6 +91,10 @@ bool let_block(socket_handle socket) noexcept;
 
 void close_socket(socket_handle socket) noexcept;
 
+/// Shuts both directions down: a thread that waits for the peer is told that it has hung up. Does
+/// nothing if there is no socket.
+void shut_down(socket_handle socket) noexcept;
+
 /// Work for other threads, at most 32 of each kind at once.
 enum class aside { look_up, cancel };
 

@@ -65,9 +65,28 @@ class postgres_connection {
   struct closer {
     void operator()(pg_conn* connection) const noexcept;
   };
+  /// The socket by a number of its own: libpq closes its own one where the server hangs up, and
+  /// another file may have that number by then.
+  class twin {
+   public:
+    explicit twin(detail::socket_handle socket = detail::no_socket) noexcept : socket_(socket) {}
+    twin(const twin&) = delete;
+    twin& operator=(const twin&) = delete;
+    twin(twin&& other) noexcept : socket_(std::exchange(other.socket_, detail::no_socket)) {}
+    twin& operator=(twin&& other) noexcept {
+      std::swap(socket_, other.socket_);
+      return *this;
+    }
+    ~twin();
+    [[nodiscard]] detail::socket_handle get() const noexcept { return socket_; }
+
+   private:
+    detail::socket_handle socket_;
+  };
   [[nodiscard]] std::string marks() const;
 
   std::unique_ptr<pg_conn, closer> connection_;
+  twin twin_;  // for `interrupt`
   time_limit patience_ = std::chrono::seconds(5);
   void (*receiver_)(void*, const pg_result*) = nullptr;  // of libpq, as the next
   void (*processor_)(void*, const char*) = nullptr;
@@ -99,6 +118,10 @@ class postgres_factory {
   /// (PostgreSQL 14). Restores handlers of notices. Throws what the server said where it refuses
   /// one of the statements, or does not answer in time.
   bool reset(postgres_connection& used) const;
+
+  /// Shuts the socket down, so that a query of its user ends with an error. The server works on
+  /// until it writes to the client. Nothing after PQreset.
+  static void interrupt(postgres_connection& used) noexcept;
 
   /// Cancels a running query, within a second, before the connection is closed. A pipeline has a
   /// tenth of a second: if the server has not heard the cancel by then, it works on alone. What the

@@ -108,6 +108,10 @@ class redis_factory {
   /// Throws what the server said where it refuses a command, or does not answer in time.
   bool reset(redis_connection& used) const;
 
+  /// Shuts the socket down, so that a command of its user ends with an error. The user does not
+  /// call redisReconnect meanwhile.
+  static void interrupt(redis_connection& used) noexcept;
+
  private:
   /// A `word` is for a reset.
   void begin(redis_connection& session, const create_context& context,

@@ -77,6 +77,11 @@ class tcp_factory {
     return used.is_open() && block_again(used) && detail::is_quiet(used.native_handle());
   }
 
+  /// Shuts the socket down, so that an operation of its user ends with an error. The user may start
+  /// and cancel operations meanwhile, and shut directions down. It does not close, assign or move
+  /// the socket, whose number another file could have by then: it discards the lease instead.
+  static void interrupt(socket& used) noexcept { detail::shut_down(used.native_handle()); }
+
   static void destroy(socket& ended, destroy_reason /*reason*/) noexcept {
     boost::system::error_code ignored;
     ended.shutdown(socket::shutdown_both, ignored);

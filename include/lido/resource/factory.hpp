@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <stdexcept>
@@ -35,6 +36,12 @@ enum class destroy_reason {
 };
 
 inline constexpr int destroy_reasons = 10;
+
+/// What `flush` and `kill` do about uses in progress of the resources that they end.
+enum class ongoing_uses : std::uint8_t {
+  finish,     ///< nothing: each resource ends when it comes back
+  interrupt,  ///< the factory's `interrupt` ends what the user waits for; then as `finish`
+};
 
 /// "too old" and so on.
 [[nodiscard]] std::string_view to_string(destroy_reason reason) noexcept;
@@ -107,6 +114,11 @@ concept judges = requires(F& factory, R& resource, const std::exception& thrown)
   { factory.is_clean_after(resource, thrown) } -> std::same_as<bool>;
 };
 template <class F, class R>
+concept interrupts = requires(F& factory, R& resource) {
+  { factory.interrupt(resource) }
+  noexcept->std::same_as<void>;
+};
+template <class F, class R>
 concept destroys = requires(F& factory, R& resource, destroy_reason reason) {
   factory.destroy(resource, reason);
 };
@@ -120,6 +132,7 @@ struct factory_names {
   void reset();
   void destroy();
   void is_clean_after();
+  void interrupt();
 };
 template <class F>
 struct factory_probe : factory_names {};
@@ -140,6 +153,7 @@ LIDO_HAS(validate);
 LIDO_HAS(reset);
 LIDO_HAS(destroy);
 LIDO_HAS(is_clean_after);
+LIDO_HAS(interrupt);
 #undef LIDO_HAS
 
 /// Throws std::invalid_argument if there is nothing to call.
@@ -175,6 +189,9 @@ template <class R, class... Key, class F>
   static_assert(judges<F, R> || !has_is_clean_after<F>,
                 "lido: is_clean_after of a resource factory must be a public bool "
                 "is_clean_after(R&, const std::exception&), without a key");
+  static_assert(interrupts<F, R> || !has_interrupt<F>,
+                "lido: interrupt of a resource factory must be a public void interrupt(R&) "
+                "noexcept, without a key");
   refuse_nothing(pool, "the factory", factory);
   return std::make_shared<F>(std::move(factory));
 }
@@ -188,10 +205,14 @@ template <class R, class... Key, class F>
 ///   bool or void reset(R&)         optional, after a use; false or throws: the pool destroys it
 ///   void destroy(R&, destroy_reason) noexcept             optional, before the destructor of R
 ///   bool is_clean_after(R&, const std::exception&)        optional: `with` keeps the resource
+///   void interrupt(R&) noexcept           optional, beside a use: ends what its user waits for
 ///
 /// `create` may also return a create_result<R>. A function of one of these names that fits none of
 /// its shapes does not compile. Several threads may call them at once, never two for the same
 /// resource, and never while the pool holds a lock. They may use the pool, except to end it.
+///
+/// `interrupt` is the exception: the user of the resource goes on beside it, and so does a
+/// `validate` or `reset` of the same use. The resource is neither destroyed nor detached meanwhile.
 template <class F, class R>
 concept resource_factory = detail::is_factory<F, R>;
 

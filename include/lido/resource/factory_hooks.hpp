@@ -19,11 +19,12 @@ namespace lido::inline v0::detail {
 
 struct create_outcome;
 
-/// A factory. Called without locks, never twice at once for one slot.
+/// A factory. Called without locks, never twice at once for one slot, except for `interrupt`: that
+/// is called beside a use, and what belongs to it.
 class factory_hooks {
  public:
-  factory_hooks(bool validates, reset_way resets) noexcept
-      : validates_(validates), resets_(resets) {}
+  factory_hooks(bool validates, reset_way resets, bool interrupts = false) noexcept
+      : validates_(validates), resets_(resets), interrupts_(interrupts) {}
   factory_hooks(const factory_hooks&) = delete;
   factory_hooks& operator=(const factory_hooks&) = delete;
   virtual ~factory_hooks() = default;
@@ -37,11 +38,14 @@ class factory_hooks {
   [[nodiscard]] bool is_clean_after(pool_slot& slot, const std::exception& thrown) noexcept {
     return attempt([&] { return do_judge(slot, thrown); }, [] { return false; });
   }
+  /// Ends what the user of a resource waits for. Requires: `can_interrupt`.
+  void interrupt(pool_slot& slot) noexcept { do_interrupt(slot); }
   /// With the destructor of R.
   void destroy(pool_slot& slot, destroy_reason reason) noexcept;
 
   [[nodiscard]] bool can_validate() const noexcept { return validates_; }
   [[nodiscard]] bool can_reset() const noexcept { return resets_ != reset_way::not_at_all; }
+  [[nodiscard]] bool can_interrupt() const noexcept { return interrupts_; }
   [[nodiscard]] reset_way way_of_reset() const noexcept { return resets_; }
   /// Resets a resource. Requires: `way_of_reset` is at_once.
   [[nodiscard]] bool reset_at_once(pool_slot& slot) noexcept { return do_reset(slot); }
@@ -53,10 +57,12 @@ class factory_hooks {
   [[nodiscard]] virtual bool do_validate(pool_slot& slot, const create_context& context) = 0;
   [[nodiscard]] virtual bool do_reset(pool_slot& slot) = 0;
   [[nodiscard]] virtual bool do_judge(pool_slot& slot, const std::exception& thrown) = 0;
+  virtual void do_interrupt(pool_slot& slot) noexcept = 0;
   virtual void do_destroy(pool_slot& slot, destroy_reason reason) noexcept = 0;
 
   bool validates_;
   reset_way resets_;
+  bool interrupts_;
 };
 
 /// A slot with room for an R.
@@ -87,7 +93,9 @@ template <class R, class F, class... Key>
 class typed_factory_hooks final : public factory_hooks {
  public:
   explicit typed_factory_hooks(std::shared_ptr<F> factory, const Key&... key)
-      : factory_hooks(validates<F, R>, reset_of()), factory_(std::move(factory)), key_(key...) {}
+      : factory_hooks(validates<F, R>, reset_of(), interrupts<F, R>),
+        factory_(std::move(factory)),
+        key_(key...) {}
 
  private:
   static constexpr reset_way reset_of() noexcept {
@@ -152,6 +160,11 @@ class typed_factory_hooks final : public factory_hooks {
       return factory_->is_clean_after(value(slot), thrown);
     } else {
       return false;
+    }
+  }
+  void do_interrupt([[maybe_unused]] pool_slot& slot) noexcept override {
+    if constexpr (interrupts<F, R>) {
+      factory_->interrupt(value(slot));
     }
   }
   void do_destroy(pool_slot& slot, destroy_reason reason) noexcept override {

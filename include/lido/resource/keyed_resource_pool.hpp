@@ -70,8 +70,8 @@ class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /
  public:
   /// Ends all resources of the key made so far: those in use when they come back. Nothing is made
   /// ahead for the key until it is asked for again.
-  void flush() {
-    with_key([this](detail::sought_key* key) { core_->flush(key); });
+  void flush(ongoing_uses uses = ongoing_uses::finish) {
+    with_key([this, uses](detail::sought_key* key) { core_->flush(key, uses); });
   }
   /// Flushes the key if no flush has come since `seen`. The generation of an unknown key is none.
   bool flush(resource_generation seen) {
@@ -195,7 +195,7 @@ class keyed_resource_pool : public detail::pool_controls {
 
   /// Ends all resources made so far, of all keys: those in use when they come back. Nothing is made
   /// ahead for a key until it is asked for again.
-  void flush() { core().flush(); }
+  void flush(ongoing_uses uses = ongoing_uses::finish) { core().flush(nullptr, uses); }
   /// Flushes the key of a lease, as `flush` of a `resource_pool` does.
   bool flush(const resource_lease<R>& failed) {
     return core().flush_of(detail::lease_access::grant_of(failed));

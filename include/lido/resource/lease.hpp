@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lido/base/durations.hpp"
+#include "lido/base/scope_exit.hpp"
 #include "lido/concurrency/parking.hpp"
 #include "lido/resource/pool_core.hpp"
 
@@ -67,12 +68,17 @@ class [[nodiscard]] resource_lease {
     }
   }
   /// Takes the resource out of the pool, which may create another in its place. The factory's
-  /// `destroy` is not called for it. Throws what moving an R throws; then the lease still has it.
+  /// `destroy` is not called for it. Waits for an `interrupt` of this resource that is under way.
+  /// Throws what moving an R throws; then the lease still has it.
   [[nodiscard]] R detach() {
+    detail::pool_core& core = *grant_.slot->record.cache->core();
+    core.begin_detach(*grant_.slot);
+    detail::scope_exit give_up([&] { core.give_up_detach(*grant_.slot); });
     R out(std::move(value()));
+    give_up.dismiss();
     const detail::slot_grant grant = std::exchange(grant_, {});
     static_cast<detail::typed_pool_slot<R>*>(grant.slot)->value().~R();
-    grant.slot->record.cache->core()->detach(grant);
+    core.detach(grant);
     return out;
   }
 

@@ -117,15 +117,19 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void release_slow(const slot_grant& grant, bool unwound) noexcept;
   void discard(const slot_grant& grant) noexcept;
   void discard_as(pool_slot& slot, destroy_reason why) noexcept;
+  /// Keeps the use from being interrupted from now on. Waits for an interrupt that is under way.
+  void begin_detach(pool_slot& slot) noexcept;
+  /// Lets the use be interrupted again: the resource was not moved.
+  void give_up_detach(pool_slot& slot) noexcept;
   /// The resource was moved out of its slot.
   void detach(const slot_grant& grant) noexcept;
 
   // ---- control ----------------------------------------------------------------------------------
 
-  bool kill(const resource_handle& handle) noexcept;
+  bool kill(const resource_handle& handle, ongoing_uses uses) noexcept;
   /// Flushes the group of a key, or all. Returns false if the key is not known. Throws
   /// std::bad_alloc, and what looking for a key throws.
-  bool flush(const sought_key* key = nullptr);
+  bool flush(const sought_key* key = nullptr, ongoing_uses uses = ongoing_uses::finish);
   /// Flushes a group if its resources are of that generation. Returns false if they are not, or the
   /// key is not known. Throws as `flush`.
   bool flush_of(const sought_key* key, resource_generation generation);

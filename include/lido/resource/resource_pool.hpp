@@ -28,8 +28,12 @@ class pool_controls {
   pool_controls(const pool_controls&) = delete;
   pool_controls& operator=(const pool_controls&) = delete;
 
-  /// Ends a resource: now if it is idle, when it comes back if it is in use. False: it is gone.
-  bool kill(const resource_handle& handle) noexcept { return core_->kill(handle); }
+  /// Ends a resource: now if it is idle, when it comes back if it is in use. With
+  /// `ongoing_uses::interrupt` calls the factory's `interrupt` for one in use, in this thread, if
+  /// the factory has one. False: it is gone.
+  bool kill(const resource_handle& handle, ongoing_uses uses = ongoing_uses::finish) noexcept {
+    return core_->kill(handle, uses);
+  }
   /// From now on acquires wait, though resources are idle, and no create begins; `resume` serves
   /// them in their order.
   void suspend() noexcept { core_->suspend(/*on=*/true); }
@@ -131,9 +135,10 @@ class resource_pool : public detail::pool_controls,
 
   // ---- control: see pool_controls, too ----------------------------------------------------------
 
-  /// Ends all resources made so far: those in use when they come back. Creates under way are asked
-  /// to stop, and new ones begin at once. Throws std::bad_alloc; then nothing has happened.
-  void flush() { core().flush(); }
+  /// Ends all resources made so far: those in use when they come back. With
+  /// `ongoing_uses::interrupt` their users are interrupted, as by `kill`. Creates under way are
+  /// asked to stop, and new ones begin at once. Throws std::bad_alloc; then nothing has happened.
+  void flush(ongoing_uses uses = ongoing_uses::finish) { core().flush(nullptr, uses); }
   /// Flushes if no flush has come since the resource of the lease was made: of many users whose
   /// connections fail, one flushes. Returns false, and does nothing, otherwise, and for an empty
   /// lease or one of another pool. Throws as `flush`.

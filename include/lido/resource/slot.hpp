@@ -70,6 +70,10 @@ enum class slot_task : std::uint8_t { none, create, validate, reset };
 /// How a resource is reset. `at_once`: by a function that is noexcept, within the release.
 enum class reset_way : std::uint8_t { not_at_all, at_once, with_time };
 
+/// What a resource in use is held in its slot for. `interrupt`: the hook is called for it, so it is
+/// not destroyed yet; `detach`: its user moves it out, so no hook is called for it.
+enum class slot_pin : std::uint8_t { none, interrupt, detach };
+
 class pool_slot;
 
 /// What the kernel knows about a slot. Under the pool's mutex.
@@ -90,6 +94,7 @@ struct pool_slot_record {
   bool is_keepalive = false;    ///< being validated in passing, for no waiter
   std::int64_t checked_at = 0;  ///< when its check began, in real time
   bool is_awaited = false;      ///< being checked, and its answer is not overdue
+  slot_pin pin = slot_pin::none;
 };
 
 /// A value of a slot or a pool that any thread may read at any time. An old value does no harm: it

@@ -234,6 +234,113 @@ TEST_F(KernelControl, AResourceMadeAfterTheCloseEnds) {
   EXPECT_EQ(k.created(2), "destroy 2 (closed)");
 }
 
+/// What ends the use of a resource that is being interrupted, and what becomes of it.
+TEST(KernelInterrupts, AResourceOutlivesItsInterrupt) {
+  constexpr auto now = ongoing_uses::interrupt;
+  struct row {
+    const char* name;
+    void (*interrupt)(kernel&);
+    void (*end)(kernel&);
+    const char* destroyed;
+  };
+  const auto kill = [](kernel& k) {
+    EXPECT_EQ(k.kill(0, now), "interrupt 0");
+    EXPECT_EQ(k.kill(0, now), "");  // the hook is being called
+  };
+  const auto flush = [](kernel& k) { EXPECT_EQ(k.flush(0, now), "interrupt 0"); };
+  const auto close_and_kill = [](kernel& k) {
+    k.close();
+    EXPECT_EQ(k.kill(0, now), "interrupt 0");
+  };
+  const auto release = [](kernel& k) { EXPECT_EQ(k.release('A'), ""); };
+  const auto discard = [](kernel& k) { EXPECT_EQ(k.discard('A'), ""); };
+  const auto waited_for = [](kernel& k) {  // there is no other, and it is not handed over
+    EXPECT_EQ(k.acquire('B'), "");
+    EXPECT_EQ(k.acquire('c'), "");
+    EXPECT_EQ(k.release('A'), "");
+  };
+  const row rows[] = {
+      {"kill, release", kill, release, "destroy 0 (killed)"},
+      {"kill, discard", kill, discard, "destroy 0 (discarded)"},
+      {"kill, waiters", kill, waited_for, "destroy 0 (killed)"},
+      {"flush, release", flush, release, "destroy 0 (flushed)"},
+      {"flush, discard", flush, discard, "destroy 0 (discarded)"},
+      {"flush, waiters", flush, waited_for, "destroy 0 (flushed)"},
+      {"closed, release", close_and_kill, release, "destroy 0 (closed)"},
+  };
+  for (const row& one : rows) {
+    for (const bool resets : {false, true}) {
+      SCOPED_TRACE(one.name);
+      kernel k({.options = {.max_size = 1}, .resets = resets, .interrupts = true});
+      k.acquire('A');
+      EXPECT_EQ(k.created(0), "A has 0");
+      one.interrupt(k);
+      EXPECT_TRUE(k.is_marked(0));
+      EXPECT_EQ(k.flush(0, now), "");
+      one.end(k);
+      EXPECT_EQ(k.stats().closing, 1);
+      EXPECT_EQ(k.kill(0, now), "");  // it is closing
+      EXPECT_EQ(k.interrupted(0), one.destroyed);
+      k.destroyed(0);
+      EXPECT_EQ(k.stats().idle + k.stats().in_use, 0);
+    }
+  }
+}
+
+TEST(KernelInterrupts, OnlyUsesAreInterruptedAndOnlyByAFactoryThatCan) {
+  for (const bool interrupts : {false, true}) {
+    kernel k({.options = {.max_size = 3, .max_creating = 3}, .interrupts = interrupts});
+    fill(k, 2);
+    k.acquire('A');
+    EXPECT_EQ(k.acquire('B'), "B has 1");
+    EXPECT_EQ(k.release('B'), "");
+    k.acquire('C');
+    k.acquire('D');  // create 2
+    EXPECT_EQ(k.release('C'), "D has 1");
+    EXPECT_EQ(k.release('D'), "");
+    EXPECT_EQ(k.flush(), "destroy 1 (flushed)");  // lets uses finish
+    EXPECT_EQ(k.flush(0, ongoing_uses::interrupt), interrupts ? "interrupt 0" : "");
+    if (interrupts) {
+      EXPECT_EQ(k.interrupted(0), "");
+      EXPECT_EQ(k.kill(0, ongoing_uses::interrupt), "interrupt 0");  // again, as it goes on
+      EXPECT_EQ(k.interrupted(0), "");
+    }
+    EXPECT_EQ(k.release('A'), interrupts ? "destroy 0 (killed)" : "destroy 0 (flushed)");
+  }
+}
+
+TEST(KernelInterrupts, AThreadThatValidatesForItselfIsInterrupted) {
+  kernel k({.options = {.max_size = 1, .validate_if_idle_longer_than = 0ms},
+            .validates = true,
+            .interrupts = true});
+  test::fill(k, 1);
+  EXPECT_EQ(k.acquire('A'), "A validates 0");
+  EXPECT_EQ(k.kill(0, ongoing_uses::interrupt), "interrupt 0");
+  EXPECT_EQ(k.has_validated('A', false), "");  // and waits for another one
+  EXPECT_EQ(k.interrupted(0), "destroy 0 (invalid)");
+  EXPECT_EQ(k.destroyed(0), "create 0");
+  EXPECT_EQ(k.created(0), "A has 0");
+}
+
+TEST(KernelInterrupts, AnOwnerThatMovesTheResourceOutIsLeftAlone) {
+  kernel k({.options = {.max_size = 2, .max_creating = 2}, .interrupts = true});
+  k.acquire('A');
+  EXPECT_EQ(k.created(0), "A has 0");
+  EXPECT_TRUE(k.begin_detach('A'));
+  EXPECT_EQ(k.flush(0, ongoing_uses::interrupt), "");
+  EXPECT_EQ(k.kill(0, ongoing_uses::interrupt), "");
+  k.give_up_detach('A');  // moving it has thrown
+  EXPECT_EQ(k.kill(0, ongoing_uses::interrupt), "interrupt 0");
+  EXPECT_FALSE(k.begin_detach('A'));
+  EXPECT_EQ(k.interrupted(0), "");
+  EXPECT_TRUE(k.begin_detach('A'));
+  EXPECT_EQ(k.detach('A'), "");
+  k.acquire('A');
+  EXPECT_EQ(k.created(0), "A has 0");
+  EXPECT_EQ(k.kill(0, ongoing_uses::interrupt), "interrupt 0");  // a new one
+  EXPECT_EQ(k.interrupted(0), "");
+}
+
 // jedis #561, r2dbc-pool #232: farewells take long. They are the tasks of threads, and hold up no
 // others.
 TEST(KernelEnds, EightResourcesAreDestroyedAtOnce) {

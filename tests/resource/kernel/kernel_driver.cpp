@@ -55,6 +55,8 @@ std::string text_of_one(const happening& one) {
       return of_slot("validate");
     case kind::reset:
       return of_slot("reset");
+    case kind::interrupt:
+      return of_slot("interrupt");
     case kind::destroy:
       return of_slot("destroy").append(" (").append(to_string(one.reason)).append(")");
     case kind::slow:
@@ -103,7 +105,7 @@ kernel_driver::kernel_driver(const pool_setup& how)
 }
 
 std::uint32_t kernel_driver::add_group(const detail::group_limits& limits) {
-  auto hooks = std::make_shared<fake_hooks>(setup_.validates, setup_.resets);
+  auto hooks = std::make_shared<fake_hooks>(setup_.validates, setup_.resets, setup_.interrupts);
   hooks_.push_back(hooks);
   const std::string key = std::to_string(groups_.size());
   groups_.push_back(&pool_.add_group(std::move(hooks), limits, groups_.size(), key));
@@ -463,8 +465,8 @@ happenings kernel_driver::adopted(std::uint32_t slot, bool made) {
   return event([&] { pool_.on_adopted(this->slot(slot), made); });
 }
 
-happenings kernel_driver::flush(std::uint32_t group) {
-  return event([&] { pool_.control.on_flush(*groups_[group]); });
+happenings kernel_driver::flush(std::uint32_t group, ongoing_uses uses) {
+  return event([&] { pool_.control.on_flush(*groups_[group], uses); });
 }
 
 happenings kernel_driver::retry_now(std::uint32_t group) {
@@ -473,7 +475,7 @@ happenings kernel_driver::retry_now(std::uint32_t group) {
 
 happenings kernel_driver::replace_factory(std::uint32_t group) {
   std::shared_ptr<detail::factory_hooks> hooks =
-      std::make_shared<fake_hooks>(setup_.validates, setup_.resets);
+      std::make_shared<fake_hooks>(setup_.validates, setup_.resets, setup_.interrupts);
   hooks_.push_back(hooks);
   return event([&] {
     groups_[group]->factory.hooks.swap(hooks);
@@ -481,10 +483,10 @@ happenings kernel_driver::replace_factory(std::uint32_t group) {
   });
 }
 
-happenings kernel_driver::kill(std::uint32_t slot) {
+happenings kernel_driver::kill(std::uint32_t slot, ongoing_uses uses) {
   bool found = false;
-  return event(
-      [&] { pool_.control.on_kill(this->slot(slot), this->slot(slot).word().birth(), found); });
+  const std::uint64_t birth = this->slot(slot).word().birth();
+  return event([&] { pool_.control.on_kill(this->slot(slot), birth, uses, found); });
 }
 
 happenings kernel_driver::close() {
@@ -642,11 +644,18 @@ void kernel_driver::read_slots(effects& out, happenings& all) {
     tasks_.push_back(one->number);
     began_[one->number] = now_.real;
   }
+  while (pool_slot* const one = out.interrupt.pop()) {
+    all.push_back({.what = happening::kind::interrupt, .slot = one->number});
+    interrupts_.push_back(one->number);
+  }
   while (pool_slot* const one = out.destroy.pop()) {
     all.push_back(
         {.what = happening::kind::destroy, .slot = one->number, .reason = one->record.reason});
     if (one->state() != resource_state::closing) {
       problem("a slot is destroyed that is not closing");
+    }
+    if (is_interrupted(one->number)) {
+      problem("a slot is destroyed that is being interrupted");
     }
     doomed_.push_back(one->number);
   }

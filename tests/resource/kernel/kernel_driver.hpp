@@ -3,6 +3,7 @@
 /// invariants after each one. Tasks that effects ask for stay open until a test ends them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdlib>
@@ -20,9 +21,10 @@ namespace lido::test {
 /// A factory that answers only what functions it has: no event calls any.
 class fake_hooks final : public detail::factory_hooks {
  public:
-  fake_hooks(bool validates, bool resets)
+  fake_hooks(bool validates, bool resets, bool interrupts)
       : factory_hooks(validates,
-                      resets ? detail::reset_way::with_time : detail::reset_way::not_at_all) {}
+                      resets ? detail::reset_way::with_time : detail::reset_way::not_at_all,
+                      interrupts) {}
 
  private:
   bool do_create(detail::pool_slot& /*slot*/, const create_context& /*context*/,
@@ -36,6 +38,7 @@ class fake_hooks final : public detail::factory_hooks {
   bool do_judge(detail::pool_slot& /*slot*/, const std::exception& /*thrown*/) override {
     std::abort();
   }
+  void do_interrupt(detail::pool_slot& /*slot*/) noexcept override { std::abort(); }
   void do_destroy(detail::pool_slot& /*slot*/, destroy_reason /*reason*/) noexcept override {
     std::abort();
   }
@@ -54,6 +57,7 @@ struct happening {
     create,     ///< from here on: tasks of the pool
     validate,
     reset,
+    interrupt,
     destroy,
     slow,
     leak,
@@ -78,6 +82,7 @@ struct pool_setup {
   int prefer_same_key_ms = 0;
   bool validates = false;
   bool resets = false;
+  bool interrupts = false;
 };
 
 /// How a client waits.
@@ -129,6 +134,11 @@ class kernel_driver {
   happenings release(char name);
   happenings discard(char name, destroy_reason why = destroy_reason::discarded);
   happenings detach(char name);
+  /// Returns false if the resource is being interrupted.
+  [[nodiscard]] bool begin_detach(char name) {
+    return detail::pool_control::begin_detach(*of(name).grant.slot);
+  }
+  void give_up_detach(char name) { detail::pool_control::give_up_detach(*of(name).grant.slot); }
   /// Ends what a client was told to do.
   happenings has_created(char name, bool made, bool permanent = false);
   happenings has_validated(char name, bool valid);
@@ -138,6 +148,11 @@ class kernel_driver {
   happenings created(std::uint32_t slot, bool made = true, bool permanent = false);
   happenings validated(std::uint32_t slot, bool valid = true);
   happenings was_reset(std::uint32_t slot, bool accepted = true);
+  happenings interrupted(std::uint32_t slot) {
+    return is_open(interrupts_, slot)
+               ? event([&] { pool_.control.on_interrupted(this->slot(slot)); })
+               : happenings{};
+  }
   happenings destroyed(std::uint32_t slot);
   /// Ends all tasks well, and those that follow.
   void end_tasks();
@@ -151,7 +166,7 @@ class kernel_driver {
   happenings limits(const detail::group_limits& limits, std::uint32_t group = 0);
   happenings limits_and_total(const detail::group_limits& limits, std::uint32_t total);
   happenings suspend(bool on = true);
-  happenings flush(std::uint32_t group = 0);
+  happenings flush(std::uint32_t group = 0, ongoing_uses uses = ongoing_uses::finish);
   happenings retry_now(std::uint32_t group = 0);
   /// Only what is of that generation, and only if that is the present one.
   happenings flush_of(std::uint32_t generation, std::uint32_t group = 0);
@@ -162,7 +177,7 @@ class kernel_driver {
   [[nodiscard]] std::optional<std::uint32_t> adopt(std::uint32_t group = 0);
   happenings adopted(std::uint32_t slot, bool made = true);
   happenings replace_factory(std::uint32_t group = 0);
-  happenings kill(std::uint32_t slot);
+  happenings kill(std::uint32_t slot, ongoing_uses uses = ongoing_uses::finish);
   happenings close();
 
   // ---- numbers ----------------------------------------------------------------------------------
@@ -185,6 +200,10 @@ class kernel_driver {
   /// Slots with an unfinished task of that kind, and slots to be destroyed.
   [[nodiscard]] std::vector<std::uint32_t> tasks(happening::kind what);
   [[nodiscard]] const std::vector<std::uint32_t>& doomed() const { return doomed_; }
+  [[nodiscard]] const std::vector<std::uint32_t>& interrupts() const { return interrupts_; }
+  [[nodiscard]] bool is_interrupted(std::uint32_t slot) const {
+    return std::find(interrupts_.begin(), interrupts_.end(), slot) != interrupts_.end();
+  }
 
   // ---- what a pool knows ------------------------------------------------------------------------
 
@@ -315,6 +334,7 @@ class kernel_driver {
   char looker_ = 0;
   std::vector<std::uint32_t> tasks_;
   std::map<std::uint32_t, detail::nanos> began_;  // creates, by slot
+  std::vector<std::uint32_t> interrupts_;         // slots whose use is being interrupted
   std::vector<std::uint32_t> doomed_;
 };
 

@@ -24,6 +24,7 @@ struct model_slot {
   bool is_kept = false;          ///< a client creates it, for itself unless it is outdated
   bool is_unproven = false;
   bool is_killed = false;
+  bool is_held = false;  ///< closing, and still being interrupted
   destroy_reason reason{};
 };
 
@@ -72,7 +73,10 @@ class kernel_model {
     }
     for (std::uint32_t i = 0; i < slots_.size(); ++i) {
       model_slot& slot = slots_[i];
-      if (slot.is == state::in_hand) {
+      slot.is_held = slot.is_held || (slot.is == state::in_hand && driver_.is_interrupted(i));
+      if (slot.is_held) {
+        slot.is = state::closing;
+      } else if (slot.is == state::in_hand) {
         const bool is_kept = is_same(state::in_use, driver_.state_of(i)) && slot.is_kept;
         slot.is = is_kept ? state::in_use : state::idle;
         numbers_of(slot).handed_over += is_kept ? 1 : 0;
@@ -151,7 +155,8 @@ class kernel_model {
   }
   void is_killed(std::uint32_t slot) {
     const state is = slots_[slot].is;
-    slots_[slot].is_killed = is != state::empty && is != state::creating && is != state::closing;
+    slots_[slot].is_killed = slots_[slot].is_held ||
+                             (is != state::empty && is != state::creating && is != state::closing);
     slots_[slot].is = is == state::idle ? state::in_hand : is;
   }
   void remove_group(std::uint32_t number) {
@@ -297,7 +302,8 @@ class kernel_model {
 
   void destroy(const happening& one) {
     model_slot& slot = slots_[one.slot];
-    check(is_ready(slot), "a slot in use is destroyed");
+    check(is_ready(slot) || slot.is_held, "a slot in use is destroyed");
+    slot.is_held = false;
     const std::uint32_t ending =
         count(slot.group, [](const model_slot& other) { return other.is == state::closing; });
     switch (one.reason) {

@@ -35,6 +35,7 @@ pool_setup kernel_session::setup_of(bytes& rest) {
       next(rest, 2) != 0 ? lido::maintenance::by_tick : lido::maintenance::background;
   how.validates = next(rest, 2) != 0;
   how.resets = next(rest, 3) == 0;
+  how.interrupts = true;
   how.options.max_size = next(rest, most_slots + 1);
   how.options.min_idle = next(rest, 3) == 0 ? how.options.max_size / 2 : 0;
   how.options.max_creating = 1 + next(rest, 3);
@@ -199,9 +200,11 @@ void kernel_session::use(client& one) {
       discard(one.name);
       break;
     case 1:
-      note("detach " + name);
-      model_.is_empty(slot);
-      detach(one.name);
+      if (begin_detach(one.name)) {
+        note("detach " + name);
+        model_.is_empty(slot);
+        detach(one.name);
+      }
       break;
     default:
       note("release " + name);
@@ -249,6 +252,11 @@ void kernel_session::finish_task() {
     }
     return;
   }
+  if (!interrupts().empty() && next(2) == 0) {
+    note("interrupted " + std::to_string(interrupts().front()));
+    interrupted(interrupts().front());
+    return;
+  }
   if (!doomed().empty()) {
     const std::uint32_t slot = doomed()[next(static_cast<std::uint32_t>(doomed().size()))];
     note("destroyed " + std::to_string(slot));
@@ -259,6 +267,8 @@ void kernel_session::finish_task() {
 
 void kernel_session::control() {
   const std::uint32_t which = next(groups());
+  // By what is left, so that recorded sessions go on as before.
+  const auto uses = rest_.size() % 2 == 0 ? ongoing_uses::finish : ongoing_uses::interrupt;
   switch (next(13)) {
     case 0:
     case 1:
@@ -274,7 +284,7 @@ void kernel_session::control() {
     case 5:
       note("flush " + std::to_string(which));
       model_.is_flushed(which);
-      flush(which);
+      flush(which, uses);
       break;
     case 6:
       note("replace factory " + std::to_string(which));
@@ -287,7 +297,7 @@ void kernel_session::control() {
       const std::uint32_t number = next(slots());
       note("kill " + std::to_string(number));
       model_.is_killed(number);
-      kill(number);
+      kill(number, uses);
       break;
     }
     case 10:
