@@ -188,6 +188,73 @@ void flush_against_release() {
   });
 }
 
+/// A tool may neither end nor leave the pool while its use is interrupted.
+struct interrupting_toolmaker : toolmaker {
+  struct visits {
+    lido::detail::atomic<int> now{0};
+    int all = 0;
+  };
+  visits* seen;
+
+  void interrupt(tool& /*used*/) const noexcept {
+    ++seen->all;
+    seen->now.fetch_add(1, std::memory_order_relaxed);
+    seen->now.fetch_sub(1, std::memory_order_relaxed);
+  }
+  void destroy(tool& ended, lido::destroy_reason why) const noexcept {
+    is_left_alone("a resource is destroyed while it is interrupted");
+    toolmaker::destroy(ended, why);
+  }
+  void is_left_alone(const char* otherwise) const noexcept {
+    require(seen->now.load(std::memory_order_relaxed) == 0, otherwise);
+  }
+};
+
+/// `act(pool, handle)` beside `end(lease, maker)`.
+template <class Act, class End>
+void interrupt_beside(const Act& act, const End& end) {
+  auto* const count = new tool_count;  // left as they are where the scenario fails
+  auto* const seen = new interrupting_toolmaker::visits;
+  const interrupting_toolmaker maker{{count}, seen};
+  auto* const pool = new lido::resource_pool<tool>(maker, tool_options(1));
+  lease held = pool->try_acquire();
+  const lido::resource_handle handle = held.handle();
+  in_threads([&] { end(held, maker); }, [&] { act(*pool, handle); });
+  require(pool->stats().live == 0, "a resource was ended, and lives");
+  require(count->destroyed + static_cast<int>(pool->stats().detached) == 1,
+          "a resource was not destroyed, or twice");
+  require(seen->all <= 1, "a use was interrupted twice");
+  delete pool;
+  delete seen;
+  delete count;
+}
+
+void kill_and_interrupt(lido::resource_pool<tool>& pool, lido::resource_handle handle) {
+  (void)pool.kill(handle, lido::ongoing_uses::interrupt);
+}
+void flush_and_interrupt(lido::resource_pool<tool>& pool, lido::resource_handle /*handle*/) {
+  pool.flush(lido::ongoing_uses::interrupt);
+}
+
+// A use ends beside the hook that interrupts it. What the flush finds in use does not become idle.
+void interrupt_against_release() {
+  interrupt_beside(&flush_and_interrupt,
+                   [](lease& held, const interrupting_toolmaker&) { held.reset(); });
+}
+
+void interrupt_against_discard() {
+  interrupt_beside(&kill_and_interrupt,
+                   [](lease& held, const interrupting_toolmaker&) { held.discard(); });
+}
+
+// A flush finds a resource that its user is about to move out.
+void interrupt_against_detach() {
+  interrupt_beside(&flush_and_interrupt, [](lease& held, const interrupting_toolmaker& maker) {
+    (void)held.detach();
+    maker.is_left_alone("a resource is moved out while its use is interrupted");
+  });
+}
+
 // Two users of one generation fail: one of them flushes.
 void flush_of_two_leases() {
   with_tools(2, [](tool_pool& pool) {
@@ -496,6 +563,12 @@ constexpr std::array pool_core_list{
     lends("pool_core.kill_against_release", "killed as it comes back", &kill_against_release),
     lends("pool_core.kill_against_use", "killed as it is taken", &kill_against_use),
     lends("pool_core.flush_against_release", "flushed as it comes back", &flush_against_release),
+    lends("pool_core.interrupt_against_release", "interrupted as it comes back",
+          &interrupt_against_release),
+    lends("pool_core.interrupt_against_discard", "interrupted as it is discarded",
+          &interrupt_against_discard),
+    lends("pool_core.interrupt_against_detach", "interrupted as it is moved out",
+          &interrupt_against_detach),
     lends("pool_core.flush_of_two_leases", "two users flush one generation", &flush_of_two_leases),
     lends("pool_core.adopt_against_wait", "detached and adopted beside a waiter",
           &adopt_against_wait),
