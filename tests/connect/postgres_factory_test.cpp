@@ -2,6 +2,7 @@
 #include <libpq-fe.h>
 
 #include <array>
+#include <atomic>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -33,6 +34,29 @@ TEST_F(PostgresFactory, AConnectionIsUsedManyTimes) {
     EXPECT_EQ(ask(*pool.acquire(), "SELECT 6 * 7"), "42");
   }
   EXPECT_EQ(pool.stats().created, 1U);
+}
+
+TEST_F(PostgresFactory, AQueryThatTakesLongIsInterrupted) {
+  postgres_pool pool = make({});
+  std::atomic<bool> asks{false};
+  const auto begin = std::chrono::steady_clock::now();
+  std::thread user([&] {
+    const auto lease = pool.acquire();
+    asks = true;
+    const std::string told = ask(*lease, "SELECT pg_sleep(60)");
+    EXPECT_NE(told, "");
+    EXPECT_EQ(PQstatus(lease->get()), CONNECTION_BAD) << told;
+    pool.flush(ongoing_uses::interrupt);  // twice; libpq has closed its socket
+  });
+  while (!asks) {
+    std::this_thread::sleep_for(1ms);
+  }
+  std::this_thread::sleep_for(50ms);  // mostly it reads by now
+  pool.flush(ongoing_uses::interrupt);
+  user.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
+  EXPECT_EQ(ask(*pool.acquire(), "SELECT 6 * 7"), "42");
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::flushed), 1U);
 }
 
 TEST_F(PostgresFactory, AWrongPasswordOrDatabaseFailsAtOnce) {

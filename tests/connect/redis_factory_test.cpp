@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 #include <hiredis/hiredis.h>
 
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <stdexcept>
 #include <stop_token>
@@ -35,6 +37,28 @@ TEST_F(RedisFactory, AConnectionIsUsedManyTimes) {
     EXPECT_EQ(pool.acquire()->ask("GET colour").text, "green");
   }
   EXPECT_EQ(pool.stats().created, 1U);
+}
+
+TEST_F(RedisFactory, ACommandThatTakesLongIsInterrupted) {
+  redis_target patient = target();
+  patient.command_timeout = 60s;
+  redis_pool pool(redis_factory(patient), {.max_size = 1});
+  std::atomic<std::uint64_t> birth{0};
+  const auto begin = std::chrono::steady_clock::now();
+  std::thread user([&] {
+    const auto lease = pool.acquire();
+    birth = lease.handle().birth;
+    EXPECT_THROW((void)lease->ask("BLPOP nothing 0"), std::runtime_error);
+  });
+  while (birth == 0) {
+    std::this_thread::sleep_for(1ms);
+  }
+  std::this_thread::sleep_for(50ms);  // mostly it reads by now
+  EXPECT_TRUE(pool.kill({.place = 0, .birth = birth}, ongoing_uses::interrupt));
+  user.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
+  EXPECT_EQ(pool.acquire()->ask("PING").text, "PONG");
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::killed), 1U);
 }
 
 std::string refusal_of(const redis_target& target) {

@@ -7,6 +7,7 @@
 #include <sys/time.h>
 
 #include <array>
+#include <atomic>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
@@ -110,6 +111,24 @@ TEST_F(TcpFactory, NoUserReadsTheAnswerToAnothersQuestion) {
   }
   EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
   EXPECT_EQ(ask(*pool.acquire(), "mine"), "mine");
+}
+
+TEST_F(TcpFactory, AUserThatWaitsForASilentServerIsInterrupted) {
+  tcp_pool pool(factory(), {.max_size = 1});
+  server.fall_silent(true);
+  std::atomic<bool> asks{false};
+  std::thread user([&] {
+    const auto lease = pool.acquire();
+    asks = true;
+    EXPECT_THROW((void)ask(*lease, "anybody there"), boost::system::system_error);
+  });
+  ASSERT_TRUE(eventually([&] { return asks.load(); }));
+  std::this_thread::sleep_for(20ms);  // mostly it reads by now
+  pool.flush(ongoing_uses::interrupt);
+  user.join();
+  server.fall_silent(false);
+  EXPECT_EQ(ask(*pool.acquire(), "after"), "after");
+  EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::flushed), 1U);
 }
 
 TEST_F(TcpFactory, ARefusedConnectIsAnErrorThatSaysSo) {

@@ -24,7 +24,7 @@ struct nosy_factory;
 using nosy_pool = resource_pool<int>;
 using nosy_lease = resource_lease<int>;
 
-enum class call { create, validate, reset, destroy, event, done, stopped };
+enum class call { create, validate, reset, interrupt, destroy, event, done, stopped };
 
 /// What the user's functions share.
 struct visitor {
@@ -57,11 +57,11 @@ struct visitor {
     (void)pool->try_acquire_idle();
     pool->async_acquire([](const acquire_result<int>& /*got*/) {}, 0ns);
     pool->resume();
-    (void)pool->kill({.place = 0, .birth = 0});
+    (void)pool->kill({.place = 0, .birth = 0}, ongoing_uses::interrupt);
     pool->watch_leases(true);
     if (flushes) {
       pool->retry_now();
-      pool->flush();
+      pool->flush(ongoing_uses::interrupt);
     }
     pool->tick();
     pool->resize(stats.capacity);
@@ -103,6 +103,7 @@ struct nosy_factory {
     guest->visit(call::reset);
     return true;
   }
+  void interrupt(int& /*resource*/) const noexcept { guest->visit(call::interrupt); }
   void destroy(int& /*resource*/, destroy_reason reason) const noexcept {
     guest->visit(call::destroy);
     guest->reasons.insert(reason);
@@ -230,6 +231,17 @@ TEST_F(ResourceReentry, DestroyOfFlushedKilledAndDiscardedResources) {
   guest.seen.clear();
   make().discard();
   EXPECT_TRUE(was_destroyed(destroy_reason::discarded));
+}
+
+TEST_F(ResourceReentry, InterruptsOfUses) {
+  start({.max_size = 1});
+  guest.flushes = true;
+  nosy_lease held = make();
+  EXPECT_TRUE(pool->kill(held.handle(), ongoing_uses::interrupt));
+  EXPECT_TRUE(guest.seen.contains(call::interrupt));
+  guest.seen.clear();
+  pool->flush(ongoing_uses::interrupt);
+  EXPECT_TRUE(guest.seen.contains(call::interrupt));
 }
 
 TEST_F(ResourceReentry, DestroyOfExpiredResources) {
