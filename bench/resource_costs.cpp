@@ -117,12 +117,16 @@ void tick_with_keys(benchmark::State& state) {
 /// another is created.
 void move_place(benchmark::State& state) {
   const auto places = static_cast<unsigned>(state.range(0));
-  const fast_clock clock;
+  fast_clock clock;
   std::size_t created = 0;
   keyed_pool all([&created](unsigned) { return static_cast<int>(++created); },
                  {.max_total = places, .each_key = by_tick(1, clock)});
   unsigned key = 0;
   const auto use_next = [&] {
+    if (key % (places / 4) == 0) {  // or all would have been used at the same moment
+      clock.advance();
+      all.tick();
+    }
     (void)all.at(key).acquire();
     key = (key + 1) % (2 * places);
   };

@@ -2,7 +2,9 @@
 /// Internal. Which thread numbers belong to which copy of the library in a process.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -35,6 +37,18 @@ class number_ranges {
       }
     }
     return std::nullopt;
+  }
+  /// Returns the highest number of the ranges that copies have taken; 0 if there are none.
+  [[nodiscard]] std::uint32_t highest() const noexcept {
+    for (std::size_t word = taken_.size(); word-- != 0;) {
+      // relaxed: what orders a thread's acts before the caller's orders its number, too
+      const std::uint64_t bits = taken_.at(word).load(std::memory_order_relaxed);
+      if (bits != 0) {
+        const auto ranges = static_cast<std::uint32_t>(word * 64 + std::bit_width(bits));
+        return (std::min)(ranges * numbers_in_range, max_thread_number);
+      }
+    }
+    return 0;
   }
 
  private:

@@ -61,6 +61,7 @@ class [[LIDO_VISIBLE]] thread_registry {  // trivial, and a global that outlives
     // relaxed: written before the first number is given, and never again
     return lowest_.load(std::memory_order_relaxed) + 1;
   }
+  [[nodiscard]] std::uint32_t highest() const noexcept { return source_.highest(); }
 
   /// False if this process was made from one with pools, but not by fork.
   // relaxed (whole function): in one process only one value is ever stored
@@ -372,6 +373,10 @@ bool assign_thread_number(bool waits) noexcept {
 
 std::uint32_t lowest_thread_number() noexcept {
   return thread_numbers.lowest();
+}
+
+std::uint32_t highest_thread_number() noexcept {
+  return thread_numbers.highest();
 }
 
 void thread_exit_listener::register_listener() noexcept {

@@ -59,6 +59,11 @@ class number_source {
     number_ranges* const ranges = ranges_.load(std::memory_order_relaxed);
     return ranges != nullptr ? ranges->take() : std::nullopt;
   }
+  [[nodiscard]] std::uint32_t highest() const noexcept {
+    // relaxed: as in join
+    const number_ranges* const ranges = ranges_.load(std::memory_order_relaxed);
+    return ranges != nullptr ? ranges->highest() : 0;
+  }
 
  private:
   using word = common_place::word;

@@ -53,7 +53,7 @@ void pool_gate::forget_last() const noexcept {
       last.set(nullptr);
     }
   };
-  for (std::size_t i = 0; i < thread_states; ++i) {
+  for (std::size_t i = 0, end = states_in_use(); i < end; ++i) {
     std::for_each(state_of(i).last.begin(), state_of(i).last.end(), forget);
   }
   if (has_keys()) {

@@ -111,5 +111,14 @@ TEST(NumberRanges, LowestComesFirst) {
   EXPECT_EQ(ranges.take(), 1U);
 }
 
+TEST(NumberRanges, TheHighestNumberIsOfTheLastRange) {
+  number_ranges ranges{};
+  EXPECT_EQ(ranges.highest(), 0U);
+  for (std::uint32_t taken = 1; ranges.take().has_value(); ++taken) {
+    EXPECT_EQ(ranges.highest(), (std::min)(taken * numbers_in_range, max_thread_number));
+  }
+  EXPECT_EQ(ranges.highest(), max_thread_number);
+}
+
 }  // namespace
 }  // namespace lido::detail

@@ -61,6 +61,10 @@ inline constexpr std::size_t no_thread_offset = sizeof(void*) < 8 ? 0 : ~(~std::
 /// No thread has a lower number from this copy of the library; see number_ranges.
 [[nodiscard]] std::uint32_t lowest_thread_number() noexcept;
 
+/// No thread of any copy has ever had a higher number. Few programs have many threads, and these
+/// numbers are the lowest. A caller that has seen what a thread did sees the thread's number, too.
+[[nodiscard]] std::uint32_t highest_thread_number() noexcept;
+
 class thread_registry;
 
 /// What gives the numbers. Its address tells copies of the library apart: code that shares it

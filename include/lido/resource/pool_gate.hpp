@@ -2,6 +2,7 @@
 /// Internal. What all groups of a resource pool share.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -48,7 +49,7 @@ class pool_gate {
   [[nodiscard]] bool has_keys() const noexcept { return last_of_keys_ != nullptr; }
   /// No thread is about to leave a release that began before this call.
   [[nodiscard]] bool is_quiet() const noexcept {
-    for (std::size_t i = 0; i < thread_states; ++i) {
+    for (std::size_t i = 0, end = states_in_use(); i < end; ++i) {
       // (1) - this acquire-load synchronizes-with the release-store thread_state.hpp (1) and the
       // release-fetch-sub thread_state.hpp (2): the thread does not touch the pool any more
       if (state_of(i).leaving.load(std::memory_order_acquire) != 0) {
@@ -85,6 +86,10 @@ class pool_gate {
 
  private:
   void add_use_time(nanos length) noexcept;
+  /// The others were never touched. Each is a cache line, and four of them are a page.
+  [[nodiscard]] static std::size_t states_in_use() noexcept {
+    return (std::min)(thread_states, std::size_t{highest_thread_number()} + 1);
+  }
   [[nodiscard]] thread_state& state_of(std::size_t thread) const noexcept {
     return threads_[thread * pools_side_by_side];
   }

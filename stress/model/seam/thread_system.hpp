@@ -2,6 +2,7 @@
 /// LIDO_THREAD_SYSTEM_SEAM of the model build: what the registry of threads asks of the system.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 
 #include "checker/sync.hpp"
@@ -32,6 +33,9 @@ class number_source {
   [[nodiscard]] static constexpr bool is_joined() noexcept { return true; }
   [[nodiscard]] std::optional<std::uint32_t> take() noexcept {
     return next_ < number_ranges_count ? std::optional(next_++) : std::nullopt;
+  }
+  [[nodiscard]] std::uint32_t highest() const noexcept {
+    return std::min(next_ * numbers_in_range, max_thread_number);
   }
 
  private:
