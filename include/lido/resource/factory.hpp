@@ -115,8 +115,8 @@ concept judges = requires(F& factory, R& resource, const std::exception& thrown)
 };
 template <class F, class R>
 concept interrupts = requires(F& factory, R& resource) {
-  { factory.interrupt(resource) }
-  noexcept->std::same_as<void>;
+  { factory.interrupt(resource) } -> std::same_as<void>;
+  requires noexcept(factory.interrupt(resource));
 };
 template <class F, class R>
 concept destroys = requires(F& factory, R& resource, destroy_reason reason) {
