@@ -1,4 +1,4 @@
-"""What coverage.sh, measure_checked.py and slips.py of scripts/ have found, for scripts/report_verification.py."""
+"""What coverage.sh, measure_checked.py, measure_sharing.py and slips.py of scripts/ have found, for scripts/report_verification.py."""
 import datetime
 import json
 
@@ -47,6 +47,17 @@ def checked_row():
     said = ", ".join(f"{row['bytes']} bytes, {row['threads']} threads {judged(row['ratio'], row['ratio'] <= 4)}" for row in found["rows"])
     return ["time of a pair, checked : not", said,
             f"`scripts/measure_checked.py`, {found['date']}, load {found['load']:g} before it; asked 4"]
+
+
+def sharing_row():
+    """What pools do that more threads share than there are resources, beside a mutex and a deque."""
+    path = ROOT / "build" / "sharing.json"
+    if not path.exists():
+        return ["more threads than resources, uses : mutex", "not measured", "`scripts/measure_sharing.py`"]
+    found = json.loads(path.read_text(encoding="utf-8"))
+    said = ", ".join(f"{row['row']} {judged(row['uses'], row['uses'] >= row['asked_uses'])}" for row in found["rows"])
+    return ["more threads than resources, uses : mutex", said,
+            f"`scripts/measure_sharing.py`, {found['date']}, load {found['load']:g} before it"]
 
 
 def coverage_section():

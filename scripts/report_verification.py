@@ -17,7 +17,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from report_measured import checked_row, coverage_row, coverage_section, slips_row
+from report_measured import checked_row, coverage_row, coverage_section, sharing_row, slips_row
 from report_runs import PRESETS, ROOT, git, read_preset, table
 
 LABELS = ["unit", "death", "stress", "model", "mutant", "fault", "fuzz", "server", "chaos", "outage", "report", "package", "distribution",
@@ -179,6 +179,7 @@ def numbers_section(runs):
          f"with {count_suppressions()} suppressions; checks switched off: {', '.join(switched_off()) or 'none'}"],
         coverage_row(),
         checked_row(),
+        sharing_row(),
     ], ["---", "---", "---"])
 
 

@@ -14,7 +14,7 @@
 #   --soak [S]    --all; drivers under AddressSanitizer, unit tests and examples with optimised Clang, and all unit tests
 #                 for arm64, too; unit tests for five more processors, with GCC 11 and Clang 22, and a program in
 #                 WebAssembly; drivers and fuzz targets run for S seconds (120); and build/verification.md says what
-#                 was seen, with the branches taken, the cost of checked pools, and what plain stress or unit tests miss
+#                 was seen, with the branches taken, the cost of checked and of shared pools, and what plain tests miss
 #   --billion     --all; the model checker tries up to 40 million executions of a scenario instead of 300,000
 #   --no-install  installs nothing: what is missing is named
 set -euo pipefail
@@ -254,7 +254,7 @@ begin_step "clang-tidy and clang-format"
 scripts/tidy.sh build/clang src
 if [ $soak = yes ]; then
   missed=() # goes into the report, too
-  for script in coverage.sh measure_checked.py stress_mutants.py slips.py soak_chaos.py soak_outages.py ports.sh; do
+  for script in coverage.sh measure_checked.py measure_sharing.py stress_mutants.py slips.py soak_chaos.py soak_outages.py ports.sh; do
     begin_step "$script"
     "scripts/$script" || missed+=("$script")
   done
