@@ -37,16 +37,17 @@ enum class grant_kind : std::uint8_t {
   create     ///< an empty slot: the waiter creates the resource, in a pool without threads
 };
 
-/// When a waiter came.
+/// When a waiter came, which decides when it is served.
 struct arrival {
   nanos at = 0;            ///< real time
   std::int64_t order = 0;  ///< over all groups
+  bool is_urgent = false;  ///< before all that are not, and worth a resource of the reserve
 };
 
 /// Silent resources, which do not answer their validation, as one waiter has met them.
 struct met_silence {
-  bool in_validation = false;  ///< one that the waiter itself has validated
-  bool is_made_good = false;   ///< another has been closed, so that one is created for it
+  bool in_validation = false;    ///< one that the waiter itself has validated
+  bool has_replacement = false;  ///< another has been closed, so that one is created for it
 };
 
 /// Its neighbours in a wait_queue.
@@ -96,8 +97,7 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
   bool may_look;           ///< false: a callback, or a thread in one, which may be for long
   bool holds = false;      ///< its thread holds a resource of the pool
   met_silence silence;
-  bool is_urgent = false;  ///< served before others, and worth a resource of the reserve
-  refusal why;             ///< of a wait that ends without a resource
+  refusal why;  ///< of a wait that ends without a resource
   queue_links links;
   // NOLINTEND(*-non-private-member-variables-in-classes)
 };

@@ -184,7 +184,7 @@ bool create_planner::let_waiter_create(slot_group& group, pool_slot& slot) noexc
     if (waiter == nullptr || waiter->is_callback()) {
       return false;
     }
-    const bool is_urgent = waiter->is_urgent;  // it may be gone afterwards
+    const bool is_urgent = waiter->came.is_urgent;  // it may be gone afterwards
     is_given = waiters_.hand_over(*waiter, slot, grant_kind::create);
     slot.record.is_for_urgent = is_given && is_urgent;
   }

@@ -156,7 +156,7 @@ void pool_kernel::on_acquire(acquire_waiter& waiter) noexcept {
     } else {
       waiters_.refuse(waiter, acquire_failure::timed_out);
     }
-  } else if (!waiter.comes_back() && !waiter.is_urgent && waiters_.are_too_many(group)) {
+  } else if (!waiter.comes_back() && !waiter.came.is_urgent && waiters_.are_too_many(group)) {
     waiters_.refuse(waiter, acquire_failure::too_many_waiters);
   }
 }
@@ -291,7 +291,7 @@ void pool_kernel::on_adopted(pool_slot& slot, bool made) noexcept {
 void pool_kernel::on_checked(pool_slot& slot, bool passed) noexcept {
   slot_group& group = context_.match_later(slot);
   const bool is_reset = slot.record.task == slot_task::reset;
-  const bool is_keepalive = slot.record.is_keepalive;
+  const bool is_keepalive = slot.record.check.is_keepalive;
   slots_.end_check(slot);
   if (is_keepalive) {
     sweep_.keep_next_alive();
@@ -308,7 +308,7 @@ void pool_kernel::on_checked(pool_slot& slot, bool passed) noexcept {
     give_after_use(group, slot);
   } else {
     slot.validated(context_.now.age, context_.settings.life);
-    group.factory.note_answer(context_.now.real - slot.record.checked_at);
+    group.factory.note_answer(context_.now.real - slot.record.check.began_at);
     waiters_.give_or_make_idle(group, slot, planner_.is_owed(group));
   }
 }

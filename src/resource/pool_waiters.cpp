@@ -16,15 +16,16 @@ namespace lido::inline v0::detail {
 void pool_waiters::join(acquire_waiter& waiter) noexcept {
   slot_group& group = *waiter.group;
   const bool is_first = waiter.comes_back();
-  const bool is_early = is_first || waiter.is_urgent;
-  // Of early ones the order is that of the waiter that they stand before.
-  waiter.came = {context_.now.real,
-                 is_early && !group.queue.empty() ? group.queue.first()->came.order : ++arrivals_};
+  const bool is_early = is_first || waiter.came.is_urgent;
+  waiter.came.at = context_.now.real;
+  // An early one has the order of the waiter that it stands before.
+  waiter.came.order =
+      is_early && !group.queue.empty() ? group.queue.first()->came.order : ++arrivals_;
   // After a create in vain it is counted already. After a validation it counts again, as the
   // hand-over of what it validated did.
   group.totals.exhausted += waiter.kind == grant_kind::create ? 0 : 1;
   acquire_waiter* next = is_early ? group.queue.first() : nullptr;
-  while (!is_first && next != nullptr && next->is_urgent) {
+  while (!is_first && next != nullptr && next->came.is_urgent) {
     next = wait_queue::after(*next);
   }
   group.queue.insert(waiter, next);
@@ -307,9 +308,9 @@ void pool_waiters::give_or_make_idle(slot_group& group, pool_slot& slot, bool is
 }
 
 /// Returns the first waiter for which `replace_unasked` has not yet closed a resource, or null.
-acquire_waiter* pool_waiters::first_to_make_good(const slot_group& group) noexcept {
+acquire_waiter* pool_waiters::first_without_replacement(const slot_group& group) noexcept {
   acquire_waiter* waiter = group.queue.first();
-  while (waiter != nullptr && (waiter->silence.is_made_good || !waiter->word.open())) {
+  while (waiter != nullptr && (waiter->silence.has_replacement || !waiter->word.open())) {
     waiter = wait_queue::after(*waiter);
   }
   return waiter;
@@ -318,7 +319,7 @@ acquire_waiter* pool_waiters::first_to_make_good(const slot_group& group) noexce
 nanos pool_waiters::next_replacement(const slot_group& group) const noexcept {
   constexpr std::uint32_t few = 2;
   const bool is_silent = context_.settings.has_threads() && group.counts.silent() >= few;
-  const acquire_waiter* const waiter = is_silent ? first_to_make_good(group) : nullptr;
+  const acquire_waiter* const waiter = is_silent ? first_without_replacement(group) : nullptr;
   return waiter != nullptr ? later(waiter->came.at, group.factory.patience()) : never;
 }
 
@@ -338,8 +339,9 @@ void pool_waiters::replace_unasked(slot_group& group) noexcept {
       return;
     }
     slots_.close(*slot, destroy_reason::invalid);
-    if (acquire_waiter* const waiter = first_to_make_good(group)) {  // it may have ended its wait
-      waiter->silence.is_made_good = true;
+    if (acquire_waiter* const waiter =
+            first_without_replacement(group)) {  // it may have ended its wait
+      waiter->silence.has_replacement = true;
     }
   }
 }

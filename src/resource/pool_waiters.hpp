@@ -113,7 +113,7 @@ class pool_waiters {
   void wake_to_look(slot_group& group) const noexcept;
   void look(acquire_waiter& waiter) noexcept;
   [[nodiscard]] bool give_idle_to(acquire_waiter& waiter) noexcept;
-  [[nodiscard]] static acquire_waiter* first_to_make_good(const slot_group& group) noexcept;
+  [[nodiscard]] static acquire_waiter* first_without_replacement(const slot_group& group) noexcept;
   void replace_unasked(slot_group& group) noexcept;
   [[nodiscard]] bool give_unchecked(slot_group& group, acquire_waiter& waiter) noexcept;
   [[nodiscard]] bool is_waiting(const slot_group& group, std::uint32_t thread) const noexcept;

@@ -170,7 +170,7 @@ bool resource_slots::close_if_over(slot_group& group, pool_slot& slot) noexcept 
   } else if (slot.is_over(context_.now.age, group.cache.epoch())) {
     why = why_expired(slot);
   } else if (group.has_surplus() && !slot.record.is_for_urgent &&
-             (group.queue.empty() || !group.queue.first()->is_urgent)) {
+             (group.queue.empty() || !group.queue.first()->came.is_urgent)) {
     why = destroy_reason::surplus;
   } else {
     return false;
@@ -282,7 +282,7 @@ void resource_slots::note_evicted(pool_slot& slot) noexcept {
 bool resource_slots::keep_alive_if_idle(pool_slot& slot) noexcept {
   const bool is_taken = take_idle(slot, resource_state::checking);
   if (is_taken) {
-    change(slot, [](pool_slot& one) { one.record.is_keepalive = true; });
+    change(slot, [](pool_slot& one) { one.record.check.is_keepalive = true; });
     begin_check(slot, slot_task::validate);
   }
   return is_taken;
@@ -293,8 +293,8 @@ void resource_slots::begin_check(pool_slot& slot, slot_task what) noexcept {
   const nanos now = context_.now.real;
   change(slot, [what, now](pool_slot& one) {
     one.record.task = what;
-    one.record.checked_at = now;
-    one.record.is_awaited = true;
+    one.record.check.began_at = now;
+    one.record.check.is_awaited = true;
     (void)one.move(resource_state::checking);
   });
   awaited_.push(slot, later(now, tuning::nanoseconds_for_answer));
@@ -305,8 +305,8 @@ void resource_slots::end_check(pool_slot& slot) noexcept {
   awaited_.remove(slot);
   change(slot, [](pool_slot& one) {
     one.record.task = slot_task::none;
-    one.record.is_awaited = false;
-    one.record.is_keepalive = false;
+    one.record.check.is_awaited = false;
+    one.record.check.is_keepalive = false;
   });
 }
 
@@ -321,7 +321,7 @@ pool_slot* resource_slots::next_late_check() noexcept {
   }
   pool_slot* const slot = awaited_.first();
   awaited_.remove(*slot);
-  change(*slot, [](pool_slot& one) { one.record.is_awaited = false; });
+  change(*slot, [](pool_slot& one) { one.record.check.is_awaited = false; });
   return slot;
 }
 

@@ -79,12 +79,12 @@ class slot_counts {
   }
   void count_check(const pool_slot_record& record, std::uint32_t by) noexcept {
     const bool is_validation = record.task == slot_task::validate;
-    awaited_ += record.is_awaited ? by : 0;
+    awaited_ += record.check.is_awaited ? by : 0;
     validations_ += is_validation ? by : 0;
-    keepalives_ += record.is_keepalive ? by : 0;
-    const bool is_for_waiter = is_validation && !record.is_keepalive && !record.is_outdated;
+    keepalives_ += record.check.is_keepalive ? by : 0;
+    const bool is_for_waiter = is_validation && !record.check.is_keepalive && !record.is_outdated;
     validating_ += is_for_waiter ? by : 0;
-    silent_ += is_for_waiter && !record.is_awaited ? by : 0;
+    silent_ += is_for_waiter && !record.check.is_awaited ? by : 0;
   }
 
   std::array<std::uint32_t, 6> by_state_{};

@@ -23,7 +23,7 @@ thread_acquire::thread_acquire(pool_core& core, const acquire_call& call) noexce
       settings_(core.settings()),
       call_(call),
       waiter_(call.until, this_thread_id()) {
-  waiter_.is_urgent = call.is_urgent;
+  waiter_.came.is_urgent = call.is_urgent;
   waiter_.may_look = pool_scope::calling() == nullptr;
 }
 

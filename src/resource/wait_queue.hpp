@@ -18,7 +18,7 @@ class wait_queue {
   /// Returns how many urgent waiters stand in front of all others, `most` at most.
   [[nodiscard]] std::uint32_t count_urgent(std::uint32_t most) const noexcept {
     std::uint32_t found = 0;
-    for (const acquire_waiter* one = first_; one != nullptr && one->is_urgent && found != most;
+    for (const acquire_waiter* one = first_; one != nullptr && one->came.is_urgent && found != most;
          one = after(*one)) {
       ++found;
     }

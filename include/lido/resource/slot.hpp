@@ -76,6 +76,13 @@ enum class slot_pin : std::uint8_t { none, interrupt, detach };
 
 class pool_slot;
 
+/// A validation or a reset of a resource.
+struct slot_check {
+  std::int64_t began_at = 0;  ///< real time
+  bool is_awaited = false;    ///< under way, and its answer is not overdue
+  bool is_keepalive = false;  ///< a validation for no waiter
+};
+
 /// What the kernel knows about a slot. Under the pool's mutex.
 struct pool_slot_record {
   idle_cache* cache = nullptr;      ///< of the slot's group
@@ -89,11 +96,9 @@ struct pool_slot_record {
   bool is_kept = false;                            ///< being created by the thread that will use it
   bool is_for_urgent = false;                      ///< that thread may have one of the reserve
   bool is_outdated = false;                        ///< its task was begun before the last flush
-  bool is_unproven = false;     ///< the create of a group without a working resource
-  bool is_evicted = false;      ///< closing, to give room to another group
-  bool is_keepalive = false;    ///< being validated in passing, for no waiter
-  std::int64_t checked_at = 0;  ///< when its check began, in real time
-  bool is_awaited = false;      ///< being checked, and its answer is not overdue
+  bool is_unproven = false;  ///< the create of a group without a working resource
+  bool is_evicted = false;   ///< closing, to give room to another group
+  slot_check check;
   slot_pin pin = slot_pin::none;
 };
 

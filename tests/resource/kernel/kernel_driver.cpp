@@ -168,7 +168,7 @@ happenings kernel_driver::acquire(char name, const wait_setup& how) {
                      is_thread ? nullptr : &delivered);
   one.waiter->group = groups_[how.group];
   one.holds = how.holds;
-  one.waiter->is_urgent = how.is_urgent;
+  one.waiter->came.is_urgent = how.is_urgent;
   one.waiter->may_look = is_thread && how.may_look;
   return begin(one);
 }
