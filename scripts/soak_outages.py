@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "gcc"
 # What is run: the driver, and its arguments.
-RUNS = {"Redis": ["failover", "--server", "0"],
+RUNS = {"Redis": ["failover", "--server", "0", "--bound", "300"],
         "PgBouncer": ["failover", "--server", "1"],
         "PostgreSQL behind PgBouncer": ["failover", "--server", "2"],
         "PostgreSQL behind PgBouncer, asked in each connect": ["failover", "--server", "3"],

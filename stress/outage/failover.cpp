@@ -40,6 +40,7 @@ struct outcome {
   std::size_t broken = 0;   ///< uses that began
   double swift_before = 0;  ///< share of acquires that are swift
   clock::duration back_after{};
+  bool is_back = false;         ///< before the load ended
   clock::duration latest{};     ///< beyond the limit of an acquire
   clock::duration overslept{};  ///< the most that a sleep of a client took too long
 };
@@ -78,7 +79,7 @@ struct settings : stress::driver {
              "for an answer, 4: one of two Redis, silent");
   const unsigned& size = option("--size", 20, "of the pool");
   const unsigned& down = option("--down", 5000, "milliseconds that the server is away");
-  const unsigned& after = option("--after", 3000, "milliseconds of load after that");
+  const unsigned& after = option("--after", 6000, "milliseconds of load after that");
   const unsigned& bound =
       option("--bound", 1000, "milliseconds that Lido may be back later than the other");
   const unsigned& late =
@@ -169,6 +170,7 @@ struct failover_driver : settings {
       moment += 1ms;
     }
     found.back_after = moment - back;
+    found.is_back = moment < last;
     return found;
   }
 
@@ -196,6 +198,9 @@ struct failover_driver : settings {
     const clock::duration others = std::max(control.latest, control.overslept);
     if (lido.latest > others + std::chrono::milliseconds(late)) {
       run.broken("an acquire was late");
+    }
+    if (!lido.is_back) {
+      run.broken("the pool was not back when the load ended");
     }
     if (lido.back_after > control.back_after + std::chrono::milliseconds(bound)) {
       run.broken("the pool was away for long after its server was back");
