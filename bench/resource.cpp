@@ -347,16 +347,20 @@ double bytes_of_small_pool() {
 
 void make_small_pools(const plan& todo) {
   result lido;
+  result by_tick;
   result mutex;
   for (int round = 0; round < 10 * todo.rounds; ++round) {
-    lido.values.push_back(time_of_small_pool<lido_bench::lido_small>());
+    lido.values.push_back(time_of_small_pool<lido_bench::lido_small<>>());
+    by_tick.values.push_back(time_of_small_pool<lido_bench::lido_small<true>>());
     mutex.values.push_back(time_of_small_pool<lido_bench::mutex_small>());
   }
-  std::printf("a pool of 4 made, used once, destroyed: lido %.1f us, mutex_deque_cv %.2f us\n",
-              lido.median(), mutex.median());
+  std::printf(
+      "a pool of 4 made, used once, destroyed: lido %.1f us, by tick %.1f us, mutex_deque_cv %.2f "
+      "us\n",
+      lido.median(), by_tick.median(), mutex.median());
   std::printf("lido / mutex_deque_cv: %.1f for small pools\n", lido.median() / mutex.median());
   std::printf("heap bytes of one, idle after its use: lido %.0f, mutex_deque_cv %.0f\n",
-              bytes_of_small_pool<lido_bench::lido_small>(),
+              bytes_of_small_pool<lido_bench::lido_small<>>(),
               bytes_of_small_pool<lido_bench::mutex_small>());
 }
 

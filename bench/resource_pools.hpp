@@ -171,10 +171,15 @@ class bare_mutex {
   std::vector<stub_connection*> idle_;
 };
 
-/// A pool of four that has nothing yet.
+/// A pool of four that has nothing yet. `by_tick`: its threads are those of its callers.
+template <bool ByTick = false>
 class lido_small {
  public:
-  lido_small() : pool_([] { return stub_connection(); }, {.max_size = 4}) {}
+  lido_small()
+      : pool_(
+            [] { return stub_connection(); },
+            {.max_size = 4,
+             .maintenance = ByTick ? lido::maintenance::by_tick : lido::maintenance::background}) {}
   template <class Use>
   void with_one(const Use& use) {
     const auto lease = pool_.acquire();
