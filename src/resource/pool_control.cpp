@@ -26,9 +26,13 @@ void pool_control::on_flush(slot_group& group, ongoing_uses uses) noexcept {
   group.retry.reset();
   group.factory.is_asked = !context_.has_groups || !group.queue.empty();
   table_.for_each([&](pool_slot& slot) {
-    if (slot.record.cache == &group.cache) {
-      slots_.outdate_task(slot);
-      end_use(slot, uses);
+    if (slot.record.cache != &group.cache) {
+      return;
+    }
+    slots_.outdate_task(slot);
+    if (uses == ongoing_uses::interrupt) {
+      end_use(slot, destroy_reason::flushed, uses);
+    } else {
       slots_.close_if_idle(slot, destroy_reason::flushed);
     }
   });
@@ -58,19 +62,21 @@ void pool_control::on_kill(pool_slot& slot, std::uint64_t birth, ongoing_uses us
   }
   context_.match_later(slot);
   slot.record.is_killed = true;
-  // Until it is marked, or the kernel's; the end of a task sees that the resource is killed.
-  while (slot.state() != resource_state::checking &&
-         !slots_.close_if_idle(slot, destroy_reason::killed)) {
-    if (slots_.mark(slot)) {
-      end_use(slot, uses);
-      return;
-    }
-  }
+  end_use(slot, destroy_reason::killed, uses);  // the end of a task sees that it is killed
 }
 
-void pool_control::end_use(pool_slot& slot, ongoing_uses uses) noexcept {
-  if (uses == ongoing_uses::interrupt) {
-    slots_.interrupt(slot);
+/// Closes a resource, or interrupts its use. A thread may take it, or give it back, at any time
+/// until it is marked, or the kernel's.
+void pool_control::end_use(pool_slot& slot, destroy_reason why, ongoing_uses uses) noexcept {
+  for (resource_state now = slot.state();
+       now == resource_state::idle || now == resource_state::in_use; now = slot.state()) {
+    const bool is_marked = slots_.mark(slot);
+    if (is_marked && uses == ongoing_uses::interrupt) {
+      slots_.interrupt(slot);
+    }
+    if (is_marked || slots_.close_if_idle(slot, why)) {
+      return;
+    }
   }
 }
 

@@ -69,8 +69,7 @@ class pool_control {
   [[nodiscard]] std::size_t count_unsettled() const noexcept;
 
  private:
-  /// Interrupts the use of a resource, if `uses` says so.
-  void end_use(pool_slot& slot, ongoing_uses uses) noexcept;
+  void end_use(pool_slot& slot, destroy_reason why, ongoing_uses uses) noexcept;
   void set_gate() noexcept;
 
   kernel_context& context_;

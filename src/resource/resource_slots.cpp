@@ -213,8 +213,8 @@ void resource_slots::end_destroy() noexcept {
   }
 }
 
-void resource_slots::interrupt(pool_slot& slot) noexcept {
-  if (slot.maker->can_interrupt() && slot.record.pin == slot_pin::none && mark(slot)) {
+void resource_slots::interrupt(pool_slot& slot) const noexcept {
+  if (slot.maker->can_interrupt() && slot.record.pin == slot_pin::none) {
     slot.record.pin = slot_pin::interrupt;
     context_.out->interrupt.push(slot);
   }

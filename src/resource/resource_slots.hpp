@@ -84,9 +84,9 @@ class resource_slots {
   bool close_expired(pool_slot& slot) noexcept { return close_if_idle(slot, why_expired(slot)); }
   /// Closes a slot that the caller owns, in use or checking.
   void close(pool_slot& slot, destroy_reason why) noexcept;
-  /// Has the hook called that ends what the user of a resource waits for, if it is in use and its
-  /// factory has one. Requires: the resource ends with this use.
-  void interrupt(pool_slot& slot) noexcept;
+  /// Has the hook called that ends what the user of a resource waits for, if its factory has one.
+  /// Requires: it is in use and marked, and ends with this use.
+  void interrupt(pool_slot& slot) const noexcept;
   /// Ends the interrupt of a resource, whose hook has returned, and has it destroyed if it is
   /// closing.
   void end_interrupt(pool_slot& slot) noexcept;

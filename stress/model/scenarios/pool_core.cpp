@@ -255,6 +255,23 @@ void interrupt_against_detach() {
   });
 }
 
+// A thread that found the resource fresh takes it as the flush looks at it.
+void interrupt_beside_take() {
+  auto* const count = new tool_count;
+  auto* const seen = new interrupting_toolmaker::visits;
+  const interrupting_toolmaker maker{{count}, seen};
+  auto* const pool = new lido::resource_pool<tool>(maker, tool_options(1));
+  { lease first = pool->try_acquire(); }
+  lease held;
+  in_threads([&] { held = pool->try_acquire_idle(); },
+             [&] { pool->flush(lido::ongoing_uses::interrupt); });
+  require(!held || seen->all == 1, "a use of a flushed resource goes on uninterrupted");
+  held.reset();
+  delete pool;
+  delete seen;
+  delete count;
+}
+
 // Two users of one generation fail: one of them flushes.
 void flush_of_two_leases() {
   with_tools(2, [](tool_pool& pool) {
@@ -569,6 +586,7 @@ constexpr std::array pool_core_list{
           &interrupt_against_discard),
     lends("pool_core.interrupt_against_detach", "interrupted as it is moved out",
           &interrupt_against_detach),
+    lends("pool_core.interrupt_beside_take", "taken as it is flushed", &interrupt_beside_take),
     lends("pool_core.flush_of_two_leases", "two users flush one generation", &flush_of_two_leases),
     lends("pool_core.adopt_against_wait", "detached and adopted beside a waiter",
           &adopt_against_wait),
