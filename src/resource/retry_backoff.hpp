@@ -22,10 +22,10 @@ class retry_backoff {
 
   /// Notes that a create failed, which began at `began`. `draw` is from [0, 1).
   void failed(nanos now, nanos began, double draw, bool permanent) noexcept {
-    permanent_ = permanent;
     if (is_failing() && began < failed_at_) {
       return;
     }
+    permanent_ = permanent;
     constexpr nanos range = tuning::longest_between_tries - tuning::nanoseconds_between_tries;
     limit_ = limit_ == 0 ? first_ : (std::min)(longest_, later(limit_, limit_));
     failed_at_ = now;

@@ -138,6 +138,23 @@ TEST(KernelParts, CreatesThatFailTogetherDoubleThePauseOnce) {
   EXPECT_GT(retry.at(/*is_asked=*/false), first + one_s / 2);
 }
 
+TEST(KernelParts, ACreateThatBeganBeforeThePauseChangesNothing) {
+  struct row {
+    bool first;  // is permanent
+    bool late;   // also the one that began before
+  };
+  for (const row& now : {row{false, true}, row{true, false}, row{true, true}}) {
+    retry_backoff retry(1000, 5000);
+    retry.failed(1000, 900, 0.999, now.first);
+    const detail::nanos soon = retry.at(/*is_asked=*/true);
+    const detail::nanos at = retry.at(/*is_asked=*/false);
+    retry.failed(1001, 950, 0.5, now.late);
+    EXPECT_EQ(retry.is_hopeless(1001), now.first);
+    EXPECT_EQ(retry.at(/*is_asked=*/true), soon);
+    EXPECT_EQ(retry.at(/*is_asked=*/false), at);
+  }
+}
+
 TEST(KernelParts, TryNowEndsThePauseAndKeepsTheLimit) {
   constexpr detail::nanos one_s = 1'000'000'000;
   detail::retry_backoff retry(one_s, 100 * one_s);
