@@ -10,7 +10,7 @@
 
 namespace lido::inline v0::detail {
 
-adoption::adoption(pool_core& core, sought_key* key) : core_(core) {
+adoption::adoption(pool_core& core, sought_key* key) : core_(core.shared_from_this()) {
   require_own_copy(core.origin());
   if (core.shell().is_foreign()) {
     return;
@@ -27,7 +27,7 @@ void adoption::end(bool made) noexcept {
   pool_slot* const slot = std::exchange(slot_, nullptr);
   if (slot != nullptr) {
     platform::tell_release(slot);
-    core_.shell().apply([&](pool_kernel& kernel) { kernel.on_adopted(*slot, made); });
+    core_->shell().apply([&](pool_kernel& kernel) { kernel.on_adopted(*slot, made); });
   }
 }
 

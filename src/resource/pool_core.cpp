@@ -222,6 +222,7 @@ void pool_core::detach(const slot_grant& grant) noexcept {
 
 bool pool_core::kill(const resource_handle& handle, ongoing_uses uses) noexcept {
   require_own_copy(origin_);
+  const auto alive = weak_from_this().lock();  // callbacks may drop the last reference
   pool_slot* const slot = shell_->kernel().table.at(handle.place);
   bool found = false;
   if (slot != nullptr && handle.birth != 0) {
@@ -235,6 +236,7 @@ bool pool_core::kill(const resource_handle& handle, ongoing_uses uses) noexcept 
 /// callbacks there.
 bool pool_core::flush(const sought_key* key, ongoing_uses uses) {
   require_own_copy(origin_);
+  const auto alive = weak_from_this().lock();
   std::uint64_t round = 0;
   std::stop_source stopped(std::nostopstate);
   const auto find_one = [&]() -> slot_group* {
@@ -263,6 +265,7 @@ bool pool_core::flush(const sought_key* key, ongoing_uses uses) {
 
 bool pool_core::flush_of(const sought_key* key, resource_generation generation) {
   require_own_copy(origin_);
+  const auto alive = weak_from_this().lock();
   bool is_flushed = false;
   std::stop_source stopped;
   const auto flush_one = [&](pool_kernel& kernel, slot_group& group) {
@@ -280,6 +283,7 @@ bool pool_core::flush_of(const sought_key* key, resource_generation generation) 
 
 bool pool_core::flush_of(const slot_grant& grant) {
   require_own_copy(origin_);
+  const auto alive = weak_from_this().lock();
   if (grant.slot == nullptr || grant.slot->record.cache->core() != this) {
     return false;
   }
@@ -299,6 +303,7 @@ bool pool_core::flush_of(const slot_grant& grant) {
 }
 
 bool pool_core::forget(const sought_key& key) {
+  const auto alive = weak_from_this().lock();
   const bool is_known = flush(&key);
   if (is_known) {
     groups_.remove_if_unused(key);
@@ -308,6 +313,7 @@ bool pool_core::forget(const sought_key& key) {
 
 void pool_core::retry_now(const sought_key* key) {
   require_own_copy(origin_);
+  const auto alive = weak_from_this().lock();
   const auto find = [key]() -> slot_group* {
     idle_cache* const known = key->find();
     return known != nullptr ? known->group() : nullptr;
@@ -326,6 +332,7 @@ void pool_core::retry_now(const sought_key* key) {
 
 void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
   require_own_copy(origin_);
+  const auto alive = weak_from_this().lock();
   if (shell_->is_foreign()) {
     return;  // the mutex may belong to a thread that is not there
   }
@@ -352,6 +359,7 @@ void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
 
 void pool_core::resize(std::size_t max_size, const std::size_t* min_idle) {
   require_own_copy(origin_);
+  const auto alive = weak_from_this().lock();
   if (max_size > most_resources - settings_.reserve ||
       (min_idle != nullptr && *min_idle > max_size)) {
     throw_invalid_option(
@@ -383,11 +391,13 @@ void pool_core::resize(std::size_t max_size, const std::size_t* min_idle) {
 
 void pool_core::suspend(bool on) noexcept {
   require_own_copy(origin_);
+  const auto alive = weak_from_this().lock();
   shell_->apply([on](pool_kernel& kernel) { kernel.control.on_suspended(on); });
 }
 
 void pool_core::watch_leases(bool on) noexcept {
   require_own_copy(origin_);
+  const auto alive = weak_from_this().lock();
   shell_->apply([on](pool_kernel& kernel) { kernel.monitor.watch(on); });
 }
 

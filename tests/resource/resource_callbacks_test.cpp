@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "lido/keyed_resource_pool.hpp"
 #include "support/crew.hpp"
 #include "support/customers.hpp"
 #include "support/resource_fixtures.hpp"
@@ -345,6 +346,101 @@ TEST(ResourceLastReference, APoolThatEndsInItsOwnCallbackClosesAtOnce) {
     EXPECT_TRUE(test::eventually([&] { return done.load(); }));
     EXPECT_LT(std::chrono::steady_clock::now() - began, 10s);
   }
+}
+
+/// A call that ends a pool: it tells a callback that its time is up, which drops the last
+/// reference.
+template <class Pool>
+struct ending_call {
+  const char* name;
+  void (*call)(Pool& pool, resource_lease<int>& held);
+};
+
+template <class Pool, class View>
+void expect_to_end(const ending_call<Pool>& one, std::shared_ptr<Pool> made, View (*view)(Pool&)) {
+  SCOPED_TRACE(one.name);
+  const auto pool = std::make_shared<std::shared_ptr<Pool>>(std::move(made));
+  Pool& all = **pool;
+  resource_lease<int> held = view(all).acquire();
+  int answers = 0;
+  view(all).async_acquire(
+      [&answers, pool](const acquire_result<int>& got) {
+        EXPECT_FALSE(got);
+        pool->reset();
+        ++answers;
+      },
+      50ms);
+  ASSERT_EQ(answers, 0);
+  std::this_thread::sleep_for(60ms);
+  one.call(all, held);
+  EXPECT_EQ(answers, 1);
+  EXPECT_EQ(*pool, nullptr);
+}
+
+TEST(ResourceLastReference, ACallThatEndsItsOwnPoolComesToItsEnd) {
+  using pool_type = resource_pool<int>;
+  using lease_type = resource_lease<int>;
+  const ending_call<pool_type> rows[] = {
+      {"flush", [](pool_type& pool, lease_type& /*held*/) { pool.flush(); }},
+      {"flush of a lease", [](pool_type& pool, lease_type& held) { (void)pool.flush(held); }},
+      {"flush of a generation",
+       [](pool_type& pool, lease_type& /*held*/) { (void)pool.flush(pool.generation()); }},
+      {"kill", [](pool_type& pool, lease_type& held) { (void)pool.kill(held.handle()); }},
+      {"retry_now", [](pool_type& pool, lease_type& /*held*/) { pool.retry_now(); }},
+      {"resize", [](pool_type& pool, lease_type& /*held*/) { pool.resize(2); }},
+      {"replace_factory",
+       [](pool_type& pool, lease_type& /*held*/) { pool.replace_factory([] { return 2; }); }},
+      {"resume", [](pool_type& pool, lease_type& /*held*/) { pool.resume(); }},
+      {"tick", [](pool_type& pool, lease_type& /*held*/) { pool.tick(); }},
+      {"close", [](pool_type& pool, lease_type& /*held*/) { (void)pool.close(0s); }},
+  };
+  for (const ending_call<pool_type>& one : rows) {
+    expect_to_end<pool_type, pool_type&>(
+        one,
+        std::make_shared<pool_type>(
+            [] { return 1; },
+            resource_pool_options{
+                .max_size = 1, .close_timeout = 0ms, .maintenance = maintenance::by_tick}),
+        [](pool_type& pool) -> pool_type& { return pool; });
+  }
+}
+
+TEST(ResourceLastReference, ACallThatEndsItsOwnKeyedPoolComesToItsEnd) {
+  using pool_type = keyed_resource_pool<int, int>;
+  using lease_type = resource_lease<int>;
+  const ending_call<pool_type> rows[] = {
+      {"flush", [](pool_type& pool, lease_type& /*held*/) { pool.flush(); }},
+      {"flush of a key", [](pool_type& pool, lease_type& /*held*/) { pool.at(1).flush(); }},
+      {"forget", [](pool_type& pool, lease_type& /*held*/) { (void)pool.forget(1); }},
+      {"retry_now", [](pool_type& pool, lease_type& /*held*/) { pool.retry_now(); }},
+      {"retry_now of a key", [](pool_type& pool, lease_type& /*held*/) { pool.at(1).retry_now(); }},
+  };
+  for (const ending_call<pool_type>& one : rows) {
+    expect_to_end<pool_type, decltype(std::declval<pool_type&>().at(1))>(
+        one,
+        std::make_shared<pool_type>(
+            [](int /*key*/) { return 1; },
+            keyed_resource_pool_options{.max_total = 2,
+                                        .each_key = {.max_size = 1,
+                                                     .close_timeout = 0ms,
+                                                     .maintenance = maintenance::by_tick}}),
+        [](pool_type& pool) { return pool.at(1); });
+  }
+}
+
+TEST(ResourceLastReference, AnAdoptedResourceMayEndThePool) {
+  using pool_type = resource_pool<int>;
+  auto pool = std::make_shared<pool_type>(
+      [] { return 1; },
+      resource_pool_options{
+          .max_size = 2, .close_timeout = 0ms, .maintenance = maintenance::by_tick});
+  pool_type& all = *pool;
+  all.async_acquire([&](const acquire_result<int>& got) {
+    EXPECT_TRUE(got);
+    pool.reset();
+  });
+  EXPECT_TRUE(all.adopt(2));
+  EXPECT_EQ(pool, nullptr);
 }
 
 TEST(ResourceLastReference, AnEventMayDropTheLastReference) {

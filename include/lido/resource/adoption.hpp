@@ -2,6 +2,8 @@
 /// Internal. A place in a pool for a resource that comes from outside.
 #pragma once
 
+#include <memory>
+
 #include "lido/resource/key_table.hpp"
 #include "lido/resource/slot.hpp"
 
@@ -27,7 +29,7 @@ class adoption {
  private:
   void end(bool made) noexcept;
 
-  pool_core& core_;
+  const std::shared_ptr<pool_core> core_;  // a callback may drop the last other reference
   pool_slot* slot_ = nullptr;
 };
 
