@@ -233,16 +233,16 @@ bool pool_core::kill(const resource_handle& handle, ongoing_uses uses) noexcept 
 }
 
 /// One group after the other. Creates under way are asked to stop without the mutex: users may have
-/// callbacks there.
+/// callbacks there. Those of the second group and later ones are not if there is no memory.
 bool pool_core::flush(const sought_key* key, ongoing_uses uses) {
   require_own_copy(origin_);
   const auto alive = weak_from_this().lock();
   std::uint64_t round = 0;
-  std::stop_source stopped(std::nostopstate);
+  std::stop_source stopped;
+  const bool is_of_one = key != nullptr || !groups_.has_keys();
   const auto find_one = [&]() -> slot_group* {
-    if (key != nullptr) {
-      idle_cache* const known = key->find();
-      return known != nullptr ? known->group() : nullptr;
+    if (is_of_one) {
+      return groups_.find(key);
     }
     group_list& groups = shell_->kernel().groups();
     round = round == 0 ? groups.begin_round() : round;
@@ -250,56 +250,49 @@ bool pool_core::flush(const sought_key* key, ongoing_uses uses) {
   };
   const auto flush_one = [&](pool_kernel& kernel, slot_group& group) {
     kernel.control.on_flush(group, uses);
-    group.factory.stop.swap(stopped);
+    if (stopped.stop_possible()) {
+      group.factory.stop.swap(stopped);
+    }
   };
-  bool is_known = true;
-  bool goes_on = true;
-  while (goes_on) {
-    stopped = std::stop_source();
-    is_known = shell_->apply_to(find_one, flush_one);
-    goes_on = is_known && key == nullptr;
-    (void)stopped.request_stop();
+  bool is_known = shell_->apply_to(find_one, flush_one);
+  (void)stopped.request_stop();
+  for (bool goes_on = is_known && !is_of_one; goes_on; (void)stopped.request_stop()) {
+    stopped = attempt([] { return std::stop_source(); },
+                      [] { return std::stop_source(std::nostopstate); });
+    goes_on = shell_->apply_to(find_one, flush_one);
   }
   return is_known;
 }
 
-bool pool_core::flush_of(const sought_key* key, resource_generation generation) {
+template <class Find>
+bool pool_core::flush_found(const Find& find, std::uint32_t generation) {
   require_own_copy(origin_);
   const auto alive = weak_from_this().lock();
   bool is_flushed = false;
   std::stop_source stopped;
   const auto flush_one = [&](pool_kernel& kernel, slot_group& group) {
-    is_flushed = kernel.control.on_flush_of(group, generation.number);
+    is_flushed = kernel.control.on_flush_of(group, generation);
     if (is_flushed) {
       group.factory.stop.swap(stopped);
     }
   };
-  (void)shell_->apply_to([&] { return groups_.find(key); }, flush_one);
+  (void)shell_->apply_to(find, flush_one);
   if (is_flushed) {
     (void)stopped.request_stop();
   }
   return is_flushed;
 }
 
+bool pool_core::flush_of(const sought_key* key, resource_generation generation) {
+  return flush_found([&] { return groups_.find(key); }, generation.number);
+}
+
 bool pool_core::flush_of(const slot_grant& grant) {
   require_own_copy(origin_);
-  const auto alive = weak_from_this().lock();
   if (grant.slot == nullptr || grant.slot->record.cache->core() != this) {
     return false;
   }
-  bool is_flushed = false;
-  std::stop_source stopped;
-  shell_->apply([&](pool_kernel& kernel) {
-    slot_group& group = *grant.slot->record.cache->group();
-    is_flushed = kernel.control.on_flush_of(group, grant.slot->epoch.get());
-    if (is_flushed) {
-      group.factory.stop.swap(stopped);
-    }
-  });
-  if (is_flushed) {
-    (void)stopped.request_stop();
-  }
-  return is_flushed;
+  return flush_found([&] { return grant.slot->record.cache->group(); }, grant.slot->epoch.get());
 }
 
 bool pool_core::forget(const sought_key& key) {

@@ -265,6 +265,13 @@ void end_with_all(resource_pool<thing>& pool) {
   require(pool.close(1s).complete(), "something is left of a pool that was closed");
 }
 
+/// A flush that throws has flushed nothing.
+void flush_all(resource_pool<thing>& pool) {
+  const resource_generation before = pool.generation();
+  const bool is_done = attempt([&] { pool.flush(); });
+  require(is_done != (pool.generation() == before), "a flush that is half done");
+}
+
 void live_with_resources() {
   std::optional<resource_pool<thing>> pool;
   if (!attempt([&] { pool.emplace([] { return thing(1); }, options_of()); })) {
@@ -276,7 +283,7 @@ void live_with_resources() {
     const auto lease = pool->acquire();
     (void)pool->kill(lease.handle());
   });
-  attempt([&] { pool->flush(); });
+  flush_all(*pool);
   int answers = 0;
   int asked = 0;
   attempt([&] {

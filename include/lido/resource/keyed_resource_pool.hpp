@@ -194,7 +194,7 @@ class keyed_resource_pool : public detail::pool_controls {
   // ---- control: see pool_controls ---------------------------------------------------------------
 
   /// Ends all resources made so far, of all keys: those in use when they come back. Nothing is made
-  /// ahead for a key until it is asked for again.
+  /// ahead for a key until it is asked for again. Throws std::bad_alloc; then nothing has happened.
   void flush(ongoing_uses uses = ongoing_uses::finish) { core().flush(nullptr, uses); }
   /// Flushes the key of a lease, as `flush` of a `resource_pool` does.
   bool flush(const resource_lease<R>& failed) {

@@ -128,7 +128,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
 
   bool kill(const resource_handle& handle, ongoing_uses uses) noexcept;
   /// Flushes the group of a key, or all. Returns false if the key is not known. Throws
-  /// std::bad_alloc, and what looking for a key throws.
+  /// std::bad_alloc, and what looking for a key throws; then nothing has happened.
   bool flush(const sought_key* key = nullptr, ongoing_uses uses = ongoing_uses::finish);
   /// Flushes a group if its resources are of that generation. Returns false if they are not, or the
   /// key is not known. Throws as `flush`.
@@ -172,6 +172,9 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void on_thread_exit(std::uint32_t /*number*/) noexcept override {}
   void on_fork(std::uint32_t survivor) noexcept override;
   [[nodiscard]] bool is_reset_by_pool(pool_slot& slot) const noexcept;
+  /// Flushes the group that `find` returns, if its resources are of that generation.
+  template <class Find>
+  bool flush_found(const Find& find, std::uint32_t generation);
   std::size_t close_without_report(const deadline& until) noexcept;
 
   const pool_settings settings_;
