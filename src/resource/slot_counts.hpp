@@ -40,8 +40,9 @@ class slot_counts {
   /// Creates of groups without a working resource.
   [[nodiscard]] std::uint32_t unproven() const noexcept { return unproven_; }
   [[nodiscard]] std::uint32_t validations() const noexcept { return validations_; }
-  /// Validations of `keepalive`.
+  /// Validations of `keepalive`, and those of them whose answers are overdue.
   [[nodiscard]] std::uint32_t keepalives() const noexcept { return keepalives_; }
+  [[nodiscard]] std::uint32_t silent_keepalives() const noexcept { return silent_keepalives_; }
   /// Validations for waiters that were begun since the last flush.
   [[nodiscard]] std::uint32_t validating() const noexcept { return validating_; }
   /// Validations for waiters, begun since the last flush, whose answers are overdue.
@@ -82,6 +83,7 @@ class slot_counts {
     awaited_ += record.check.is_awaited ? by : 0;
     validations_ += is_validation ? by : 0;
     keepalives_ += record.check.is_keepalive ? by : 0;
+    silent_keepalives_ += record.check.is_keepalive && !record.check.is_awaited ? by : 0;
     const bool is_for_waiter = is_validation && !record.check.is_keepalive && !record.is_outdated;
     validating_ += is_for_waiter ? by : 0;
     silent_ += is_for_waiter && !record.check.is_awaited ? by : 0;
@@ -93,6 +95,7 @@ class slot_counts {
   std::uint32_t unproven_ = 0;
   std::uint32_t validations_ = 0;
   std::uint32_t keepalives_ = 0;
+  std::uint32_t silent_keepalives_ = 0;
   std::uint32_t validating_ = 0;
   std::uint32_t silent_ = 0;
   std::uint32_t awaited_ = 0;

@@ -10,8 +10,11 @@ namespace lido::inline v0::detail {
 
 namespace {
 
-/// Validations of `keepalive` at once, of all groups.
+/// Validations of `keepalive` at once, of all groups, beside those whose answers are overdue.
 constexpr std::uint32_t most_keepalives = 4;
+/// While so many answers are overdue, no further one begins.
+constexpr std::uint32_t most_silent = 8;
+constexpr std::uint32_t most_of_a_key = 2;
 
 }  // namespace
 
@@ -80,13 +83,16 @@ bool slot_sweep::needs_keepalive(const pool_slot& slot) const noexcept {
          !context_.is_suspended;
 }
 
-/// At most half of the idle resources of a group, so that its acquires do not wait. With keys also
-/// at most half of all validations, so that a host that does not answer leaves some to others.
+/// At most half of the idle resources of a group, so that its acquires do not wait. What does not
+/// answer holds up no other: an overdue answer counts no more, and a host has few of them.
 bool slot_sweep::may_keep_alive(const slot_group& group) const noexcept {
-  const std::uint32_t own = group.counts.keepalives();
-  const std::uint32_t most = context_.has_groups ? most_keepalives / 2 : most_keepalives;
-  return slots_.counts().keepalives() < most_keepalives &&
-         (own == 0 || (own < most && 2 * own < group.seen.idle));
+  const slot_counts& all = slots_.counts();
+  const slot_counts& own = group.counts;
+  const std::uint32_t awaited = own.keepalives() - own.silent_keepalives();
+  return all.keepalives() - all.silent_keepalives() < most_keepalives &&
+         all.silent_keepalives() < most_silent &&
+         (!context_.has_groups || own.keepalives() < most_of_a_key) &&
+         (awaited == 0 || 2 * awaited < group.seen.idle);
 }
 
 /// Begins to validate a slot that is due, or leaves it to `keep_next_alive`.

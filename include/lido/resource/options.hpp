@@ -169,8 +169,8 @@ struct resource_pool_options {
   /// Most uses of one resource. Zero: no limit.
   std::uint64_t max_uses = 0;
 
-  /// Idle resources are validated this often, or up to a fifth more often, at most four at once.
-  /// Zero: never.
+  /// Idle resources are validated after 0.8 to 1.2 times this, at most four at once, beside those
+  /// that do not answer. Zero: never.
   time_limit keepalive = std::chrono::minutes(2);
 
   /// A resource idle for longer is validated before it is lent. Zero: each time.

@@ -144,6 +144,21 @@ TEST(KernelAges, KeepaliveIsInTimeAndPaced) {
   EXPECT_LE(*std::max_element(in_50_ms.begin(), in_50_ms.end()), 80);
 }
 
+TEST(KernelAges, SilentKeepalivesLeaveValidationsToOthersUpToALimit) {
+  kernel k({.options = {.max_size = 40,
+                        .idle_timeout = 0ms,
+                        .keepalive = 1000ms,
+                        .validate_if_idle_longer_than = 100000ms},
+            .validates = true});
+  fill(k, 40);
+  EXPECT_EQ(k.tick(1000), "validate 0; validate 1; validate 2; validate 3");
+  EXPECT_EQ(k.tick(50), "validate 4; validate 5; validate 6; validate 7");
+  EXPECT_EQ(k.validated(7), "validate 8");
+  EXPECT_EQ(k.tick(50), "");  // eight are silent
+  EXPECT_EQ(k.validated(0, false), "validate 9; destroy 0 (invalid)");
+  EXPECT_EQ(k.validated(9), "validate 10");
+}
+
 TEST(KernelAges, AResetThatEndsLeavesKeepalivesDue) {
   kernel k({.options = {.max_size = 10,
                         .idle_timeout = 0ms,

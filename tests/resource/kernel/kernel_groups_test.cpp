@@ -64,14 +64,18 @@ TEST_F(KernelGroups, AWaiterThatSurvivesAFlushStillAsks) {
   EXPECT_EQ(k.created(1, false), "create 1");
 }
 
-// HikariCP #306: keepalives fall behind, and a firewall drops the rest.
-TEST(KernelKeepalives, ASilentGroupLeavesValidationsToOthers) {
-  kernel k({.options = {.idle_timeout = 0ms,
-                        .keepalive = 1000ms,
-                        .validate_if_idle_longer_than = 100000ms},
-            .max_total = 12,
-            .validates = true});
-  for (std::uint32_t group = 0; group < 2; ++group) {
+test::pool_setup kept_alive(std::uint32_t size) {
+  return {.options = {.max_size = size,
+                      .idle_timeout = 0ms,
+                      .keepalive = 1000ms,
+                      .validate_if_idle_longer_than = 100000ms},
+          .max_total = size,
+          .validates = true};
+}
+
+/// Six idle resources for each of so many groups.
+void fill_groups(kernel& k, std::uint32_t count) {
+  for (std::uint32_t group = 0; group < count; ++group) {
     k.add_group({.max_size = 6, .min_idle = 0, .max_creating = 6});
     for (char name = 'A'; name < 'G'; ++name) {
       k.acquire(name, {.group = group});
@@ -81,11 +85,33 @@ TEST(KernelKeepalives, ASilentGroupLeavesValidationsToOthers) {
       k.release(name);
     }
   }
+}
+
+// HikariCP #306: keepalives fall behind, and a firewall drops the rest.
+TEST(KernelKeepalives, ASilentGroupLeavesValidationsToOthers) {
+  kernel k(kept_alive(12));
+  fill_groups(k, 2);
   EXPECT_EQ(k.tick(1000), "validate 0; validate 1; validate 6; validate 7");  // 0 to 5 are silent
   EXPECT_EQ(k.validated(6), "validate 8");
   EXPECT_EQ(k.validated(7), "validate 9");
   EXPECT_EQ(k.validated(9), "validate 10");
   EXPECT_EQ(k.validated(8), "validate 11");
+  EXPECT_EQ(k.validated(0, false), "destroy 0 (invalid)");
+  EXPECT_EQ(k.tick(50), "validate 2");
+}
+
+TEST(KernelKeepalives, TwoSilentGroupsLeaveValidationsToOthers) {
+  kernel k(kept_alive(18));
+  fill_groups(k, 3);
+  EXPECT_EQ(k.tick(1000), "validate 0; validate 1; validate 6; validate 7");  // 0 to 11 are silent
+  EXPECT_EQ(k.tick(50), "validate 12; validate 13");
+  EXPECT_EQ(k.validated(12), "validate 14");
+  EXPECT_EQ(k.validated(13), "validate 15");
+  EXPECT_EQ(k.validated(14), "validate 16");
+  EXPECT_EQ(k.validated(15), "validate 17");
+  EXPECT_EQ(k.validated(17), "");
+  EXPECT_EQ(k.tick(50), "");
+  EXPECT_EQ(k.validated(16), "");
   EXPECT_EQ(k.validated(0, false), "destroy 0 (invalid)");
   EXPECT_EQ(k.tick(50), "validate 2");
 }
