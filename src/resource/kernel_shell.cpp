@@ -6,6 +6,7 @@
 
 #include "../platform/platform.hpp"
 #include "callback_waiter.hpp"
+#include "lido/platform/compiler.hpp"
 #include "pool_scope.hpp"
 #include "thread_state_table.hpp"
 
@@ -15,6 +16,16 @@ namespace {
 
 nanos age_now(const pool_settings& settings, nanos real) noexcept {
   return settings.clock != nullptr ? settings.clock->now().count() : real;
+}
+
+/// A thread that the child does not have may have held a mutex that all pools of the process share,
+/// also before its pool is known, and after that. Before handlers of users, which may make pools.
+LIDO_RUN_AT_LOAD(1001, begin_anew_in_children);
+void begin_anew_in_children() noexcept {
+  (void)platform::on_fork(nullptr, nullptr, [] {
+    background_threads::note_fork();
+    thread_state_column::note_fork();
+  });
 }
 
 /// Differs from pool to pool and from process to process. The system's own source takes
@@ -127,8 +138,6 @@ void kernel_shell::keep_while_leased(std::shared_ptr<pool_core> core) noexcept {
 void kernel_shell::note_fork() noexcept {
   // relaxed: the process has one thread
   foreign_.store(true, std::memory_order_relaxed);
-  background_threads::note_fork();
-  thread_state_column::note_fork();
   kernel_->gate.flags.set(slow_path_flags::keep_off | slow_path_flags::ask_kernel);
 }
 
