@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "checker/plain.hpp"
@@ -33,11 +34,16 @@ struct tool_count {
   int created = 0;
   int destroyed = 0;
   int refusals = 0;  ///< validations that say no
+  int failures = 0;  ///< creates that throw
 };
 
 struct toolmaker {
   tool_count* count;
   [[nodiscard]] tool create() const {
+    if (count->failures != 0) {
+      --count->failures;
+      throw std::runtime_error("not this time");
+    }
     ++count->created;
     return {};
   }

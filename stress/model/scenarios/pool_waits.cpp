@@ -178,6 +178,30 @@ void waits_in_a_callback() {
   });
 }
 
+// A create fails, and a pause begins, which another thread ends; then a tick creates.
+void retried_beside_a_wait() {
+  with_callbacks(tool_options(1), 0, [](tool_pool& pool) {
+    pool.count().failures = 1;
+    caller mine;
+    in_threads(
+        [&] {
+          mine.wait(pool);
+          pool.pool().tick();
+          pool.pool().tick();
+        },
+        [&] {
+          while (pool.count().failures != 0 || pool.pool().stats().creating != 0) {
+            execution::now().rest();
+          }
+          pool.pool().retry_now();
+        });
+    pool.pool().tick();
+    mine.check();
+    require(mine.served == 1, "a callback was not served");
+    pool.check(1);
+  });
+}
+
 // A tick creates the resource for a callback, and a thread waits behind it.
 void created_for_a_callback() {
   with_callbacks(tool_options(1), 0, [](tool_pool& pool) {
@@ -398,6 +422,8 @@ constexpr std::array pool_waits_list{
           &stopped_callback_before_patient),
     waits("pool_waits.waits_in_a_callback", "a callback waits for what another one was given",
           &waits_in_a_callback),
+    waits("pool_waits.retried_beside_a_wait", "a pause ends by retry_now beside ticks",
+          &retried_beside_a_wait),
     waits("pool_waits.created_for_a_callback", "a tick creates for a callback",
           &created_for_a_callback),
     waits("pool_waits.close_beside_a_validation", "closed as a tick validates",
