@@ -18,7 +18,7 @@ std::uint32_t most_of(const pool_settings& settings) noexcept {
 
 pool_kernel::pool_kernel(const pool_settings& settings, pool_core* core, slot_maker make,
                          std::uint32_t seed)
-    : table(make, most_of(settings)),
+    : table(make, most_of(settings), seed),
       gate(settings.life, settings.max_total),
       monitor(settings.slow_after, settings.leak_after),
       control(context_, table, gate, groups_, slots_, quota_, waiters_),

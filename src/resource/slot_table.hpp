@@ -32,8 +32,10 @@ struct pool_slot_block : made_slots {
 /// `find` may be called by any thread at any time; everything else needs the pool's mutex.
 class pool_slot_table {
  public:
-  /// Throws std::bad_alloc.
-  pool_slot_table(slot_maker make, std::uint32_t size) : make_(make) {
+  /// `before_first`: the births of its resources count from there, so that handles of different
+  /// tables seldom agree. Throws std::bad_alloc.
+  pool_slot_table(slot_maker make, std::uint32_t size, std::uint32_t before_first = 0)
+      : make_(make), before_first_(before_first) {
     append(block_of((std::max)(1U, size)));
   }
 
@@ -50,6 +52,7 @@ class pool_slot_table {
     // Lowest on top, so that a small load keeps to low slots.
     for (std::uint32_t i = block->size; i-- > 0;) {
       (*block)[i].number = size_ + i;
+      (*block)[i].count_births_from(before_first_);
       put_empty((*block)[i]);
     }
     size_ += block->size;
@@ -102,6 +105,7 @@ class pool_slot_table {
   }
 
   slot_maker make_;
+  std::uint32_t before_first_;
   std::uint32_t size_ = 0;
   std::unique_ptr<pool_slot_block> first_;
   pool_slot_block* last_ = nullptr;

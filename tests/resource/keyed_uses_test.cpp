@@ -216,6 +216,24 @@ TEST(KeyedControls, KillAndFlushReachTheirKeyAlone) {
   EXPECT_EQ(destroyed("c", destroy_reason::flushed), 1U);
 }
 
+TEST(KeyedControls, AResourceOfAnotherPoolIsNeitherKilledNorFlushed) {
+  resource_pool<int> pool([] { return 1; }, {.max_size = 1});
+  resource_pool<int> other([] { return 1; }, {.max_size = 1});
+  keyed_resource_pool<int, int> keyed([](int /*key*/) { return 1; }, {.max_total = 1});
+  const auto mine = pool.acquire();
+  const auto strange = other.acquire();
+  const auto of_key = keyed.at(1).acquire();
+  for (const auto uses : {ongoing_uses::finish, ongoing_uses::interrupt}) {
+    EXPECT_FALSE(pool.kill(strange.handle(), uses));
+    EXPECT_FALSE(pool.kill(of_key.handle(), uses));
+    EXPECT_FALSE(keyed.kill(mine.handle(), uses));
+  }
+  EXPECT_FALSE(pool.flush(strange));
+  EXPECT_FALSE(keyed.flush(mine));
+  EXPECT_EQ(pool.generation(), other.generation());
+  EXPECT_TRUE(pool.kill(mine.handle()));
+}
+
 TEST(KeyedControls, WithDiscardsTheResourceAfterAnException) {
   int made = 0;
   links pool([&made](const std::string& /*host*/) { return ++made; }, options_of(1, 1));

@@ -29,6 +29,10 @@ class slot_word {
  public:
   constexpr slot_word() noexcept = default;
   constexpr explicit slot_word(std::uint64_t bits) noexcept : bits_(bits) {}
+  /// Returns the word of an empty slot whose last resource had that birth.
+  [[nodiscard]] static constexpr slot_word of_birth(std::uint32_t birth) noexcept {
+    return slot_word(std::uint64_t{birth} << birth_shift);
+  }
 
   [[nodiscard]] constexpr std::uint64_t bits() const noexcept { return bits_; }
   [[nodiscard]] constexpr resource_state state() const noexcept {
@@ -184,6 +188,12 @@ class alignas(no_false_sharing) pool_slot {
   /// Of the heap that it may be in.
   [[nodiscard]] explicit operator heap_hook<pool_slot>&() noexcept { return in_heap_; }
   [[nodiscard]] explicit operator const heap_hook<pool_slot>&() const noexcept { return in_heap_; }
+
+  /// Sets the birth before the first. Requires: no other thread knows the slot.
+  void count_births_from(std::uint32_t birth) noexcept {
+    // relaxed: what publishes the slot publishes this, too
+    word_.store(slot_word::of_birth(birth).bits(), std::memory_order_relaxed);
+  }
 
   // ---- any thread -------------------------------------------------------------------------------
 

@@ -26,7 +26,8 @@ struct resource_generation {
                                    const resource_generation&) noexcept = default;
 };
 
-/// Names one resource for as long as it lives, and nothing afterwards.
+/// Names one resource for as long as it lives, and nothing afterwards. In another pool it names
+/// nothing, but for one chance in billions.
 struct resource_handle {
   std::uint32_t place = 0;
   std::uint64_t birth = 0;  ///< 0: none
