@@ -406,7 +406,9 @@ bool redis_factory::reset(redis_connection& used) const {
 }
 
 void redis_factory::interrupt(redis_connection& used) noexcept {
-  detail::shut_down(used.context_->fd);  // which hiredis closes only to connect anew
+  if (used.context_ != nullptr) {          // else the user has moved it out
+    detail::shut_down(used.context_->fd);  // which hiredis closes only to connect anew
+  }
 }
 
 void redis_factory::begin(redis_connection& session, const create_context& context,
