@@ -139,7 +139,8 @@ class acquire_forms {
   /// Gives the pool a resource that it did not make, or that left it by `detach`. It is used,
   /// validated, reset and destroyed like others from now on, and counts as created. False: there is
   /// no room within `max_size`, or the pool is closed, and `resource` is as it was. Throws what
-  /// moving an R throws.
+  /// moving an R throws. One that was detached before a flush and is adopted after it has the new
+  /// generation: the flush does not end it.
   [[nodiscard]] bool adopt(R&& resource) {
     return self().with_key([&](sought_key* key) {
       adoption place(self().core(), key);

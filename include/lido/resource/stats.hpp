@@ -27,7 +27,7 @@ struct resource_generation {
 };
 
 /// Names one resource for as long as it lives, and nothing afterwards. In another pool it names
-/// nothing, but for one chance in billions.
+/// nothing, except by a chance of one in billions.
 struct resource_handle {
   std::uint32_t place = 0;
   std::uint64_t birth = 0;  ///< 0: none
