@@ -1,9 +1,9 @@
 /// Tries to break: N slots means that N can be out at once.
 ///
 /// Threads times slots held is exactly the capacity, so every acquire can succeed. One that fails
-/// has overlooked a slot: in a cache, or on its way between two places. At the end of each round
-/// all threads hold all they may, so nothing can be left in a cache. At the end of some rounds,
-/// each thread tries to get one slot more, which must fail. Then the shares are dealt anew.
+/// has overlooked a slot: in a cache, or in transit. At the end of each round all threads hold all
+/// they may, so nothing can be left in a cache. At the end of some rounds, each thread tries to get
+/// one slot more, which must fail. Then the shares are dealt anew.
 #include <algorithm>
 #include <atomic>
 #include <barrier>
@@ -37,7 +37,7 @@ struct meeting {
         all_full(static_cast<std::ptrdiff_t>(settings.threads()), on_all_full{this}),
         all_asked(static_cast<std::ptrdiff_t>(settings.threads())) {}
 
-  // By the last thread that arrives, while the others wait.
+  // Runs in the last thread that arrives, while the others wait.
   void decide() noexcept {
     over = settings_.operations > 0 ? operations >= settings_.operations : run_.over();
     one_more = random_() % 8 == 0;
@@ -89,16 +89,16 @@ class worker {
       if (meeting_.one_more && pool_.try_acquire_ptr(lido::default_init) != nullptr) {
         run_.broken("more slots than the capacity");
       }
-      meeting_.all_asked.arrive_and_wait();  // no thread gives one back before
+      meeting_.all_asked.arrive_and_wait();  // no thread gives one back before this
       share_ = meeting_.share_of(me_ - 1);
       descend(random_() % (share_ + 1));
-      meeting_.all_asked.arrive_and_wait();  // no thread takes more before all have new shares
+      meeting_.all_asked.arrive_and_wait();  // no thread takes more until all have new shares
     }
     descend(0);
   }
 
  private:
-  // Up to the last slot that this thread is entitled to.
+  // Acquires up to the last slot that this thread is entitled to.
   void climb() {
     while (held_.size() < share_) {
       stress::owned* const object = pool_.try_acquire_ptr(lido::default_init);

@@ -1,7 +1,7 @@
 /// Tries to break: whichever thread steals from which cache, all slots come back.
 ///
-/// Raiders take every free slot and give it back. So they rob the caches of the workers, in the
-/// middle of the workers' pops and pushes. Between rounds everything must be there.
+/// Raiders take every free slot and give it back, and so rob the caches of the workers in the
+/// middle of their pops and pushes. Between rounds all slots must be free.
 #include <atomic>
 #include <string>
 #include <vector>
@@ -12,8 +12,8 @@ namespace {
 
 constexpr int steps_per_round = 20'000;
 
-/// A line that everybody writes, without need. Each such store waits for the line, and those of the
-/// pool's that follow wait behind it, so that a fence that is missing has a chance to be missed.
+/// A cache line that every thread writes, without need. Each such store waits for the line, and the
+/// pool's later stores wait behind it, so a missing fence has a chance to show.
 struct alignas(128) {
   std::atomic<unsigned> word{0};
 
@@ -54,7 +54,7 @@ void work(stress::run& run, stress::pool_type& pool, unsigned me, unsigned hold,
       contended.write(me);
       stress::owned* const object = pool.try_acquire_ptr(lido::default_init);
       if (object == nullptr) {
-        break;  // a raider has it all
+        break;  // a raider has all slots
       }
       stress::take(run, *object, me);
       held.push_back(object);

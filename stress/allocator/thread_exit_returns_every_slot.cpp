@@ -1,4 +1,4 @@
-/// Tries to break: a thread that ends takes nothing with it.
+/// Tries to break: a thread that ends takes no slot with it.
 ///
 /// Generations of short threads fill their caches and end, every second one beside a thread that
 /// robs them. After each generation the caches must be empty and closed, all slots free and in the
@@ -36,7 +36,7 @@ void live(stress::run& run, stress::pool_type& pool, unsigned me, stress::random
   }
 }
 
-/// Takes all there is, out of the caches of those that are about to end, and gives it back.
+/// Takes all slots, also from the caches of threads that are about to end, and gives them back.
 void raid(stress::run& run, stress::pool_type& pool, const std::atomic<unsigned>& alive) {
   std::vector<stress::owned*> loot;
   while (alive > 0) {

@@ -1,5 +1,5 @@
 /// @file
-/// Checks of a child that was forked while a thread of its parent stood still: which slots it
+/// Checks of a child that was forked while a thread of its parent was stopped: which slots it
 /// finds, and that it does not wait for that thread.
 #pragma once
 
@@ -28,13 +28,13 @@ void require_distinct(const run& run, std::vector<Element*> all,
   }
 }
 
-/// After which a child is ended that does not end.
+/// Seconds after which a hanging child is killed.
 inline constexpr unsigned child_seconds = 40;
 
-/// Requires: one thread, which was just refused a slot.
+/// Checks that each refusal comes at once. Requires: one thread, which was just refused a slot.
 ///
-/// Each refusal shows whether it waits for a thread that is not there: the clock decides how long,
-/// so none that waits is fast. One that does not wait may lose its processor, but not again and
+/// The pool gives up waiting for a thread that does not exist in the child after a fixed time, so a
+/// refusal that waits is never fast. One that does not wait may be preempted, but not again and
 /// again.
 template <class Pool>
 void require_fast_refusal(const run& run, Pool& pool) {
@@ -51,7 +51,7 @@ void require_fast_refusal(const run& run, Pool& pool) {
   run.broken("the child waits for threads that it does not have");
 }
 
-/// All that there is, without a wait for threads that are not there.
+/// Takes all free slots without waiting for threads that do not exist in the child.
 template <class Pool, class Element>
 std::vector<Element*> take_all(const run& run, Pool& pool, std::size_t capacity,
                                const std::vector<Element*>& victims) {
@@ -59,7 +59,7 @@ std::vector<Element*> take_all(const run& run, Pool& pool, std::size_t capacity,
   while (Element* const object = pool.try_acquire_ptr(lido::default_init)) {
     all.push_back(object);
     if (all.size() > capacity) {
-      break;  // require_distinct says why
+      break;  // require_distinct reports why
     }
   }
   require_distinct(run, all, victims);
@@ -67,8 +67,8 @@ std::vector<Element*> take_all(const run& run, Pool& pool, std::size_t capacity,
   return all;
 }
 
-/// Requires: no other thread. `victims`: what the one that stood still had; `found`: how many slots
-/// its parent has found.
+/// Runs the checks in the child. Requires: no other thread. `victims`: slots of the stopped thread;
+/// `found`: number of slots that its parent found.
 template <class Pool, class Element>
 void live_as_child(run& run, std::unique_ptr<Pool>& pool, const lido::object_pool_options& options,
                    const std::vector<Element*>& victims, std::size_t found) {

@@ -1,6 +1,6 @@
 /// Tries to break: whatever other threads do at the moment of a fork, the child finds only free
-/// slots and waits for no thread. It can end its pools and make new ones, and the parent notices
-/// nothing.
+/// slots and waits for no thread. It can destroy its pools and make new ones, and the parent is not
+/// affected.
 ///
 /// `--pool block`: while threads wait for slots, which the child must not give to them.
 #include <sys/mman.h>
@@ -31,13 +31,13 @@ constexpr unsigned waiters = 4;
 constexpr unsigned forker = 999;
 constexpr unsigned child_seconds = 60;
 
-// By its address: the fork that gcov puts in its place forgets what the child's handlers counted.
+// Called by its address: gcov's replacement for fork forgets what the child's handlers counted.
 pid_t (*const volatile fork_process)() = &::fork;
 
 using stress::owned;
 using stress::pool_type;
 
-/// What children tell their parent.
+/// Results that children report to their parent.
 struct told {
   std::atomic<unsigned> complete;
   std::atomic<unsigned> most_missing;
@@ -112,7 +112,7 @@ void wait_again_and_again(stress::run& run, pool_type& pool, unsigned me,
   run.add_operations(operations);
 }
 
-/// All that the calling thread can get, and each of them free.
+/// Takes all that the calling thread can get, and checks that each is free.
 std::vector<owned*> drain(stress::run& run, pool_type& pool) {
   constexpr unsigned child = 1000;
   std::vector<owned*> all;
@@ -126,7 +126,7 @@ std::vector<owned*> drain(stress::run& run, pool_type& pool) {
   return all;
 }
 
-/// How many objects an owner has, of all slots.
+/// Returns how many of all slots hold an object with an owner.
 std::size_t count_owned(const owned* first) {
   return static_cast<std::size_t>(std::count_if(
       first, first + capacity, [](const stress::owned& object) { return object.owner != 0; }));
@@ -152,7 +152,7 @@ void share(stress::run& run, pool_type& pool, unsigned me) {
   }
 }
 
-/// The thread that forked, and new ones, at the same time.
+/// Uses the pool in the thread that forked and in new ones, at the same time.
 void share_as_child(stress::run& run, pool_type& pool) {
   std::latch all_here(4);
   std::thread others([&] {
@@ -166,7 +166,7 @@ void share_as_child(stress::run& run, pool_type& pool) {
   others.join();
 }
 
-// Missing are slots between two places, or between the pool and an owner's first write.
+// Slots in transit are missing, and those between the pool and an owner's first write.
 void tell(told& told, unsigned missing) {
   told.complete += missing == 0 ? 1 : 0;
   unsigned most = told.most_missing;
@@ -175,7 +175,7 @@ void tell(told& told, unsigned missing) {
 }
 
 void judge_missing(stress::run& run, std::size_t missing, told& told) {
-  // At most half of the slots are in caches, and a thread moves as many as a trip has.
+  // At most half of the slots are in caches, and a thread moves at most `trip` slots at once.
   if (missing > capacity / 2 + (run.options().threads + waiters) * (trip + 1)) {
     run.broken(std::to_string(missing) + " slots are missing in the child");
   }
@@ -201,10 +201,10 @@ void let_go(stress::run& run, pool_type& pool, const std::vector<owned*>& hoarde
   }
 }
 
-/// The same in the child, where no thread waits.
+/// Releases the hoarded slots in the child, where no thread waits.
 void let_go_as_child(stress::run& run, pool_type& pool, const std::vector<owned*>& hoarded) {
   const lido::pool_stats before = pool.stats();
-  if (before.waiting != 0) {  // first: a release might wait for one that is not there
+  if (before.waiting != 0) {  // first: a release might wait for a missing thread
     run.broken("the child has waiters of its parent");
   }
   let_go(run, pool, hoarded);
@@ -213,7 +213,7 @@ void let_go_as_child(stress::run& run, pool_type& pool, const std::vector<owned*
   }
 }
 
-/// `all` slots are out; a thread of the child waits for one of them, and is served.
+/// Checks, with `all` slots out, that a thread of the child waits for one and is served.
 void wait_as_child(stress::run& run, pool_type& pool, std::vector<owned*>& all) {
   std::atomic<bool> served{false};
   owned* const last = all.back();
@@ -257,9 +257,9 @@ struct forked_child_has_what_was_free : stress::pool_driver {
   void load(stress::run& run) override {
     std::atomic<bool> over{false};
     const unsigned crowd = blocks() ? waiters : 0;
-    // Where there are caches, it would keep threads out of them.
+    // With caches, `trip` slots at once would keep threads out of them.
     const std::size_t most_at_once = pool_name() == "none" ? trip : 1;
-    // A child that makes threads must not be forked while its parent makes some.
+    // A child that starts threads must not be forked while its parent starts some.
     std::latch begun(threads() + crowd);
     std::thread workers([&] {
       run.in_threads(threads() + crowd, [&](unsigned thread) {

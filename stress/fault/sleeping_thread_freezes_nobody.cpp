@@ -71,8 +71,8 @@ void work(stress::run& run, Pool& pool, unsigned me, progress& progress,
 
 struct outcome {
   unsigned rounds = 0;
-  std::uint64_t operations = 0;  ///< of the others while one slept
-  double longest_ms = 0;         ///< until the last of them had finished enough
+  std::uint64_t operations = 0;  ///< operations of the others while one slept
+  double longest_ms = 0;         ///< time until the last of them had finished enough
 };
 
 std::vector<std::uint64_t> look_at(const std::vector<progress>& done) {
@@ -83,7 +83,8 @@ std::vector<std::uint64_t> look_at(const std::vector<progress>& done) {
   return all;
 }
 
-/// Waits until each thread but the sleeping one has finished enough; false: one never does.
+/// Waits until each thread but the sleeping one has finished enough; returns false if one never
+/// does.
 bool others_go_on(const std::vector<progress>& done, unsigned victim,
                   steady_clock::duration patience, outcome& outcome) {
   const auto start = steady_clock::now();
@@ -146,7 +147,7 @@ struct sleeping_thread_freezes_nobody : stress::pool_driver {
     for (unsigned i = 0; i < threads(); ++i) {
       crew.emplace_back([&, i] { work(run, pool, i + 1, done[i], over); });
     }
-    // Nor is how a thread starts, and registers for its end at its first acquire: libc allocates
+    // Nor is a thread's start, or its registration for cleanup at its first acquire: libc allocates
     // there, and AddressSanitizer's allocator has one lock for all.
     for (const progress& one : done) {
       while (one.operations == 0) {

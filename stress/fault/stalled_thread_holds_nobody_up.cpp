@@ -1,10 +1,10 @@
-/// Tries to break: a thread that stands still, wherever it is, holds up no other thread; and a
-/// child of a fork at that moment can go on.
+/// Tries to break: a stopped thread, wherever it is, holds up no other thread, and a child forked
+/// at that moment can continue.
 ///
-/// A victim runs a fixed script in a build that can stop it inside every window. While it stands
-/// still there, other threads must get and give slots as long as there are free ones, and then be
+/// A victim runs a fixed script in a build that can stop it inside every window. While it is
+/// stopped there, other threads must get and give slots as long as there are free ones, and then be
 /// refused in bounded time. A forked child must find the same slots without waiting for threads
-/// that it does not have. Then the victim goes on, and all slots must be there.
+/// that it does not have. Then the victim resumes, and all slots must be free.
 ///
 /// `--pool grow`: the script also adds segments and gives them back. `--pool block`: one thread
 /// waits for what the victim releases; only that thread has to wait for the victim. `--pool mutex`
@@ -40,7 +40,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t capacity = 128;
-constexpr std::size_t reserve = 8;  // kept free for the others while the victim stands still
+constexpr std::size_t reserve = 8;  // free slots for the others while the victim is stopped
 constexpr unsigned others = 2;
 constexpr unsigned pairs = 2'000;
 
@@ -78,7 +78,7 @@ class scene {
   using element = std::remove_pointer_t<decltype(std::declval<Pool&>().try_acquire_ptr())>;
 
  public:
-  /// The victim stops at its `stop_at`-th schedule point, or writes all of them down.
+  /// Makes the victim stop at its `stop_at`-th schedule point, or record all of them.
   scene(stress::run& run, results& results, const lido::object_pool_options& options,
         std::uint32_t stop_at, std::vector<std::uintptr_t>* places = nullptr)
       : run_(run), results_(results), options_(options), pool_(std::make_unique<Pool>(options)) {
@@ -93,8 +93,8 @@ class scene {
     neighbour_ = std::thread([this] { keep_a_full_cache(); });
     both_.arrive_and_wait();
     if constexpr (blocks<Pool>) {
-      // A thread that begins allocates, and a fork at that moment leaves its child the lock of
-      // AddressSanitizer.
+      // A starting thread allocates, and a fork at that moment leaves its child AddressSanitizer's
+      // lock.
       std::latch is_there(1);
       customer_ = std::thread([this, &is_there] {
         is_there.count_down();
@@ -108,7 +108,7 @@ class scene {
       }
       stress::stall::arm(stop_at);
       play();
-      script_over_ = true;  // what is left is the end of the thread
+      script_over_ = true;  // only the end of the thread is left
     });
   }
   scene(const scene&) = delete;
@@ -118,7 +118,7 @@ class scene {
   void rehearse() { finish(); }
 
   void check(bool with_fork) {
-    // What a victim meets in the queue of waiters depends on which threads are there.
+    // The victim's path through the queue of waiters depends on which threads are there.
     if (!stress::stall::wait_for_one(blocks<Pool> ? &script_over_ : nullptr)) {
       if (!blocks<Pool>) {
         run_.broken("the victim did not come to its window");
@@ -172,7 +172,7 @@ class scene {
     both_.arrive_and_wait();
   }
 
-  /// Waits when the victim has them all, for one that the victim releases.
+  /// Waits for a slot that the victim releases, if the victim has them all.
   void wait_for_a_slot() {
     if constexpr (blocks<Pool>) {
       exhausted_.wait(false);
@@ -191,7 +191,7 @@ class scene {
     }
   }
 
-  /// The script of the victim: hits, refills, flushes, a theft, a refusal, many at once.
+  /// Runs the victim's script: hits, refills, flushes, a theft, a refusal, a bulk acquire.
   void play() {
     victims_.reserve(capacity);
     pool_->release(std::exchange(gift_, nullptr));
@@ -251,7 +251,7 @@ class scene {
     }
   }
 
-  /// There are free slots, so each acquire must succeed.
+  /// Lets others acquire and release; there are free slots, so each acquire must succeed.
   void let_others_work() {
     struct account {
       double longest = 0;
@@ -271,7 +271,7 @@ class scene {
       accounts[other] = own;
     });
     results_.pairs += std::uint64_t{others} * pairs;
-    // Or one of them stood still with slots in its hands, which is the machine's doing.
+    // Or one of them was preempted with slots in its hands, which is the machine's doing.
     const bool is_excused =
         results_.pulse.missed_between(begin, steady_clock::now()) >= std::chrono::milliseconds(50);
     for (const account& own : accounts) {
@@ -280,7 +280,7 @@ class scene {
     }
   }
 
-  /// Takes all there is; the refusal at the end may have to wait for the victim, but not for long.
+  /// Takes all slots; the refusal at the end may have to wait for the victim, but not for long.
   std::size_t drain_and_time() {
     std::vector<element*> all;
     steady_clock::time_point start;
@@ -350,7 +350,7 @@ struct stalled_thread_holds_nobody_up : stress::pool_driver {
   template <class Pool>
   void sweep(stress::run& run, const lido::object_pool_options& options) {
     std::vector<std::uintptr_t> places;
-    // On a machine that is busy otherwise a thread of the script may come too late for some.
+    // On a busy machine a thread of the script may come too late for some windows.
     for (int attempt = 0; attempt < 10 && results_.windows < windows_; ++attempt) {
       places.clear();
       scene<Pool>(run, results_, options, stress::stall::never, &places).rehearse();

@@ -1,5 +1,6 @@
 /// Tries to break: threads that start and end by the ten thousand, with full caches, take nothing
-/// with them. Pools that come and go by the thousand beside living threads leave nothing behind.
+/// with them. Pools that are made and destroyed by the thousand beside live threads leave nothing
+/// behind.
 #include <array>
 #include <atomic>
 #include <barrier>
@@ -17,7 +18,7 @@ namespace {
 
 constexpr std::size_t capacity = 1024;
 
-/// A short life that ends with as full a cache as it got.
+/// Lives shortly, and ends with as full a cache as possible.
 void live(stress::run& run, stress::pool_type& pool, unsigned me) {
   std::vector<stress::owned*> held;
   for (unsigned burst = 0; burst < 3; ++burst) {
@@ -35,7 +36,7 @@ void live(stress::run& run, stress::pool_type& pool, unsigned me) {
   run.add_operations(240);
 }
 
-/// Threads come and go beside a pool, and then pools beside threads.
+/// Starts and ends threads beside a pool, and then makes and destroys pools beside threads.
 struct threads_and_pools_come_and_go : stress::pool_driver {
   threads_and_pools_come_and_go() : pool_driver("threads_and_pools_come_and_go") {}
 
@@ -56,11 +57,11 @@ struct threads_and_pools_come_and_go : stress::pool_driver {
 
   void churn_threads(stress::run& run) {
     std::atomic<bool> over{false};
-    // Takes all now and then, also what is in caches that are about to end.
+    // Takes all slots now and then, including those in caches that are about to end.
     std::thread robber([&] {
       while (!over) {
         (void)stress::count_acquirable(pool());
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));  // in want, caches stay closed
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));  // scarcity keeps caches closed
       }
     });
     for (unsigned born = 0; born < born_; born += threads()) {
@@ -71,10 +72,10 @@ struct threads_and_pools_come_and_go : stress::pool_driver {
     require_all(run, pool(), capacity);
   }
 
-  /// Threads that live all the time use each pool, which one of them makes and ends. While it does,
+  /// Lets long-lived threads use each pool, which one of them makes and destroys. While it does,
   /// the others use pools of their own, and the next one makes the next pool.
   void churn_pools(stress::run& run, unsigned thread) {
-    stress::pool_type own(with_pool({.capacity = 64}));  // beside all that come and go
+    stress::pool_type own(with_pool({.capacity = 64}));  // beside all the short-lived ones
     stress::clear_owners(own);
     for (unsigned made = 0; made < pools_; ++made) {
       std::optional<stress::pool_type>& young = young_.at(made % young_.size());
@@ -84,7 +85,7 @@ struct threads_and_pools_come_and_go : stress::pool_driver {
       } else {
         live(run, own, thread + 1);
       }
-      turn_->arrive_and_wait();  // it is there
+      turn_->arrive_and_wait();  // the pool is there
       live(run, *young, thread + 1);
       turn_->arrive_and_wait();  // no thread is in a call any more
       if (!is_mine) {
@@ -103,7 +104,7 @@ struct threads_and_pools_come_and_go : stress::pool_driver {
   const unsigned& born_ = option("--born", 20'000, "threads");
   const unsigned& pools_ = option("--pools", 4'000, "pools");
   std::optional<std::barrier<>> turn_;
-  std::array<std::optional<stress::pool_type>, 2> young_;  // one comes while the one before goes
+  std::array<std::optional<stress::pool_type>, 2> young_;  // made and destroyed at the same time
 };
 
 }  // namespace

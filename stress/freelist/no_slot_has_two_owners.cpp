@@ -1,7 +1,7 @@
 /// Tries to break: an index popped from a free list belongs to one thread until it is pushed again.
 ///
-/// The list alone, three indices and no caches, so that a head often returns to an earlier value:
-/// what the tag is there for. Ownership is kept in plain variables.
+/// The list alone, three indices and no caches, so that a head often returns to an earlier value,
+/// which is what the tag is for. Ownership is recorded in plain variables.
 #include <array>
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t nodes = 3;
 constexpr std::uint64_t operations_per_round = 20'000;
 
-/// One thread's turn at the list, with up to two indices held.
+/// One thread's turn at the list, with at most two indices in hand.
 class worker {
  public:
   worker(stress::run& run, lido::detail::treiber_list& list,
@@ -61,7 +61,7 @@ class worker {
 struct no_slot_has_two_owners : stress::driver {
   no_slot_has_two_owners() : driver("no_slot_has_two_owners") {}
 
-  // A list of its own, because one that has lost its indices breaks no more.
+  // A list of its own, because one that has lost its indices can break nothing more.
   void round(stress::run& run, unsigned number) override {
     lido::detail::treiber_list list(nodes, /*first=*/0, lido::detail::room::fixed);
     std::array<stress::owned, nodes> slots{};

@@ -23,7 +23,7 @@ class byte_reader {
     return first;
   }
 
-  /// 0 to `limit` - 1. Requires: limit > 0. Larger limits than 256 are not reached.
+  /// Returns 0 to `limit` - 1, and at most 255. Requires: limit > 0.
   std::size_t below(std::size_t limit) noexcept { return byte() % limit; }
 
  private:

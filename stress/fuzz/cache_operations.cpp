@@ -1,7 +1,7 @@
 // Fuzz target: one thread cache, and the steps of thieves in every window of its owner's steps.
 //
-// The first byte chooses the kind of cache. The test: an item is given out only if it was put in
-// before and not given out since, and at the end nothing is missing. A pop gives an item to the
+// The first byte chooses the kind of cache. The invariant: an item is given out only if it was put
+// in before and not given out since, and at the end nothing is missing. A pop gives an item to the
 // owner, a claim to a thief.
 #include <array>
 #include <optional>
@@ -75,9 +75,9 @@ class cache_session {
 
   void push(std::size_t which) {
     if (!inside_[which]) {
-      inside_[which] = true;  // before the push, in the middle of which a thief may have it
+      inside_[which] = true;  // before the push, in the middle of which a thief may take it
       if (!cache_.push(lido::test::item(which + 1))) {
-        give_out(lido::test::item(which + 1));  // no room: back to the owner
+        give_out(lido::test::item(which + 1));  // full: back to the owner
       }
     }
   }
@@ -90,13 +90,13 @@ class cache_session {
     return item != nullptr;
   }
 
-  /// One step of one of two thieves: announce, take over, claim or give up.
+  /// Runs one step of one of two thieves: announce, take over, claim or give up.
   void rob() {
     const std::size_t choice = input_.below(6);
     std::optional<slot_cache::control>& announced = announced_[choice % 2];
     if (!announced.has_value()) {
       const slot_cache::control seen =
-          cache_.cache().state();  // once: another thief may come between
+          cache_.cache().state();  // read once: another thief may intervene
       if (seen.now() == slot_cache::phase::open || seen.now() == slot_cache::phase::revoking) {
         announced = cache_.cache().revoke(seen);
       }
@@ -109,7 +109,7 @@ class cache_session {
   }
 
   void claim(slot_cache::control announced) {
-    // A claim has a window of its own; what the owner does in it is no business of a thief.
+    // A claim has a window of its own; what the owner does in it must not concern a thief.
     if (const auto loot = cache_.harvest(announced)) {
       for (const void* const item : *loot) {
         give_out(item);
@@ -117,7 +117,7 @@ class cache_session {
     }
   }
 
-  /// The owner empties its cache and stops using it, as a thread does that ends.
+  /// Empties the owner's cache and stops using it, as a thread does at its end.
   void close() {
     while (pop()) {
     }

@@ -1,12 +1,12 @@
 /// @file
-/// Which calls of the pool have begun and not ended.
+/// The calls of the pool that have begun and not ended.
 #pragma once
 
 namespace fuzz {
 
 class calls {
  public:
-  /// One call, for as long as it lives.
+  /// One call, for the lifetime of this object.
   class one {
    public:
     explicit one(calls& all) : all_(all), interruptions_(all.interruptions_) { ++all_.depth_; }
@@ -14,7 +14,7 @@ class calls {
     one& operator=(const one&) = delete;
     ~one() { --all_.depth_; }
 
-    /// Nothing else is in the middle of a call, and nothing came between.
+    /// Returns true if no other call is under way, and nothing has intervened.
     [[nodiscard]] bool alone() const {
       return all_.depth_ == 1 && interruptions_ == all_.interruptions_;
     }
@@ -25,7 +25,7 @@ class calls {
   };
 
   [[nodiscard]] bool none() const { return depth_ == 0; }
-  /// A call comes into the middle of another.
+  /// Notes that a call runs in the middle of another.
   void note_interruption() { ++interruptions_; }
 
  private:

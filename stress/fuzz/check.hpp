@@ -1,12 +1,12 @@
 /// @file
-/// What a fuzz target says when something does not hold.
+/// Reports by which a fuzz target fails.
 #pragma once
 
 #include <string>
 
 namespace fuzz {
 
-/// Prints "BROKEN: ..." and ends the program; how, the main file of the target decides.
+/// Prints "BROKEN: ..." and ends the program, in a way that the target's main file decides.
 [[noreturn]] void broken(const std::string& what);
 
 inline void check(bool holds, const char* what) {

@@ -97,8 +97,8 @@ bool has_secret(std::string_view text) {
   return text.find(secret) != std::string_view::npos;
 }
 
-/// Whether libpq may be asked to connect: to this machine, where no server answers. `may_tell`: the
-/// secret stands where an error may name it.
+/// Returns whether libpq may be asked to connect: to this machine, where no server answers. Sets
+/// `may_tell` if the secret stands where an error may name it.
 bool leads_nowhere(const std::string& conninfo, bool& may_tell) {
   const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> parsed(
       PQconninfoParse(conninfo.c_str(), nullptr), &PQconninfoFree);
@@ -128,7 +128,7 @@ void expect_no_secret(const F& create, bool may_tell) {
 /// A server at a port of its own.
 class parrot {
  public:
-  /// `answer`: to what a client said.
+  /// `answer` computes the answer to a client's message.
   explicit parrot(std::string (*answer)(std::string_view said))
       : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in here{};
@@ -165,7 +165,7 @@ class parrot {
   int port_ = 0;
 };
 
-/// As Redis before 6.
+/// Repeats the arguments of an unknown command, as Redis before 6 does.
 std::string repeated(std::string_view said) {
   std::string answer = "-ERR unknown command, with args ";
   for (const char c : said) {
@@ -174,8 +174,8 @@ std::string repeated(std::string_view said) {
   return answer + "\r\n";
 }
 
-/// Of a server of PostgreSQL: an error whose text is all that the client sent, with blanks for its
-/// zeros. Nothing but that is encrypted is asked for in eight bytes.
+/// Returns an error as a PostgreSQL server sends it, whose text is the client's message, with
+/// blanks for its zeros. A message of eight bytes asks only for encryption.
 std::string refused(std::string_view said) {
   if (said.size() <= 8) {
     return "N";
@@ -191,7 +191,7 @@ std::string refused(std::string_view said) {
   return 'E' + std::string(bytes.data(), bytes.size()) + text;
 }
 
-/// Agrees to encrypt, and hangs up when that begins.
+/// Agrees to encrypt, and hangs up when encryption begins.
 std::string encrypted(std::string_view said) {
   return said.size() == 8 ? "S" : "";
 }

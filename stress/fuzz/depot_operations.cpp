@@ -1,7 +1,7 @@
 // Fuzz target: the depot, with whole operations in the windows of others.
 //
-// The first byte chooses the capacity. An operation in a window is one of another thread that runs
-// while the first stands still, so this finds what a head word without a tag would do.
+// The first byte chooses the capacity. An operation in a window belongs to another thread that runs
+// while the first is stopped, so this finds what a head word without a tag would do.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -81,7 +81,7 @@ class depot_session {
     held_.push_back(slot);
   }
 
-  /// The slots that go back are out of the model first: in a window another may get them.
+  /// Takes slots out of the model before they go back: in a window another thread may get them.
   std::vector<slot_index> let_go(std::size_t first, std::size_t count) {
     const auto begin = held_.begin() + static_cast<std::ptrdiff_t>(first);
     const auto end = begin + static_cast<std::ptrdiff_t>(count);
@@ -93,7 +93,7 @@ class depot_session {
     return slots;
   }
 
-  /// For `work`, a call of the depot: whether it ran without another in the middle.
+  /// Runs `work`, a call of the depot; returns true if no other intervened.
   template <class Work>
   bool alone(const Work& work) {
     const unsigned before = between_;
@@ -103,7 +103,7 @@ class depot_session {
     return depth_ == 0 && before == between_;
   }
 
-  /// A thread for each depth.
+  /// Returns the depot's place for this depth, as if each depth were a thread.
   [[nodiscard]] lido::detail::depot_place place() const {
     return {depot_.shard_of(depth_ + 1), /*roams=*/depth_ == 2};
   }
@@ -153,7 +153,7 @@ class depot_session {
   std::vector<bool> out_;
   std::vector<slot_index> held_;
   unsigned depth_ = 0;    ///< calls that have begun and not ended
-  unsigned between_ = 0;  ///< how often something came between
+  unsigned between_ = 0;  ///< times that something intervened
 };
 
 }  // namespace

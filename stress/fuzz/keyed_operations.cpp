@@ -206,7 +206,7 @@ void play(Pool& pool, books& all, std::span<const std::uint8_t> bytes) {
               "resources come and go in other numbers");
 }
 
-/// Of all inputs so far: an input alone may be unlucky.
+/// Checks the sum over all inputs so far, since a single input may be unlucky.
 void expect_most_to_be_served(const books& all) {
   static std::uint64_t asked = 0;
   static std::uint64_t got = 0;
@@ -224,7 +224,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   }
   books all;
   std::copy_n(bytes.begin() + 1, all.plan.size(), all.plan.begin());
-  all.plan.front() = 0;  // or a pool could never serve anybody
+  all.plan.front() = 0;  // or a pool could never serve a request
   const lido::resource_pool_options options{
       .max_size = 2,
       .min_idle = bytes[0] % 4 == 0 ? 1U : 0U,

@@ -1,5 +1,5 @@
 /// @file
-/// Misuse on purpose, which a checked pool must name, and nothing that it names otherwise.
+/// Deliberate misuse, which a checked pool must report, and nothing else.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace fuzz {
 
-/// Hears of every misuse as long as it lives. One at a time.
+/// Receives every misuse report during its lifetime. At most one object exists at a time.
 class misuse_watch {
  public:
   misuse_watch();
@@ -17,7 +17,7 @@ class misuse_watch {
   misuse_watch& operator=(const misuse_watch&) = delete;
   ~misuse_watch();
 
-  /// Runs `f`, which must be reported once, as this.
+  /// Runs `f`, which must be reported once, as this kind.
   template <class F>
   void expect(lido::misuse_kind kind, const F& f) {
     begin(kind);

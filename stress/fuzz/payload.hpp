@@ -8,14 +8,14 @@
 
 namespace fuzz {
 
-/// What a constructor throws that was told to.
+/// Thrown by a constructor that was told to throw.
 struct refused {};
 
 class payload {
  public:
   struct tally {
     long live = 0;
-    /// The how-manieth construction or activation from now throws; 0: none.
+    /// Number of constructions or activations up to the one that throws; 0: none throws.
     std::uint32_t refuse_in = 0;
   };
 
@@ -37,7 +37,7 @@ class payload {
     --counts().live;
   }
 
-  /// Throws if it is time to.
+  /// Throws if it is due.
   static void count_down() {
     if (counts().refuse_in > 0 && --counts().refuse_in == 0) {
       throw refused{};

@@ -1,6 +1,5 @@
-// Fuzz target: the same operations on pools that grow, may be waited for, keep their objects, or
-// are checked. It also tries what only these have: segments that come and go, and misuse on
-// purpose.
+// Fuzz target: the same operations on pools that grow, block, keep their objects, or are checked.
+// It also tries what only these have: segments that are added and returned, and deliberate misuse.
 //
 // The first three bytes choose the kind of pool, capacity and the largest cache, the rest are
 // operations.

@@ -15,7 +15,7 @@
 
 namespace fuzz {
 
-/// Of a pool that grows. Requires: no call is under way.
+/// Reserves slots in a pool that grows. Requires: no call is under way.
 template <class Pool>
 void reserve_some(Pool& pool, const pool_model& model, std::size_t slots) {
   const std::size_t before = pool.capacity();
@@ -28,7 +28,7 @@ void reserve_some(Pool& pool, const pool_model& model, std::size_t slots) {
   }
 }
 
-/// Of a pool that grows, four slots a segment. Requires: no call is under way.
+/// Shrinks a pool that grows, with four slots a segment. Requires: no call is under way.
 template <class Pool>
 void shrink_some(Pool& pool, const pool_model& model, std::size_t slots) {
   const std::size_t before = pool.capacity();
@@ -38,7 +38,7 @@ void shrink_some(Pool& pool, const pool_model& model, std::size_t slots) {
   check(model.out() > 0 || left < slots + 4, "a shrink left a segment that nobody used");
 }
 
-/// Of a checked pool. `used` is out, `released` not; both may be null.
+/// Misuses a checked pool. `used` is in use, `released` is not; both may be null.
 template <class Pool>
 void misuse(misuse_watch& watch, Pool& pool, element<Pool>* used, element<Pool>* released,
             std::size_t how) {

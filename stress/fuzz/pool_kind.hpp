@@ -1,5 +1,5 @@
 /// @file
-/// The kinds of pools, and the objects for those that are special.
+/// The kinds of pools, and the objects of the special ones.
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@ class large_payload : public payload {
       rest_;
 };
 
-/// Of a pool that keeps its objects: an activation may throw where elsewhere a constructor does,
-/// and some objects are refused when they are released.
+/// Hooks of a pool that keeps its objects: an activation may throw where elsewhere a constructor
+/// does, and some objects are refused when they are released.
 template <class T>
 struct payload_hooks {
   static void activate(T& object, std::uint32_t stamp = 0) {
@@ -53,7 +53,7 @@ struct checked_kept_traits : lido::checked_traits<T> {
   using hooks = payload_hooks<T>;
 };
 
-/// A pool of T with these traits, and what follows from them. `Presets` as in preset_pool.
+/// A pool of T with these traits, and what follows from them. `Presets`: as in preset_pool.
 template <class T, class Traits, class... Presets>
 struct pool_kind {
   template <class Preset>

@@ -1,5 +1,5 @@
 /// @file
-/// What a pool must look like from outside: the set of objects that are out.
+/// A model of a pool as seen from outside: the set of objects in use.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class pool_model {
                        [=](const entry& e) { return e.object == object; });
   }
 
-  /// The pool has handed `object` out; it gets a stamp that no other object has.
+  /// Records that the pool has handed out `object`; gives it a stamp that no other object has.
   void add(payload& object) {
     check(!has(&object), "an object is handed out twice");
     check(out_.size() < capacity_, "more objects are out than the pool has");
@@ -31,7 +31,7 @@ class pool_model {
     out_.push_back({&object, last_stamp_});
   }
 
-  /// `object` is about to go back.
+  /// Records that `object` is about to be released.
   void remove(const payload& object) {
     const auto place =
         std::find_if(out_.begin(), out_.end(), [&](const entry& e) { return e.object == &object; });

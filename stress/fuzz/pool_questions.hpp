@@ -34,7 +34,8 @@ void check_walk(Pool& pool, const pool_model& model) {
   check(count == model.out(), "a walk missed an object");
 }
 
-/// `object` is of the pool; what lies `offset` beside it is not. `offset` 0 is the object itself.
+/// Checks that `object` belongs to the pool, and that the address `offset` beside it does not,
+/// unless `offset` is 0.
 template <class Pool>
 void check_ownership(const Pool& pool, const pool_model& model, const element<Pool>& object,
                      std::size_t offset) {

@@ -24,8 +24,7 @@
 namespace fuzz {
 
 /// Operations run one at a time, in threads that take turns; in a build with windows, also one in
-/// the middle of another. As long as none comes into the middle, the model says every result
-/// beforehand.
+/// the middle of another. Unless one intervenes, the model predicts every result.
 template <class Kind>
 class pool_session {
   using pool = typename Kind::pool;
@@ -108,7 +107,7 @@ class pool_session {
     turn_ = calls_.none() ? member : turn_;
   }
 
-  /// A thread cannot end itself: `play` does it, when this stretch is over.
+  /// Chooses a thread for `play` to end after this stretch: it cannot end itself.
   void end_a_thread() {
     const std::size_t member = 1 + input_.below(crew::size - 1);
     to_end_ = calls_.none() ? member : 0;
@@ -119,7 +118,7 @@ class pool_session {
     crew_.end(member);
   }
 
-  /// In a window: another thread does up to four things, while this one stands still.
+  /// Runs in a window: another thread does up to four things while this one is stopped.
   void come_between() {
     if (calls_.none() || payload::counts().refuse_in > 0) {
       return;
@@ -141,7 +140,7 @@ class pool_session {
 
   // ---- acquire ----------------------------------------------------------------------------------
 
-  /// What every acquire must fulfil.
+  /// Checks what every acquire must fulfil.
   void judge(const call& now, object_type* object) {
     if (object == nullptr) {
       check(!now.alone() || model_.free() == 0, "an acquire failed with a slot free");
@@ -242,7 +241,7 @@ class pool_session {
     }
   }
 
-  /// So often that a closed cache opens again.
+  /// Acquires and releases often enough that a closed cache opens again.
   void make_pairs(std::size_t count) {
     for (std::size_t i = 0; i < count && acquire_pointer(); ++i) {
       release_pointers(1);
@@ -265,7 +264,7 @@ class pool_session {
     pool_->release(nullptr);
   }
 
-  /// The oldest first, where the other takes the newest.
+  /// Releases the oldest objects first, where the other function takes the newest.
   void release_bulk(std::size_t wanted) {
     const call now(calls_);
     const auto count = static_cast<std::ptrdiff_t>(std::min(wanted, pointers_.size()));
@@ -333,7 +332,8 @@ class pool_session {
     }
   }
 
-  /// What this kind of pool has beside acquire and release; otherwise somebody comes between.
+  /// Does what this kind of pool has beside acquire and release; without extras, another thread
+  /// intervenes.
   void do_extra(std::size_t how) {
     if constexpr (Kind::grows) {
       how % 2 == 0 ? reserve_some(*pool_, model_, how) : shrink_some(*pool_, model_, how);
@@ -359,8 +359,8 @@ class pool_session {
     }
   }
 
-  /// Everything goes back; then the pool has what it had, and ends before its threads or after
-  /// them.
+  /// Releases everything; then the pool must have all its slots, and ends before its threads or
+  /// after them.
   void finish(bool pool_first) {
     arm_window(0);
     check_numbers();
@@ -385,7 +385,7 @@ class pool_session {
   [[nodiscard]] bool capacity_is_odd() const { return model_.capacity() % 2 == 1; }
 
   byte_reader& input_;
-  misuse_watch watch_;  // hears of leaks at the end, too
+  misuse_watch watch_;  // also receives reports of leaks at the end
   pool_model model_;
   crew crew_;
   std::unique_ptr<pool> pool_;
@@ -393,7 +393,7 @@ class pool_session {
   object_type* last_released_ = nullptr;
   std::vector<lease> leases_;
   std::size_t turn_ = 0;
-  std::size_t to_end_ = 0;  ///< a member whose thread is to end; 0: none
+  std::size_t to_end_ = 0;  ///< member whose thread is to end; 0: none
   calls calls_;
 };
 

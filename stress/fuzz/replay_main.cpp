@@ -35,7 +35,7 @@ std::vector<std::filesystem::path> files_of(const std::filesystem::path& place) 
 void fuzz::broken(const std::string& what) {
   std::printf("BROKEN: %s (input %s)\n", what.c_str(), current_file.c_str());
   std::fflush(stdout);
-  std::_Exit(1);  // at once: other threads may stand in the middle of an operation
+  std::_Exit(1);  // at once: other threads may be in the middle of an operation
 }
 
 int main(int argc, char** argv) {

@@ -1,6 +1,6 @@
-// Fuzz target: snapshots of slot maps from a damaged or hostile file. An
-// oracle says which are right. A map that takes one has exactly its values under exactly its
-// handles; one that refuses it is as it was. Both go on as a model does. No value is left over.
+// Fuzz target: snapshots of slot maps from a damaged or hostile file. An oracle decides which are
+// valid. A map that loads one has exactly its values under exactly its handles; one that refuses it
+// is unchanged. Both then behave as a model does. No value leaks.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -18,10 +18,10 @@
 
 namespace {
 
-constexpr std::uint32_t last = 3;  // generations are soon used up
+constexpr std::uint32_t last = 3;  // so that slots soon run out of generations
 constexpr std::uint32_t none = 0xFFFF'FFFF;
 constexpr std::uint64_t unused = 1ULL << 63U;
-/// How many there are shows one that a map forgets to end.
+/// A value that counts its live copies, which shows one that a map forgets to destroy.
 struct counted {
   explicit counted(int with = 0) noexcept : number(with) { ++live; }
   counted(const counted& other) noexcept : number(other.number) { ++live; }
@@ -52,17 +52,17 @@ struct image {
   }
 };
 
-/// What a map must be that has taken an image.
+/// Model of a map that has loaded an image.
 struct model {
   std::map<std::uint64_t, int> values;  ///< by handle
   std::vector<std::uint64_t> next;      ///< handles of the next inserts
   std::size_t slots = 0;
   std::size_t used_up = 0;
   std::uint32_t first_generation = 1;
-  std::set<std::uint64_t> gone;  ///< handles that were given, of values that are there and are not
+  std::set<std::uint64_t> gone;  ///< handles given out whose values are gone
 };
 
-/// Nothing if it is no image of a map.
+/// Returns nothing if `from` is no image of a map.
 std::optional<model> read(const image& from) {
   model all;
   all.slots = from.table.size();
@@ -72,7 +72,7 @@ std::optional<model> read(const image& from) {
     return {};
   }
   std::vector<char> taken(from.values.size());
-  std::map<std::uint32_t, std::uint64_t> free;  // what follows each, and the handle it gives
+  std::map<std::uint32_t, std::uint64_t> free;  // the next free slot and the handle, by slot
   for (std::uint32_t slot = 0; slot < from.table.size(); ++slot) {
     const std::uint64_t word = from.table[slot];
     const auto generation = static_cast<std::uint32_t>((word & ~unused) >> 32U);
@@ -94,7 +94,7 @@ std::optional<model> read(const image& from) {
   for (std::uint32_t slot = from.first_free; slot != none;
        slot = static_cast<std::uint32_t>(from.table[slot])) {
     if (!free.contains(slot)) {
-      return {};  // no free slot, or one that comes twice
+      return {};  // no free slot, or one that occurs twice
     }
     all.next.push_back(free[slot]);
     free.erase(slot);
@@ -103,7 +103,8 @@ std::optional<model> read(const image& from) {
   return is_whole && free.empty() ? std::optional(all) : std::nullopt;
 }
 
-/// `exactly`: also how many slots are used up. A hole of one counts only when it is closed.
+/// Checks the map. `exactly`: also how many slots are used up. A hole of one counts only once
+/// closed.
 void expect(map_type& map, const model& wanted, bool exactly) {
   fuzz::check(
       map.size() == wanted.values.size() && (!exactly || map.used_up_slots() == wanted.used_up),
@@ -120,8 +121,9 @@ void expect(map_type& map, const model& wanted, bool exactly) {
   }
 }
 
-/// Inserts come in the order that the snapshot says, where holes are closed at once; erased slots
-/// come next. Elsewhere in any order, since others fill holes first: never under an old handle.
+/// Checks the handle of an insert. Where holes are closed at once, handles come in the snapshot's
+/// order, then those of erased slots. Elsewhere the order is free, since other inserts fill holes
+/// first, but an old handle never returns.
 void note_insert(model& all, std::uint64_t made, bool in_order) {
   const std::size_t slot = made & none;
   if (in_order && all.next.empty()) {
@@ -173,7 +175,7 @@ void go_on(map_type& map, model all, bool in_order, fuzz::byte_reader& input) {
   }
 }
 
-/// As right as a map makes it; then some bytes change.
+/// Returns a valid image of a map in which some bytes were changed.
 image damaged(fuzz::byte_reader& input) {
   map_type map({.compaction = lido::compaction_mode::immediate});
   std::vector<handle> all;

@@ -1,6 +1,6 @@
 /// @file
-/// The function that libFuzzer and the replay call. It has the name and the types that libFuzzer
-/// wants (llvm.org/docs/LibFuzzer.html).
+/// The function that libFuzzer and the replay call, with the name and the types that libFuzzer
+/// requires (llvm.org/docs/LibFuzzer.html).
 #pragma once
 
 #include <cstddef>

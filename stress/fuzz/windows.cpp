@@ -43,12 +43,11 @@ void schedule_point(access /*next*/) noexcept {
   }
 }
 
-// The thread that is waited for stands still until this one is done, so waiting for real is in
-// vain.
+// The other thread stands still until this one is done, so a real wait is useless.
 void yield_thread() noexcept {}
 void nap_thread(std::uint32_t /*microseconds*/) noexcept {}
 bool bounded_wait::is_over() noexcept {
-  last_ += tuning::nanoseconds_of_one_wait;  // the clock moves with each look at it
+  last_ += tuning::nanoseconds_of_one_wait;  // the clock advances with each reading
   spent_ += tuning::nanoseconds_of_one_wait;
   left_ -= tuning::nanoseconds_of_one_wait;
   return spent_ >= tuning::nanoseconds_of_patience || left_ <= 0;

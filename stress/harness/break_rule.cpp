@@ -8,7 +8,7 @@
 
 namespace {
 
-/// At the end of a run that has noticed nothing: whether it could have.
+/// Prints, at the end of a run that found nothing, whether the broken rule was met.
 void say_whether_met() {
   if (lido::detail::was_met(lido::detail::active_mutation)) {
     (void)std::puts("the broken rule was met");
@@ -32,7 +32,7 @@ bool break_named_rule() noexcept {
   std::_Exit(2);
 }
 
-/// Before main, and so before any thread of a driver.
+/// Initialised before main, and so before any thread of a driver.
 [[maybe_unused]] const bool rule_is_broken = break_named_rule();
 
 }  // namespace

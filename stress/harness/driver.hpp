@@ -15,14 +15,14 @@ class App;
 
 namespace stress {
 
-/// Tries to break one invariant. Derived classes say which, name their options, and run one round.
+/// Tries to break one invariant. Derived classes name it and its options, and run one round.
 class driver {
  public:
   driver(const driver&) = delete;
   driver& operator=(const driver&) = delete;
   virtual ~driver();
 
-  /// Parses, runs until the time is over, and gives the exit status.
+  /// Parses the command line, runs until the time is up, and returns the exit status.
   [[nodiscard]] int drive(int argc, char** argv);
 
   [[nodiscard]] unsigned threads() const { return options_.threads; }
@@ -30,17 +30,17 @@ class driver {
   [[nodiscard]] const std::string& invariant() const { return invariant_; }
 
  protected:
-  /// `threads` is the number of threads unless --threads says another.
+  /// `threads` is the number of threads unless --threads gives another.
   explicit driver(std::string invariant, unsigned threads = 4);
 
   /// Returns a number that the command line may change; it is set before `prepare` is called.
   [[nodiscard]] const unsigned& option(const std::string& name, unsigned value,
                                        const std::string& help);
-  /// Returns what --pool says: which pool to run on, one of `names`.
+  /// Returns the value of --pool, the pool to run on, which is one of `names`.
   [[nodiscard]] const std::string& pool_option(const std::vector<std::string>& names);
 
-  /// Runs between `prepare` and `check`; by default runs rounds until the time is over and nothing
-  /// is missing.
+  /// Runs between `prepare` and `check`; by default runs rounds until the time is up and nothing is
+  /// missing.
   virtual void load(run& run);
 
  private:
@@ -49,12 +49,12 @@ class driver {
   virtual void round(run& /*run*/, unsigned /*number*/) {}
   /// Runs after the last round: prints figures, and reports what is broken.
   virtual void check(run& /*run*/) {}
-  /// Returns what has not happened, without which the run proves nothing; or an empty string.
+  /// Returns what has not happened, without which the run proves nothing, or an empty string.
   [[nodiscard]] virtual std::string missing() const { return {}; }
 
   std::string invariant_;
   run_options options_;
-  std::deque<unsigned> numbers_;  // which stay where they are
+  std::deque<unsigned> numbers_;  // a deque: references to its elements stay valid
   std::string pool_ = "revocable";
   std::unique_ptr<CLI::App> line_;
 };

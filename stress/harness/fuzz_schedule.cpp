@@ -1,5 +1,5 @@
-/// Schedule points of the stress drivers: now and then the thread gives its processor away between
-/// two accesses, which hardly ever happens by itself. Not at all if LIDO_SCHEDULE says "plain".
+/// Schedule points of the stress drivers: now and then the thread yields its processor between two
+/// accesses, which hardly ever happens by itself. None does if LIDO_SCHEDULE is "plain".
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -18,12 +18,12 @@ bool is_plain() noexcept {
   return name != nullptr && std::string_view(name) == "plain";
 }
 
-// Another start for each thread: its id, stirred.
+// A different start for each thread: its hashed id.
 std::uint32_t first_state() noexcept {
   return static_cast<std::uint32_t>(std::hash<std::thread::id>{}(std::this_thread::get_id())) | 1U;
 }
 
-/// Points until the next one at which the thread gives way; from 1 to twice their mean.
+/// Returns the number of points until the next yield; from 1 to twice their mean.
 std::uint64_t next_distance() noexcept {
   static const bool plain = is_plain();
   if (plain) {

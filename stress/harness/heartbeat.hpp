@@ -1,5 +1,5 @@
 /// @file
-/// Whether the machine, rather than the library, has made somebody wait.
+/// Detects that the machine, rather than the library, has made a thread wait.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace stress {
 
 /// A thread that sleeps for a millisecond at a time, and notices when that took much longer. Then
 /// something else had its processor, and every other thread of ours may have been as late. It never
-/// allocates: a fork in the midst of that would leave its child the sanitizer's lock.
+/// allocates: a fork during an allocation would leave its child the sanitizer's lock.
 class heartbeat {
  public:
   using clock = std::chrono::steady_clock;
@@ -30,7 +30,7 @@ class heartbeat {
 
   [[nodiscard]] clock::duration missed_between(clock::time_point begin, clock::time_point end) {
     const std::lock_guard guard(mutex_);
-    clock::duration missed = overlap(last_, end, begin, end);  // it may be late just now
+    clock::duration missed = overlap(last_, end, begin, end);  // it may be late right now
     for (auto late = gaps_.rbegin(); late != gaps_.rend() && late->second > begin; ++late) {
       missed += overlap(late->first, late->second, begin, end);
     }
@@ -45,7 +45,7 @@ class heartbeat {
   using gap = std::pair<clock::time_point, clock::time_point>;
 
   static constexpr std::chrono::milliseconds much_longer{10};
-  static constexpr std::size_t most_gaps = 4096;  // the last ones, which took 40 s at least
+  static constexpr std::size_t most_gaps = 4096;  // the last ones, which took at least 40 s
 
   static std::vector<gap> reserved() {
     std::vector<gap> gaps;

@@ -26,7 +26,7 @@ std::optional<std::string> malformed(const history& what, std::size_t slots) {
   return std::nullopt;
 }
 
-// Sorted by slot and start, any overlap shows between neighbours.
+// Sorts by slot and start, so that any overlap shows between neighbours.
 std::optional<std::string> two_owners(std::vector<holding> holdings) {
   std::sort(holdings.begin(), holdings.end(), [](const holding& a, const holding& b) {
     return std::tie(a.slot, a.acquire_return) < std::tie(b.slot, b.acquire_return);
@@ -42,15 +42,15 @@ std::optional<std::string> two_owners(std::vector<holding> holdings) {
                      overlap->release_call, std::next(overlap)->acquire_return);
 }
 
-/// What changes at one instant. At equal instants what begins comes before what is asked, and that
-/// before what ends: calls that touch count as overlapping, in favour of the pool.
+/// A change at one instant. At equal instants, begins come before requests, and requests before
+/// ends: calls that touch count as overlapping, in favour of the pool.
 struct change {
   enum class kind : std::uint8_t { begin, ask, end };
 
   instant when;
   kind what;
-  std::uint32_t slot;  ///< of begin and end
-  instant since;       ///< of ask: the call that was refused now
+  std::uint32_t slot;  ///< slot that begins or ends
+  instant since;       ///< call of the request that was refused now
 };
 
 std::vector<change> changes_of(const history& what) {
@@ -69,7 +69,7 @@ std::vector<change> changes_of(const history& what) {
   return changes;
 }
 
-/// Walks through time and knows how many slots may be out.
+/// Sweeps through time and tracks how many slots may be out.
 class sweep {
  public:
   explicit sweep(std::size_t slots) : may_be_out_(slots) {}
@@ -87,14 +87,14 @@ class sweep {
   [[nodiscard]] bool all_out() const { return out_ == may_be_out_.size(); }
   [[nodiscard]] std::size_t out() const { return out_; }
 
-  /// Whether all slots may have been out at some moment from `since` to now.
+  /// Returns whether all slots may have been out at some moment from `since` to now.
   [[nodiscard]] bool all_out_since(instant since) const {
     return all_out() || (was_all_out_ && last_all_out_ >= since);
   }
 
  private:
-  std::vector<std::uint32_t> may_be_out_;  ///< by slot: holdings that may last now
-  std::size_t out_ = 0;                    ///< slots with one at least
+  std::vector<std::uint32_t> may_be_out_;  ///< number of holdings that may last now, by slot
+  std::size_t out_ = 0;                    ///< slots with at least one
   bool was_all_out_ = false;
   instant last_all_out_ = 0;
 };

@@ -1,6 +1,5 @@
 /// @file
-/// What threads did to a pool, with times, and whether a pool that obeys its rules can have done
-/// it.
+/// A timed history of calls on a pool, and a check whether a correct pool can have produced it.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +10,12 @@
 
 namespace stress {
 
-/// Nanoseconds of one clock that all processors share. It does not move backwards between an event
-/// and one that is seen to follow it in another thread.
+/// Nanoseconds of one clock that all processors share. It never runs backwards between an event and
+/// a later one in another thread that saw its effect.
 using instant = std::uint64_t;
 [[nodiscard]] instant now() noexcept;
 
-/// One slot from acquire to release. Each call happened at some moment between its two instants.
+/// One slot from acquire to release. Each call took effect at some moment between its two instants.
 struct holding {
   instant acquire_call;
   instant acquire_return;
@@ -42,7 +41,7 @@ struct history {
   }
 };
 
-/// The first thing in `what` that a pool of `slots` slots cannot have done, or nothing.
+/// Returns the first event in `what` that a pool of `slots` slots cannot have produced, or nothing.
 ///
 /// The search for a linearization (Wing and Gong, 1993) splits by object (Herlihy and Wing, 1990),
 /// and for a pool comes down to two rules:

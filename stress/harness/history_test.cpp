@@ -1,5 +1,5 @@
-// The checker of histories on histories written by hand: good ones pass, and each rule finds the
-// history that breaks it alone.
+// Tests the checker of histories with histories written by hand: good ones pass, and each rule
+// finds the history that breaks only that rule.
 #include "harness/history.hpp"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ TEST(History, OneSlotAfterAnotherOwnerIsPossible) {
 }
 
 TEST(History, CallsThatOverlapArePossible) {
-  // The second acquire is under way while the first release is: it takes effect after it.
+  // The second acquire overlaps the first release, so it takes effect after it.
   EXPECT_THAT(impossible_in({{first, {5, 35, 70, 80, 0}}, {}}, 1), Eq(std::nullopt));
 }
 
@@ -99,7 +99,7 @@ TEST(History, RefusalWithOneSlotFreeIsImpossible) {
 }
 
 TEST(History, OneSlotCountsOnceWhenItsHoldingsMayOverlap) {
-  // Both holdings are of slot 0, and slot 1 was free all the time.
+  // Both holdings are of slot 0, and slot 1 was free throughout.
   EXPECT_THAT(impossible_in({{first, {32, 45, 50, 60, 0}}, {{35, 38}}}, 2),
               Optional(HasSubstr("refused")));
 }

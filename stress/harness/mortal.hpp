@@ -1,5 +1,5 @@
 /// @file
-/// An object whose memory cannot be touched once it has ended: an access ends the program.
+/// An object whose memory is inaccessible after its destruction: an access ends the program.
 #pragma once
 
 #include <sys/mman.h>
@@ -24,7 +24,7 @@ extern "C" inline void report_touch(int /*signal*/) {
   std::_Exit(EXIT_FAILURE);
 }
 
-/// Where the last ones that ended lie; the oldest gives its addresses back.
+/// Keeps the most recently destroyed objects' pages inaccessible; the oldest are unmapped.
 class graveyard {
  public:
   static void bury(void* body, std::size_t size) {
@@ -45,12 +45,12 @@ class graveyard {
 
 }  // namespace detail
 
-/// From now on a touch is reported as a broken invariant.
+/// Makes every later touch report a broken invariant.
 inline void report_touches() {
   (void)std::signal(SIGSEGV, &detail::report_touch);
 }
 
-/// A T on pages of its own.
+/// A T on its own pages.
 template <class T>
 class mortal {
  public:

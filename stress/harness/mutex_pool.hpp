@@ -1,5 +1,5 @@
 /// @file
-/// The control of drivers that ask whether anybody is held up: nothing but a mutex.
+/// The control of drivers that ask whether a thread holds up others: a pool that is only a mutex.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace stress {
 
-/// A list behind a mutex. A thread that stands still in the middle of an operation holds up all
+/// A list behind a mutex. A thread that is stopped in the middle of an operation holds up all
 /// others.
 class mutex_pool {
  public:
@@ -56,7 +56,8 @@ class mutex_pool {
   }
 
  private:
-  /// In the mutated copy of the library a thread can be stopped before each access.
+  /// Lets a thread be stopped here in the mutated copy of the library, which stops before each
+  /// access.
   // relaxed: nothing reads it
   void stop_here() { calls_.fetch_add(1, std::memory_order_relaxed); }
 

@@ -1,21 +1,21 @@
 /// @file
 /// LIDO_ATOMIC_SEAM of the mutated copy outside of the model: a schedule point before each access.
 ///
-/// So a test can stop a thread, or let another one run, between any two accesses. The program
-/// chooses at its link what a point does: fuzz_schedule.cpp, stall.cpp or fuzz/windows.cpp.
+/// It lets a test stop a thread, or run another one, between any two accesses. The program chooses
+/// at link time what a point does: fuzz_schedule.cpp, stall.cpp or fuzz/windows.cpp.
 #pragma once
 
 #include <atomic>
 
 namespace lido::inline v0::detail {
 
-/// What a thread does next.
+/// The kind of the thread's next access.
 enum class access : bool { load, change };
 
 void schedule_point(access next = access::change) noexcept;
 
-/// As std::atomic<T>, as far as the library uses it. Inlined always, so that each access of the
-/// library has a point at a place of its own.
+/// A std::atomic<T> with a schedule point before each access, as far as the library uses it. Always
+/// inlined, so that each access of the library has its own point, with its own code address.
 template <class T>
 class atomic {
  public:
@@ -76,9 +76,9 @@ using shared_atomic = atomic<T>;
 template <class T>
 using unscheduled_atomic = std::atomic<T>;
 
-using std::atomic_thread_fence;  // windows.toml has its point
+using std::atomic_thread_fence;  // windows.toml adds its point
 
-/// Without a point: the compiler alone sees it, so the access after it is the same place.
+/// Has no point: it only affects the compiler, so the access after it is the same point.
 inline void light_fence() noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }

@@ -15,7 +15,7 @@ namespace stress {
 
 using pool_type = lido::object_pool<owned>;
 
-/// Acquires every slot, so that each `owned` starts with no owner; returns how many there were.
+/// Acquires every slot, so that each `owned` starts without an owner; returns how many there were.
 template <class Pool>
 std::size_t clear_owners(Pool& pool) {
   std::vector<decltype(pool.try_acquire_ptr())> all;
@@ -26,8 +26,8 @@ std::size_t clear_owners(Pool& pool) {
   return all.size();
 }
 
-/// How many slots the calling thread can acquire at once, released again afterwards; one more than
-/// the capacity stands for any number, since a broken pool may have no end.
+/// Returns how many slots the calling thread can acquire at once, and releases them again. Stops at
+/// one more than the capacity, since a broken pool may never run out.
 template <class Pool>
 std::size_t count_acquirable(Pool& pool) {
   std::vector<decltype(pool.try_acquire_ptr(lido::default_init))> all;
@@ -44,13 +44,13 @@ std::size_t count_acquirable(Pool& pool) {
   return all.size();
 }
 
-/// Ends the run unless all `slots` of the pool can be acquired. Requires that no slot is out.
+/// Ends the run unless all `slots` of the pool can be acquired. Requires: no slot is out.
 void require_all(const run& run, pool_type& pool, std::size_t slots);
 
 extern template std::size_t clear_owners(pool_type& pool);
 extern template std::size_t count_acquirable(pool_type& pool);
 
-/// Prints how rough the run was.
+/// Prints figures of the contention in the run.
 void print_contention(const lido::pool_stats& stats);
 
 /// A driver of pools with the caches and the shared list that --pool names.
@@ -69,7 +69,7 @@ class pool_driver : public driver {
   [[nodiscard]] lido::pool_stats stats() const { return pool_->stats(); }
 
   void check(run& /*run*/) override { print_contention(stats()); }
-  /// A run is worth nothing if no cache was ever robbed.
+  /// Returns what is missing: a run proves nothing if no cache was ever robbed.
   [[nodiscard]] std::string missing() const override;
 
  private:

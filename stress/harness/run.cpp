@@ -35,8 +35,8 @@ bool is_rule_broken() {
   std::_Exit(EXIT_FAILURE);
 }
 
-/// Ends the program, which is stuck, after `seconds` from the last call. A list that goes round in
-/// circles shows in nothing but a run without end.
+/// Ends the program, which is stuck, `seconds` after the last call. A list that has become a cycle
+/// shows only as a run that never ends.
 void end_after(unsigned seconds) {
   static constexpr std::string_view verdict = "BROKEN: no end\n";
 #ifdef _WIN32
@@ -58,7 +58,7 @@ void end_after(unsigned seconds) {
 run::run(const run_options& options) : options_(options) {
   fmt::print("seed {}, {} threads, {:.1f} s\n", options.seed, options.threads, options.seconds);
   (void)std::fflush(stdout);
-  if (is_rule_broken()) {  // a library that is wrong on purpose may break anything first
+  if (is_rule_broken()) {  // a deliberately wrong library may break anything first
 #ifndef _WIN32
     for (const int number : {SIGSEGV, SIGBUS, SIGABRT}) {
       (void)std::signal(number, [](int /*signal*/) { end_in_handler("BROKEN: a crash\n"); });

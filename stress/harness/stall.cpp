@@ -88,8 +88,8 @@ std::size_t stall::count_windows(std::vector<std::uintptr_t> places) {
 
 namespace lido::inline v0::detail {
 
-/// A load behind another one is no place to stop at: to all others the thread looks the same there
-/// as at its next change.
+/// Stops a thread, or records the point. A load after another load is no point to stop at: to all
+/// others the thread looks the same there as at its next change.
 [[gnu::noinline]] void schedule_point(access next) noexcept {
   const access before = std::exchange(last, next);
   if (before == access::load && next == access::load) {

@@ -10,31 +10,33 @@
 
 namespace stress {
 
-/// The schedule points that the calling thread passes from now on.
+/// Controls the schedule points that the calling thread passes from now on.
 class stall {
  public:
   static constexpr std::uint32_t never = 0;
 
-  /// The calling thread stops at the n-th one from now.
+  /// Makes the calling thread stop at the n-th point from now.
   static void arm(std::uint32_t n) noexcept;
 
-  /// The calling thread writes down where each of them is: an address in the code.
+  /// Makes the calling thread record the code address of each point.
   static void record(std::vector<std::uintptr_t>& places) noexcept;
 
-  /// Which of them to stop at: of each place in the code some of its occurrences, the first and the
-  /// last among them. One: of one place the first, of the next one in the middle, then the last.
+  /// Returns which points to stop at: for each code address some of its occurrences, the first and
+  /// the last among them. With `per_window` 1: the first of one address, the middle one of the
+  /// next, then the last.
   [[nodiscard]] static std::vector<std::uint32_t> choose(const std::vector<std::uintptr_t>& places,
                                                          unsigned per_window);
-  /// Places in the code.
+  /// Returns the number of distinct code addresses.
   [[nodiscard]] static std::size_t count_windows(std::vector<std::uintptr_t> places);
 
-  /// Waits until a thread has stopped; false: none has in ten seconds, or in one after `over`.
+  /// Waits until a thread has stopped; returns false if none has in ten seconds, or in one after
+  /// `over`.
   [[nodiscard]] static bool wait_for_one(const std::atomic<bool>* over = nullptr) noexcept;
 
-  /// Lets the stopped thread go on.
+  /// Lets the stopped thread continue.
   static void end() noexcept;
 
-  /// For the next victim, when the one before has ended.
+  /// Prepares for the next victim, when the previous one has ended.
   static void reset() noexcept;
 };
 

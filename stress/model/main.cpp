@@ -14,7 +14,8 @@ int main(int argc, char** argv) {
   model::add_litmus_command(app, status);
   model::add_mutants_command(app, status);
   CLI11_PARSE(app, argc, argv);
-  // Not the functions of the library that run when it is unloaded: there is no execution any more.
+  // Skips the functions of the library that run when it is unloaded: there is no execution any
+  // more.
   (void)std::fflush(nullptr);
   std::_Exit(status);
 }

@@ -1,6 +1,6 @@
 /// @file
-/// Included first by every file that uses the mutated copy of the library: which rule is broken is
-/// said at run time.
+/// Included first by every file that uses the mutated copy of the library; the broken rule is
+/// chosen at run time.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace lido::inline v0::detail {
 /// The broken rule. NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a switch
 inline mutation active_mutation = mutation::none;
 
-/// Rules that any thread has come by.
+/// Rules that any thread has passed.
 /// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 inline std::array<std::atomic<bool>, 256> rules_met{};
 
@@ -30,7 +30,8 @@ inline void forget_rules_met() noexcept {
   }
 }
 
-/// A template, so that constexpr functions may call it although it is no constant.
+/// Returns whether the rule is broken. A template, so that constexpr functions may call it although
+/// it is no constant.
 template <class = void>
 [[nodiscard]] constexpr bool broken(mutation rule) noexcept {
   std::atomic<bool>& met = rules_met.at(static_cast<std::size_t>(rule));

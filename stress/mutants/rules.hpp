@@ -12,8 +12,8 @@ namespace lido::inline v0::detail {
 struct named_rule {
   mutation rule;
   std::string_view name;
-  std::string_view sentence;  ///< what is broken
-  bool is_modelled;           ///< a scenario of the model checker comes by
+  std::string_view sentence;  ///< description of the broken rule
+  bool is_modelled;           ///< whether a scenario of the model checker passes it
 };
 
 #include "rule_table.hpp"

@@ -1,11 +1,11 @@
-/// Tries to break: each waiter for a slot is woken, in its turn, and no slot is lost to a wait that
-/// was given up.
+/// Tries to break: each waiter for a slot is woken, in FIFO order, and no slot is lost to an
+/// abandoned wait.
 ///
-/// More threads than slots wait in every way there is: for ever, for a moment, and until another
-/// thread stops them. A watch looks whether each thread gets on. In some rounds in between the
-/// order is known: waiters that have not given up must be served in it. In others all slots come
-/// back at the same moment, and then no thread does anything. These releases alone must wake as
-/// many waiters as there are slots.
+/// More threads than slots wait in every possible way: for ever, for a moment, and until another
+/// thread stops them. A watchdog checks that each thread makes progress. In some rounds the order
+/// is known: waiters that have not given up must be served in it. In others all slots are released
+/// at the same moment, and then no thread does anything. These releases alone must wake as many
+/// waiters as there are slots.
 #include <fmt/core.h>
 
 #include <array>
@@ -22,7 +22,7 @@
 
 namespace {
 
-/// What others can see of a worker, and how they stop it.
+/// The part of a worker's state that others see, and their means to stop it.
 struct alignas(128) worker_state {
   std::atomic<std::uint64_t> steps{0};
   std::atomic<bool> ended{false};
@@ -64,8 +64,8 @@ class drill {
                     [this](unsigned thread) { work(thread); });
   }
 
-  /// All slots are out; threads begin to wait one after another, some give up; then the slots come
-  /// back one by one.
+  /// Runs a round with all slots out: threads begin to wait one after another, some give up; then
+  /// the slots are released one by one.
   void queue_up(stress::random& random) {
     constexpr std::size_t waiters = 5;
     std::vector<stress::owned*> held;
@@ -97,7 +97,7 @@ class drill {
         await([&] { return ended == gone; });
       }
     }
-    pool_.release(held.back());  // goes round: each gives it to the next
+    pool_.release(held.back());  // a chain: each gives it to the next
     held.pop_back();
     await([&] { return ended == waiters; });
     crew.clear();
@@ -105,8 +105,8 @@ class drill {
     ++rounds_;
   }
 
-  /// As many waiters as slots, all of which are released at once. Each waiter keeps what it gets
-  /// until all have been served.
+  /// Lets as many waiters wait as there are slots, all of which are released at once. Each waiter
+  /// keeps its slot until all have been served.
   void all_at_once(std::chrono::steady_clock::time_point end) {
     const auto slots = static_cast<unsigned>(pool_.capacity());
     std::atomic<std::uint64_t> served{0};
@@ -137,7 +137,7 @@ class drill {
       while (go_on) {
         thread < slots ? give() : take();
         await([&] { return served == slots; });
-        turn.arrive_and_wait();  // all are in again
+        turn.arrive_and_wait();  // all are free again
         if (thread == 0) {
           ++silent_rounds_;
         }
@@ -145,7 +145,7 @@ class drill {
     });
   }
 
-  /// Whether somebody has waited, and some have given up in each of the two ways.
+  /// Returns whether a thread has waited, and some have given up in each of the two ways.
   [[nodiscard]] bool all_happened() const {
     return pool_.stats().handed_over > 0 && counts_.late > 0 && counts_.stopped > 0;
   }

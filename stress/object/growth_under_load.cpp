@@ -1,9 +1,9 @@
-/// Tries to break: segments come and go, and no thread notices.
+/// Tries to break: segments are added and removed, and no thread notices.
 ///
 /// Workers hold, together, at most as many objects as the pool may ever have, so no acquire may
 /// fail. Beside them others shrink the pool and reserve slots. Between rounds all slots must be
-/// there, and when all are free, all segments must go. An object that lies in memory that was given
-/// back, or comes from there, ends the program or has lost its owner.
+/// free, and then it must be possible to remove all segments. An object in memory that was returned
+/// to the system, or comes from there, ends the program or has lost its owner.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@
 
 namespace {
 
-/// As large as a page, so that a segment has few. What is new from the system has no owner.
+/// An object of a page, so that a segment has few. One in fresh memory has no owner.
 struct page : stress::owned {
   std::array<std::byte, 4096 - sizeof(stress::owned)> rest;
 };
@@ -37,7 +37,7 @@ class worker {
 
   void work(int steps) {
     for (int step = 0; step < steps; ++step) {
-      // Often all that there may be: then a slot that no thread finds is missed.
+      // Often the maximum: then a slot that no thread finds is missed.
       const std::size_t target = random_() % 2 == 0 ? hold_ : random_() % (hold_ + 1);
       while (held_.size() > target) {
         give_one();

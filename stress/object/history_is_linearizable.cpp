@@ -1,13 +1,14 @@
-/// Tries to break: what threads see of a pool is what some order of their calls, one after another,
-/// would have shown them.
+/// Tries to break: the results that threads see could come from some order of their calls, one
+/// after another.
 ///
-/// Threads acquire and release at random, and write down when each call began and ended. After each
-/// round the history of all of them is checked: no slot had two owners. An acquire was refused only
-/// if all slots may have been out at one moment of its call. Few slots, so that both happen.
+/// Threads acquire and release at random, and record when each call began and ended. After each
+/// round the history of all threads is checked: no slot had two owners. An acquire was refused only
+/// if all slots may have been out at one moment of its call. There are few slots, so that both
+/// happen.
 ///
-/// Beside the workers on a pool that grows, one more thread shrinks it and reserves slots: then
-/// "all slots" are the most there may be. A pool that asks a handler when it is exhausted is told
-/// to give up, so that acquire ends without a slot.
+/// Beside the workers on a growing pool, one more thread shrinks it and reserves slots: then "all
+/// slots" means the maximum. The handler of a pool that asks when it is exhausted says to give up,
+/// so that acquire ends without a slot.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -37,7 +38,7 @@ struct settings : stress::pool_driver {
       "--excuses", 10, "% of the refusals that may come of a tenth of a second without progress");
 };
 
-/// As large as a page, so that a segment of a pool that grows has few.
+/// An object of a page, so that a segment of a growing pool has few.
 struct page : stress::owned {
   std::array<std::byte, 4096 - sizeof(stress::owned)> rest;
 };
@@ -77,7 +78,7 @@ class worker {
     stress::instant acquire_return;
   };
 
-  // Takes all there is, so that a pool whose threads have slots in their caches runs dry.
+  // Takes all slots, so that a pool whose threads have slots in their caches runs dry.
   void raid() {
     for (std::size_t i = 0; i <= settings_.slots && acquire(); ++i) {
     }
@@ -127,7 +128,7 @@ const typename Pool::value_type* lowest_address(Pool& pool) {
   return *std::min_element(all.begin(), all.end());
 }
 
-/// Until no worker is at work any more.
+/// Resizes the pool until no worker is active.
 void resize(growing_pool& pool, stress::random random, const std::atomic<unsigned>& at_work) {
   while (at_work != 0) {
     const std::size_t slots = random() % (pool.max_capacity() + 1);
@@ -165,9 +166,9 @@ stress::history one_round(stress::run& run, Pool& pool, const settings& settings
   return whole;
 }
 
-/// An acquire may also be refused after a tenth of a second in which a thread stood still that was
-/// moving slots or changing the capacity. Takes such refusals out; returns of how many the machine
-/// is not known to have stood still itself for half that time.
+/// Excuses refusals: an acquire may also be refused after a tenth of a second in which a thread
+/// that was moving slots or changing the capacity was stopped. Removes such refusals; returns how
+/// many of them came without a known stop of the machine for half that time.
 std::size_t excuse(stress::history& whole, stress::heartbeat& pulse) {
   constexpr stress::instant patience = 100'000'000;
   const auto moment = [](stress::instant at) {

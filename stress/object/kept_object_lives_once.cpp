@@ -1,8 +1,9 @@
-/// Tries to break: a slot of a pool that keeps its objects holds at most one, and every object that
-/// begins ends once. Each of its uses begins with an activation and ends with a deactivation.
+/// Tries to break: a slot of a pool that keeps its objects holds at most one, and every constructed
+/// object is destroyed once. Each of its uses begins with an activation and ends with a
+/// deactivation.
 ///
-/// Hooks fail at random: creation and activation throw, deactivation throws or refuses. What is
-/// written down is plain, so that ThreadSanitizer sees whether slots hand their objects over.
+/// Hooks fail at random: creation and activation throw, deactivation throws or refuses. The records
+/// are plain, so that ThreadSanitizer sees whether slots hand their objects over.
 #include <algorithm>
 #include <atomic>
 #include <stdexcept>
@@ -20,18 +21,18 @@ struct planned_failure : std::runtime_error {
 
 class kept;
 
-/// What all objects and hooks share.
+/// State shared by all objects and hooks.
 struct book {
   stress::run* run = nullptr;
   unsigned failures = 0;  ///< one of so many calls of a hook fails; 0: none
   const kept* first = nullptr;
-  std::vector<unsigned char> occupied;  ///< for each slot; its owner's to write
+  std::vector<unsigned char> occupied;  ///< by slot; only its owner writes
   std::atomic<long> live{0};
   std::atomic<std::uint64_t> failed{0};
   std::atomic<std::uint64_t> refused{0};
 };
 
-/// An object that knows whether it is in use.
+/// An object that records whether it is in use.
 class kept {
  public:
   explicit kept(book& pages);
@@ -45,7 +46,7 @@ class kept {
     }
   }
   void use_ends() { change(true, false, "deactivated out of use"); }
-  /// From now on no thread may get it.
+  /// Keeps the object from any later use.
   void refuse() { refused_ = true; }
   void keep() { refused_ = false; }
   void touch() {
@@ -165,7 +166,7 @@ void work(stress::run& run, pool_type& pool, unsigned me, unsigned hold) {
   run.add_operations(operations);
 }
 
-/// Takes every slot once, for the address of the first.
+/// Takes every slot once, to learn the address of the first.
 void look_at_slots(pool_type& pool, book& pages) {
   std::vector<kept*> all;
   while (kept* const object = pool.try_acquire_ptr()) {

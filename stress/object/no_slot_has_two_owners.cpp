@@ -1,4 +1,5 @@
-/// Tries to break: no slot has two owners at once, and what one owner wrote the next one sees.
+/// Tries to break: no slot has two owners at once, and the next owner sees the writes of the
+/// previous one.
 ///
 /// Few slots, many threads, short holds: caches are opened, robbed, cancelled and refilled all the
 /// time. Some objects change hands before they are released.

@@ -1,10 +1,10 @@
 /// Tries to break: a slot that is released while a thread begins to wait does not stay in a cache.
 ///
 /// Two threads, round after round. The first opens its cache by use and keeps a few slots. The
-/// second takes all that are left, also those in the cache of the first, and waits for one more. At
-/// that very moment the first gives its slots back: one by one, many at once, or many of which it
-/// takes one again. Then it does nothing more. Whatever it has left behind, and in whichever cache,
-/// must reach the waiter.
+/// second takes all the others, also those in the cache of the first, and waits for one more. At
+/// that very moment the first releases its slots: one by one, many at once, or many of which it
+/// takes one again. Then it stops. Whatever it has left behind, and in whichever cache, must reach
+/// the waiter.
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -41,7 +41,7 @@ class duel {
   static constexpr unsigned giver = 1;
   static constexpr unsigned waiter = 2;
 
-  /// So that now this one is faster and now the other.
+  /// Pauses at random, so that sometimes one thread is faster and sometimes the other.
   static void dawdle(stress::random& random) {
     for (auto pause = random() % 200; pause > 0; --pause) {
       asm volatile("");

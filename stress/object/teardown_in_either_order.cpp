@@ -1,9 +1,9 @@
-/// Tries to break: pools may die before the threads that used them, and threads before the pools.
+/// Tries to break: pools may end before the threads that used them, and threads before the pools.
 ///
 /// Long-lived threads use pools that are made and destroyed all the time; short-lived threads end
-/// while their pool lives, and while other pools are being destroyed. A pool that has ended cannot
-/// be touched any more: its pages refuse it. Other memory errors are the sanitizers' to find; the
-/// count of slots is checked here.
+/// while their pool lives, and while other pools are being destroyed. The pages of a destroyed pool
+/// are inaccessible. Other memory errors are left to the sanitizers; the count of slots is checked
+/// here.
 #include <barrier>
 #include <memory>
 #include <thread>
@@ -29,7 +29,7 @@ void use(stress::run& run, stress::pool_type& pool, unsigned me, stress::random&
   run.add_operations(2 * held.size());
 }
 
-/// Ends pools before the threads that use them, and meanwhile other threads before their pool.
+/// Destroys pools before the threads that use them end, while other threads end before their pool.
 struct teardown_in_either_order : stress::pool_driver {
   using mortal = stress::mortal<stress::pool_type>;
 
@@ -44,7 +44,7 @@ struct teardown_in_either_order : stress::pool_driver {
   void check(stress::run& /*run*/) override {}
   [[nodiscard]] std::string missing() const override { return {}; }
 
-  /// Long-lived threads use each pool between two barriers, and then it dies before them.
+  /// Lets long-lived threads use each pool between two barriers, and destroys it before they end.
   void outlive_pools(stress::run& run) {
     std::unique_ptr<mortal> pool;
     bool go_on = true;
@@ -54,7 +54,7 @@ struct teardown_in_either_order : stress::pool_driver {
         go_on = !run.over();
         pool =
             go_on ? std::make_unique<mortal>(with_pool({.capacity = 64 + round % 512})) : nullptr;
-        turn.arrive_and_wait();  // the pool is there
+        turn.arrive_and_wait();  // the pool exists
         turn.arrive_and_wait();  // the pool has been used
         if (pool != nullptr) {
           require_all(run, **pool, (*pool)->capacity());
@@ -76,7 +76,7 @@ struct teardown_in_either_order : stress::pool_driver {
     });
   }
 
-  /// Threads end while the pool they used lives on.
+  /// Ends threads while the pool they used lives on.
   void die_before_pool(stress::run& run) {
     while (!run.over()) {
       const mortal pool(with_pool({.capacity = 256}));

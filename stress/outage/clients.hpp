@@ -29,21 +29,21 @@ using clock = std::chrono::steady_clock;
   return std::round(std::chrono::duration<double, std::milli>(time).count() * 10) / 10;
 }
 
-/// What was seen between two moments.
+/// Observations between two moments.
 struct seen {
   std::uint64_t served = 0;
   std::uint64_t errors = 0;
   std::int64_t lost = 0;  ///< writes that were confirmed, and are gone
   clock::time_point first_error;
   clock::time_point last_error;
-  clock::duration longest{};  ///< of a call
-  std::string text;           ///< of the last error
+  clock::duration longest{};  ///< the longest call
+  std::string text;           ///< text of the last error
 
   /// Returns the time from the first error to the last one.
   [[nodiscard]] clock::duration errors_lasted() const { return last_error - first_error; }
 };
 
-/// Collects what all clients see.
+/// Collects the observations of all clients.
 class record {
  public:
   void note_served(clock::duration took) {
@@ -60,7 +60,7 @@ class record {
     now_.longest = std::max(now_.longest, took);
     now_.text = std::move(text);
   }
-  /// Notes that so many more writes are lost than was known, or fewer.
+  /// Notes that so many more writes are known to be lost, or fewer if negative.
   void note_lost(std::int64_t more) {
     const std::lock_guard lock(mutex_);
     now_.lost += more;
@@ -69,7 +69,7 @@ class record {
     const std::lock_guard lock(mutex_);
     return now_;
   }
-  /// Begins anew, and returns what was seen until now.
+  /// Starts anew, and returns the observations so far.
   seen take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(now_, {});
@@ -80,7 +80,7 @@ class record {
   seen now_;
 };
 
-/// Clients that count, each its own keys: that a number is missing shows a lost write.
+/// Clients that count, each on its own keys: a missing number shows a lost write.
 class counting_clients {
  public:
   /// Adds one to the key, and returns the sum. Throws std::exception.
@@ -112,7 +112,7 @@ class counting_clients {
       try {
         const auto sum = static_cast<std::int64_t>(add(key(client, i)));
         all.note_served(clock::now() - begin);
-        // What failed may have been done: then the sum is higher.
+        // A failed increment may have been applied: then the sum is higher.
         const std::int64_t lost = std::max(std::int64_t{0}, ++keys[i].confirmed - sum);
         all.note_lost(lost - std::exchange(keys[i].lost, lost));
       } catch (const std::exception& problem) {

@@ -1,5 +1,5 @@
-/// Tries to break: clients of a Redis Cluster see no error while slots move. They see one for each
-/// command on its way when a master is killed. Connections to a node that left are soon gone.
+/// Tries to break: clients of a Redis Cluster see no error while slots move. They see one error for
+/// each command under way when a master is killed. Connections to a removed node are soon gone.
 ///
 /// The client is that of examples/redis_cluster.hpp.
 #include <algorithm>
@@ -46,7 +46,7 @@ class node_admin {
   [[nodiscard]] const std::string& id() const { return id_; }
   [[nodiscard]] std::string port() const { return std::to_string(port_); }
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + port(); }
-  /// Returns how many clients are connected, without this one.
+  /// Returns the number of connected clients, except this one.
   [[nodiscard]] std::ptrdiff_t clients() {
     const std::string all = ask({"CLIENT", "LIST", "TYPE", "normal"});
     return std::count(all.begin(), all.end(), '\n') - 1;
@@ -58,7 +58,7 @@ class node_admin {
   std::string id_;
 };
 
-/// Moves a slot with its keys. For a moment they are with the new node, and the slot is not.
+/// Moves a slot with its keys. For a moment the new node has them, and does not own the slot yet.
 void move_slot(unsigned slot, node_admin& from, node_admin& to, clock::duration moment) {
   const std::string number = std::to_string(slot);
   to.ask({"CLUSTER", "SETSLOT", number, "IMPORTING", from.id()});
@@ -162,7 +162,7 @@ struct cluster_driver : stress::driver {
         outage::time_until(30s, [&] { return !client_->masters().contains(dead); });
     const clock::duration gone = outage::time_until(
         10s, [&] { return outage::connections_to(cluster_->nodes()[0].port()) == 0; });
-    std::this_thread::sleep_for(2s);  // for what comes later
+    std::this_thread::sleep_for(2s);  // for late errors
     const seen now = all_.take();
     note("master_killed", now, {{"replaced_ms", ms(replaced)}, {"gone_ms", ms(gone)}});
     if (replaced >= 30s || gone >= 1s) {
@@ -173,7 +173,8 @@ struct cluster_driver : stress::driver {
     }
   }
 
-  /// Moves the slots of a node to another one, and has all others forget it. It lives on, alone.
+  /// Moves the slots of a node to another one, and has all others forget it. The node lives on,
+  /// alone.
   void remove_node(stress::run& run) {
     node_admin leaving(cluster_->nodes()[2].port());
     node_admin staying(cluster_->nodes()[1].port());

@@ -1,7 +1,7 @@
-/// Tries to break: a pool is back soon after its server. It never has more connections than
+/// Tries to break: a pool recovers soon after its server. It never has more connections than
 /// `max_size`, and no acquire ends much later than its limit.
 ///
-/// The same outage is tried on a pool as it is written by hand, before Lido's in the same run.
+/// The same outage is tried on a typical hand-written pool, before Lido's, in the same run.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -27,18 +27,18 @@ using outage::ms;
 using outage::use;
 
 constexpr auto limit = 1s;      // of an acquire
-constexpr auto swift = 5ms;     // an acquire of every day
-constexpr auto window = 500ms;  // over which a share is taken
+constexpr auto swift = 5ms;     // a normal acquire
+constexpr auto window = 500ms;  // span over which a share is computed
 
-/// What one pool made of an outage.
+/// The results of one pool in an outage.
 struct outcome {
   unsigned connects = 0;
   unsigned failed_connects = 0;
   unsigned most_open = 0;
   std::size_t served = 0;
-  std::size_t refused = 0;  ///< acquires
-  std::size_t broken = 0;   ///< uses that began
-  double swift_before = 0;  ///< share of acquires that are swift
+  std::size_t refused = 0;  ///< failed acquires
+  std::size_t broken = 0;   ///< uses that began and failed
+  double swift_before = 0;  ///< share of swift acquires
   clock::duration back_after{};
   bool is_back = false;         ///< before the load ended
   clock::duration latest{};     ///< beyond the limit of an acquire
@@ -49,8 +49,8 @@ struct outcome {
   return one.is_served && one.acquire < swift;
 }
 
-/// Returns the share of swift uses among those that ended in the window from `from` on. 0 if none
-/// ended in it.
+/// Returns the share of swift uses among those that ended in the window from `from` on, or 0 if
+/// none did.
 [[nodiscard]] double swift_share(const std::vector<use>& sorted, clock::time_point from) {
   const auto before = [](const use& one, clock::time_point moment) { return one.end < moment; };
   const auto first = std::lower_bound(sorted.begin(), sorted.end(), from, before);
@@ -59,8 +59,8 @@ struct outcome {
   return first == last ? 0 : static_cast<double>(count) / static_cast<double>(last - first);
 }
 
-/// Returns whether 99 % are swift in each window that begins in the `window` after `from`, so for a
-/// second in all.
+/// Returns whether 99 % are swift in each window that begins in the `window` after `from`, which
+/// covers a second in all.
 [[nodiscard]] bool is_all_swift(const std::vector<use>& sorted, clock::time_point from) {
   for (auto moment = from; moment < from + window; moment += 20ms) {
     if (swift_share(sorted, moment) < 0.99) {
@@ -137,7 +137,7 @@ struct failover_driver : settings {
     return found;
   }
 
-  /// 5 ms of work with a connection, and 10 to 20 without. Returns the most that was overslept.
+  /// Works 5 ms with a connection, and 10 to 20 without. Returns the longest oversleep.
   static clock::duration work(outage::lender& lender, const std::atomic<bool>& over,
                               std::vector<use>& uses, unsigned client) {
     stress::random random(client + 1);
@@ -193,8 +193,8 @@ struct failover_driver : settings {
     if (lido.most_open > size) {
       run.broken(std::to_string(lido.most_open) + " connections at once");
     }
-    // The other refuses at once where Lido waits. So its clients' sleeps count, too: a machine that
-    // wakes those late wakes an acquire late.
+    // The other pool refuses at once where Lido waits. So its clients' sleeps count, too: a machine
+    // that wakes those late wakes an acquire late.
     const clock::duration others = std::max(control.latest, control.overslept);
     if (lido.latest > others + std::chrono::milliseconds(late)) {
       run.broken("an acquire was late");

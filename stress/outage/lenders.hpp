@@ -1,5 +1,5 @@
 /// @file
-/// What clients use a server through: a pool of Lido, or one as it is written by hand.
+/// The pools through which clients use a server: Lido's, or a hand-written one.
 #pragma once
 
 #include <algorithm>
@@ -21,15 +21,15 @@
 
 namespace outage {
 
-/// Connects, as the factory sees them.
+/// Connects, as the factory counts them.
 struct connects {
   std::atomic<unsigned> begun = 0;
   std::atomic<unsigned> failed = 0;
-  std::atomic<unsigned> open = 0;  ///< also those under way
+  std::atomic<unsigned> open = 0;  ///< including those under way
   std::atomic<unsigned> most_open = 0;
 };
 
-/// A connection that counts as open while it lives.
+/// A connection that counts as open during its lifetime.
 class ticket {
  public:
   explicit ticket(connects& all) : all_(&all) {
@@ -61,7 +61,7 @@ struct counted {
   R connection;
 };
 
-/// A ready factory whose connects are counted.
+/// A ready-made factory whose connects are counted.
 template <class R, class Factory>
 class counting_factory {
  public:
@@ -86,7 +86,7 @@ class counting_factory {
   connects* all_;
 };
 
-/// What became of one use.
+/// The result of one use.
 struct use {
   clock::time_point end;
   clock::duration acquire{};
@@ -101,7 +101,7 @@ class lender {
   lender& operator=(const lender&) = delete;
   virtual ~lender() = default;
 
-  /// Acquires within the limit, works a while, asks.
+  /// Acquires within the limit, works for a while, and makes a request.
   virtual use use_once(clock::duration limit, clock::duration work) = 0;
 };
 
@@ -131,7 +131,7 @@ class lido_lender : public lender {
     ask_(lease->connection);
     return true;
   } catch (const std::runtime_error&) {
-    lease.discard();  // and no others, which may be in order
+    lease.discard();  // and no others, which may be fine
     return false;
   }
 

@@ -1,4 +1,4 @@
-/// Tries to break: clients of a Redis with sentinels see errors only for commands on their way when
+/// Tries to break: clients of a Redis with sentinels see errors only for commands under way when
 /// the master changes. Connections to the old one are soon gone.
 ///
 /// Factory and watch are those of examples/redis_sentinel.hpp.
@@ -56,7 +56,7 @@ struct sentinel_driver : stress::driver {
     (void)servers::ask_redis(group_->ports()[0],
                              {"SENTINEL", "FAILOVER", servers::redis_sentinels::name});
     judge(run, "planned", first);
-    // The old master has become a replica by now, and the sentinels have seen it.
+    // By now the old master has become a replica, and the sentinels have seen it.
     std::this_thread::sleep_for(3s);
     const std::string second = master();
     kill(second);
@@ -83,7 +83,7 @@ struct sentinel_driver : stress::driver {
     const clock::duration replaced = outage::time_until(30s, [&] { return master() != old; });
     const clock::duration gone =
         outage::time_until(10s, [&] { return outage::connections_to(port_of(old)) == 0; });
-    std::this_thread::sleep_for(2s);  // for what comes later
+    std::this_thread::sleep_for(2s);  // for late errors
     const seen now = all_.take();
     served_ += now.served;
     stress::figures(what)

@@ -18,7 +18,7 @@ namespace outage {
 
 namespace {
 
-constexpr auto patience = 500ms;  // of a client with a server
+constexpr auto patience = 500ms;  // of a client for a server's answer
 
 void ask_redis(lido::redis_connection& redis) {
   if (redis.ask("INCR uses").is_error) {
@@ -82,8 +82,8 @@ class pgbouncer_that_stops : public stopping_server {
   servers::pgbouncer bouncer_{postgres_, 20, "plain", "server_login_retry = 1\n"};
 };
 
-// In a network of this process alone. What is sent to a host without its cable goes to a device
-// that drops it.
+// Addresses in a network of this process alone. Packets to a host that is cut off go to a device
+// that drops them.
 constexpr const char* host = "10.9.0.2";
 
 void run(const std::string& command) {
@@ -95,7 +95,7 @@ void run(const std::string& command) {
 
 class own_network {
  public:
-  /// Gives this thread a network of its own, and all that it starts from now on.
+  /// Gives this thread its own network, and all threads and processes that it starts from now on.
   own_network() {
     if (::unshare(CLONE_NEWNET) != 0) {
       throw std::runtime_error("skipped: only root may make a network of its own");

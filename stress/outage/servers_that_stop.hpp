@@ -1,5 +1,5 @@
 /// @file
-/// Servers that stop and come back, and what makes pools of connections to them.
+/// Servers that stop and restart, and makers of connection pools for them.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class stopping_server {
   virtual ~stopping_server() = default;
 
   virtual void stop() = 0;
-  /// Takes connections again when this returns.
+  /// Starts the server again; it accepts connections when this returns.
   virtual void start() = 0;
   /// Returns true if clients can be served before `start`.
   [[nodiscard]] virtual bool has_another() const { return false; }
@@ -26,14 +26,16 @@ class stopping_server {
                                                             connects& all) const = 0;
 };
 
-/// Each may throw std::runtime_error that says what is not installed, or not allowed.
+/// Returns a Redis server. Each of these throws std::runtime_error naming what is not installed, or
+/// not allowed.
 [[nodiscard]] std::unique_ptr<stopping_server> make_redis();
 [[nodiscard]] std::unique_ptr<stopping_server> make_pgbouncer();
-/// PostgreSQL stops, and PgBouncer in front of it stays.
+/// Returns a PostgreSQL that stops, while PgBouncer in front of it stays up.
 [[nodiscard]] std::unique_ptr<stopping_server> make_postgres();
-/// PostgreSQL stops behind PgBouncer, and no connect succeeds without an answer of PostgreSQL.
+/// Returns a PostgreSQL that stops behind PgBouncer, with connects that succeed only if PostgreSQL
+/// answers.
 [[nodiscard]] std::unique_ptr<stopping_server> make_asked_postgres();
-/// Makes two Redis behind one name. The first falls silent: what is sent to it is lost.
+/// Returns two Redis servers behind one name. The first falls silent: all packets to it are lost.
 [[nodiscard]] std::unique_ptr<stopping_server> make_silent_redis();
 
 template <class R, class Factory>

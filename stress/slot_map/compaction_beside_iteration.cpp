@@ -1,11 +1,11 @@
-/// Tries to break: a walk meets each value that is there from its begin to its end, exactly once.
-/// That holds whatever is erased and inserted meanwhile, and whatever compaction or shrinking is
-/// asked for.
+/// Tries to break: a walk visits each value that lives from its begin to its end exactly once. That
+/// holds whatever is erased and inserted during the walk, and whatever compaction or shrinking is
+/// requested.
 ///
-/// Two kinds. `one_thread`: walks of a slot_map whose callbacks erase, insert, walk and ask for
-/// compaction, which comes when the walk has ended, one map for each thread. `concurrent`: one
-/// concurrent_slot_map, whose values never move: some threads insert and erase while others walk;
-/// `par`: those walk by oneTBB.
+/// There are two kinds. `one_thread`: walks of a slot_map whose callbacks erase, insert, walk and
+/// request compaction, which follows when the walk has ended, one map for each thread.
+/// `concurrent`: one concurrent_slot_map, whose values never move: some threads insert and erase
+/// while others walk; with `par` they walk by oneTBB.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct settings : stress::driver {
 
 // ---- one thread --------------------------------------------------------------------------------
 
-/// Erases, inserts and asks for compaction from inside walks of one slot_map.
+/// Erases, inserts and requests compaction from inside walks of one slot_map.
 class gardener {
  public:
   using map = lido::slot_map<std::uint64_t>;
@@ -160,10 +160,10 @@ std::uint64_t in_one_thread_each(stress::run& run, const settings& settings) {
 
 // ---- many threads ------------------------------------------------------------------------------
 
-/// Values below `stay` are there all the time; the others come and go.
+/// Values below `stay` live throughout; the others are inserted and erased.
 struct visited {
   std::uint64_t number;
-  std::uint64_t walk = 0;  ///< plain: a walking thread is alone with the value
+  std::uint64_t walk = 0;  ///< plain: a walking thread has exclusive access to the value
 };
 using shared_map = lido::concurrent_slot_map<visited>;
 
@@ -191,7 +191,7 @@ void come_and_go(stress::run& run, shared_map& values, stress::random random, st
   }
 }
 
-/// One walk: counts each of the values that stay.
+/// One walk, which counts each of the lasting values.
 class round_trip {
  public:
   round_trip(stress::run& run, std::size_t stay) : run_(run), met_(stay) {}

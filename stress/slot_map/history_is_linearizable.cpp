@@ -1,5 +1,5 @@
-/// Tries to break: what threads see of a concurrent_slot_map is what some order of their calls, one
-/// after another, would have shown them.
+/// Tries to break: the results that threads see of a concurrent_slot_map could come from some order
+/// of their calls, one after another.
 ///
 /// Every value has a handle of its own for ever, so handles can be judged one by one. Its history
 /// is an insert, calls that find the value, one erase that succeeds, and calls that do not find it.
@@ -48,7 +48,7 @@ struct event {
   instant end;
 };
 
-/// What is known of one handle; see the top.
+/// The facts known of one handle; see the top.
 class life {
  public:
   void add(const event& seen) {
@@ -68,7 +68,7 @@ class life {
     }
   }
 
-  /// Why no order explains it; empty if one does.
+  /// Returns why no order explains them, or an empty string if one does.
   [[nodiscard]] std::string impossible() const {
     if (inserts_ != 1) {
       return fmt::format("{} inserts gave the same handle", inserts_);
@@ -131,7 +131,7 @@ class worker {
     const handle fresh = values_.try_emplace(begin);
     if (fresh) {
       note(fresh, call::insert, true, begin);
-      // The value that was there before is erased by its last holder: this thread.
+      // The previous value is erased by its last holder: this thread.
       if (const handle old = handle::from_bits(place.exchange(fresh.to_bits()))) {
         erase(old);
       }
@@ -185,7 +185,7 @@ std::vector<event> one_round(stress::run& run, shared_map& values, const setting
   return whole;
 }
 
-/// How many calls were refused.
+/// Checks all histories; returns how many calls were refused.
 std::size_t judge(const stress::run& run, const std::vector<event>& whole) {
   std::map<handle, life> lives;
   std::size_t refused = 0;

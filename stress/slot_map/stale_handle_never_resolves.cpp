@@ -1,10 +1,10 @@
-/// Tries to break: a handle whose value is gone is refused by every call, for ever, and one whose
-/// value is there leads to that value, whole.
+/// Tries to break: every call refuses a handle whose value is gone, for ever, and the handle of a
+/// live value leads to exactly that value, complete.
 ///
-/// Threads insert values that know their maker, pass some handles around, and erase and visit each
-/// other's. A value is plain memory, made of copies of one number. So a value that is reached too
-/// early, too late or beside its end shows, also to ThreadSanitizer. Few slots, so that each holds
-/// one value after another.
+/// Threads insert values that record their maker, share some handles, and erase and visit each
+/// other's. A value is plain memory, made of copies of one number. So a visit too early, too late
+/// or during its destruction shows, also to ThreadSanitizer. There are few slots, so that each
+/// holds one value after another.
 #include <fmt/core.h>
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace {
 
-/// All parts are the same from the end of the constructor to the begin of the destructor.
+/// All parts are equal from the end of the constructor to the start of the destructor.
 struct token {
   explicit token(std::uint64_t number) { parts.fill(number); }
   token(const token&) = delete;
@@ -35,8 +35,8 @@ using map = lido::concurrent_slot_map<token>;
 using handle = map::handle_type;
 
 /// A handle for all threads to see: written once by its maker, and erased by the first thread that
-/// comes. A value cannot carry the bits of its handle, which are known only when the value is made.
-/// So its number is the maker's count; both are here.
+/// takes it. A value cannot carry the bits of its handle, which are known only when the value is
+/// made. So its number is the maker's count; both are here.
 struct posted {
   std::atomic<std::uint64_t> handle{0};
   std::atomic<std::uint64_t> number{0};
@@ -164,7 +164,7 @@ class worker {
     const owned last = own_.back();
     posted& place = board_[random_() % board_.size()];
     std::uint64_t empty = 0;
-    // The number first: a thread that sees the handle sees it too.
+    // The number comes first: a thread that sees the handle sees it, too.
     if (place.number.compare_exchange_strong(empty, last.number)) {
       own_.pop_back();
       place.handle = last.where.to_bits();
@@ -177,7 +177,7 @@ class worker {
     if (where && tokens_.erase(where)) {
       bury(where);
       place.handle = 0;
-      place.number = 0;  // from here on the place is free for the next
+      place.number = 0;  // from here on the entry is free for the next
     }
   }
 
@@ -190,7 +190,7 @@ class worker {
     }
   }
 
-  // The place may have come to hold the next handle between the two looks.
+  // The entry may have changed to the next handle between the two looks.
   void see_posted(handle where, posted& place, std::uint64_t number) {
     const bool hit = tokens_.read(where, [&](const token& value) {
       if (!value.is(value.parts[0]) || value.parts[0] == 0) {
@@ -204,7 +204,8 @@ class worker {
     counts_.stale += hit ? 0 : 1;
   }
 
-  // Erases a posted value on the way. No other thread may be with that any more, so it is changed.
+  // Erases a posted value during the walk. No other thread may be visiting it any more, so it is
+  // changed.
   void walk() {
     posted& place = board_[random_() % board_.size()];
     const handle goes = handle::from_bits(place.handle);

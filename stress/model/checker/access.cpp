@@ -35,7 +35,7 @@ const char* name_of(memory_order order) {
   }
 }
 
-// Small numbers as such, addresses and tagged words in hexadecimal.
+// Returns small numbers in decimal, addresses and tagged words in hexadecimal.
 std::string readable(std::uint64_t value) {
   constexpr std::uint64_t small = 100'000;
   return value < small ? fmt::format("{}", value) : fmt::format("{:#x}", value);
@@ -47,7 +47,8 @@ void note_failure(execution& here, location_id where, place from) {
   }
 }
 
-/// What every access does first; false: the execution has failed and only the newest value counts.
+/// Begins every access; returns false if the execution has failed, so that only the newest value
+/// counts.
 bool begin(execution& here, location_id where, place from) {
   here.point();
   if (!here.checks()) {
@@ -66,7 +67,7 @@ bool begin(execution& here, location_id where, place from) {
   return true;
 }
 
-// Most executions are run for their end alone: `text` is called only where events are recorded.
+// Most executions are run only for their end: `text` is called only where events are recorded.
 template <class Text>
 void record(location_id where, place from, const Text& text) {
   auto& here = execution::now();
@@ -129,7 +130,8 @@ void store(location_id where, std::uint64_t value, memory_order order, place fro
   if (order == memory_order::seq_cst) {
     memory.see_total_order(here.self(), where);
   }
-  // Behind the newest store, or behind an older one that the thread may still know as the newest.
+  // Goes after the newest store, or after an older one that the thread may still take for the
+  // newest.
   const std::size_t newest = memory.stores(where).size() - 1;
   const std::size_t oldest = memory.oldest_readable(where, here.self());
   std::array<std::size_t, 8> places{newest};
@@ -193,13 +195,13 @@ void end_modification(location_id where, source read, std::uint64_t value, memor
 
 namespace {
 
-/// How a compare-and-swap can end: where it reads, and whether it then stores.
+/// A way a compare-and-swap can end: where it reads, and whether it then stores.
 struct outcome {
   std::size_t index;
   bool succeeds;
 };
 
-/// The first is what the newest store makes of it.
+/// The first is the outcome with the newest store.
 struct outcomes {
   std::array<outcome, 8> all{};
   unsigned count = 0;
@@ -229,7 +231,7 @@ outcome choose_outcome(execution& here, location_id where, std::uint64_t expecte
   return possible.all.at(here.choose(question::read, possible.count));
 }
 
-/// For the remains of a failed execution.
+/// Cleans up after a failed execution.
 bool plain_compare_exchange(memory& memory, location_id where, std::uint64_t& expected,
                             std::uint64_t desired, thread_id self) {
   const std::size_t newest = memory.stores(where).size() - 1;
@@ -290,7 +292,7 @@ void full_fence(place from) {
     return;
   }
   here.point();
-  here.memory().light_fence(here.self());  // for the compiler it is one, too
+  here.memory().light_fence(here.self());  // for the compiler it is a light fence, too
   here.memory().fence_in_total_order(here.self());
   if (trace* const events = here.events(); events != nullptr) {
     events->add(here.self(), "     full fence", from);
@@ -309,13 +311,13 @@ void heavy_fence(place from) {
   unsigned count = 0;
   for (const thread_id who : here.others()) {
     if (here.has_ended(who)) {
-      memory.heavy_fence_reaches(who);  // all it ever did is over
+      memory.heavy_fence_reaches(who);  // all it ever did has happened
     } else {
       left.at(count++) = who;
     }
   }
   for (; count > 0; --count) {
-    // The caller waits in the kernel meanwhile, so others run for nothing.
+    // The caller waits in the kernel, so running others first costs no preemption.
     here.point(/*free=*/true);
     const unsigned next = here.choose(question::event, count);
     memory.heavy_fence_reaches(left.at(next));

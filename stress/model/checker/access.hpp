@@ -1,5 +1,5 @@
 /// @file
-/// Accesses to atomics of the model, whatever their type: all values are 64 bits wide here.
+/// Accesses to atomics of the model, for every type: all values are 64 bits wide here.
 #pragma once
 
 #include <atomic>
@@ -12,16 +12,16 @@ namespace model {
 
 using std::memory_order;
 
-/// A new atomic, known to the calling thread alone until it is passed on.
+/// Creates an atomic, known only to the calling thread until it is passed on.
 [[nodiscard]] location_id create(std::uint64_t value);
-/// Of memory that held zeros before the execution began.
+/// Creates an atomic in memory that held zeros before the execution began.
 [[nodiscard]] location_id create_zeroed();
 void destroy(location_id where) noexcept;
 
 [[nodiscard]] std::uint64_t load(location_id where, memory_order order, place from);
 void store(location_id where, std::uint64_t value, memory_order order, place from);
 
-/// The value before. `change` computes the value after.
+/// Returns the value before the change; `change` computes the new one.
 template <class Change>
 std::uint64_t read_modify_write(location_id where, Change change, memory_order order, place from);
 
@@ -30,12 +30,13 @@ struct cas_orders {
   memory_order failure;
 };
 
-/// Sets `expected` to what was there if it is not stored. `weak`: may fail for no reason.
+/// Returns whether `desired` was stored; if not, sets `expected` to the value read. `weak`: may
+/// fail for no reason.
 [[nodiscard]] bool compare_exchange(location_id where, std::uint64_t& expected,
                                     std::uint64_t desired, cas_orders orders, bool weak,
                                     place from);
 
-/// What the owner of a cache does after its store (see atomic.hpp of the library).
+/// Orders the store of a cache's owner before its later accesses (see atomic.hpp of the library).
 void light_fence(place from);
 
 void full_fence(place from);
@@ -44,7 +45,7 @@ void heavy_fence(place from);
 
 namespace detail {
 
-/// Where a read-modify-write reads, and what.
+/// The store that a read-modify-write reads, and its value.
 struct source {
   std::size_t index;
   std::uint64_t value;

@@ -56,8 +56,8 @@ bool execution::run(void (*scenario)(), chooser& choices, trace* events) {
   return !failed_;
 }
 
-// A thread that was left in the middle of something still has its number, and the next thread would
-// get another one.
+// Lets threads that were stopped in the middle of an operation end: each still has its number, and
+// the next thread would get another one.
 void execution::clear_away_threads() {
   for (thread_id who = 0; who < most_threads; ++who) {
     if (thread& each = *threads_[who]; each.exit.function != nullptr) {
@@ -79,9 +79,9 @@ void execution::fail(std::string what) {
     failure_ = std::move(what);
   }
   if (current_ != 0) {
-    change_to(0);  // never comes back
+    change_to(0);  // never returns
   }
-  // While another exception leaves the scenario, destructors come here.
+  // While another exception leaves the scenario, destructors get here.
   if (std::uncaught_exceptions() == 0) {
     throw stopped{};
   }
@@ -129,7 +129,7 @@ void execution::begin_thread(void* self) {
 }
 
 void execution::end_thread() {
-  memory_.light_fence(current_);  // nothing moves beyond the end of a thread
+  memory_.light_fence(current_);  // nothing moves past the end of a thread
   threads_[current_]->now = state::ended;
   step_done_by(current_);
   pick_next(/*free=*/true);
@@ -167,7 +167,7 @@ void execution::point(bool free) {
   pick_next(free);
 }
 
-// One thread must get along while all others stand still, wherever they are.
+// One thread must make progress while all others are stopped, wherever they are.
 void execution::update_solo() {
   if (steps_ == made_.solo && solo_ == 0) {
     solo_ = current_;
@@ -236,7 +236,8 @@ void execution::pick_next(bool free) {
   change_to(found[pick]);
 }
 
-// All that are not blocked rest: they have waited long enough. Then time-outs come. Then nothing.
+// Wakes all resting threads, which have waited long enough; else lets timed waits time out; else
+// reports a deadlock, unless all threads have ended.
 void execution::no_candidate() {
   for (const state waiting : {state::resting, state::timed}) {
     bool any = false;
@@ -298,8 +299,7 @@ bool execution::block(const void* on, bool timed) {
   mine.woken = false;
   mine.now = timed ? state::timed : state::blocked;
   step_done_by(current_);
-  // A time-out that comes early is one more event; one that comes when nothing else can is in
-  // no_candidate().
+  // An early time-out is one more event; one that comes when nothing else can is in no_candidate().
   if (timed && choose(question::event, 2) == 1) {
     mine.now = state::ready;
   }

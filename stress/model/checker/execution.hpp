@@ -19,20 +19,20 @@
 
 namespace model {
 
-/// Thrown in thread 0 to leave a scenario that has failed. The reason is in the execution.
+/// Thrown in thread 0 to leave a scenario that has failed. The execution has the reason.
 struct stopped {};
 
-/// What a thread is called with.
+/// A thread's function and its argument.
 struct task {
   void (*function)(void*);
   void* argument;
 };
 
-/// Threads as fibers under the control of a chooser. There is one object, `execution::now()`.
+/// Runs threads as fibers under the control of a chooser. There is one object, `execution::now()`.
 ///
-/// A scenario runs in thread 0 and calls `run_threads` as often as it likes; only inside is there
-/// more than one thread. A thread can lose its turn at each access to shared memory and nowhere
-/// else.
+/// A scenario runs in thread 0 and calls `run_threads` as often as it likes; only during that call
+/// is there more than one thread. A thread can lose its turn at each access to shared memory and
+/// nowhere else.
 class execution {
  public:
   // Inline, since each access calls it several times.
@@ -41,7 +41,7 @@ class execution {
     return one;
   }
 
-  /// Runs `scenario` once. Returns whether everything held.
+  /// Runs `scenario` once. Returns whether all checks held.
   [[nodiscard]] bool run(void (*scenario)(), chooser& choices, trace* events);
   [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
   [[nodiscard]] const schedule& choices() const noexcept { return made_; }
@@ -51,45 +51,47 @@ class execution {
 
   /// Starts the tasks as threads 1, 2, ... and returns when all have ended.
   void run_threads(std::span<const task> tasks);
-  /// Something is wrong: the execution ends here.
+  /// Reports a failure, which ends the execution here.
   void fail(std::string what);
-  /// Whether something fails that may fail, or which of `count` events comes.
+  /// Returns whether a possible failure occurs, or which of `count` events comes.
   [[nodiscard]] unsigned choose(question asked, unsigned count);
   [[nodiscard]] thread_id self() const noexcept { return current_; }
-  /// The threads beside the running one.
+  /// Returns the threads other than the running one.
   [[nodiscard]] std::vector<thread_id> others() const;
   [[nodiscard]] bool has_ended(thread_id who) const { return threads_[who]->now == state::ended; }
-  /// Threads have been stopped for one that must get along alone.
+  /// Returns whether threads have been stopped for one that must make progress alone.
   [[nodiscard]] bool had_solo() const noexcept { return had_solo_; }
 
   // ---- for what stands in for the system -------------------------------------------------------
 
-  /// Before an access to shared memory. `free`: to lose the turn here costs no preemption.
+  /// Marks an access to shared memory, which follows. `free`: losing the turn here costs no
+  /// preemption.
   void point(bool free = false);
   /// Lets every other thread that can run do at least one step, and time pass.
   void rest();
-  /// Until `wake(on)`; false: the time-out came first, if there is one.
+  /// Blocks until `wake(on)`; returns false if the time-out came first, if there is one.
   bool block(const void* on, bool timed);
   void wake(const void* on) noexcept;
-  /// Called with `argument` when the running thread has done its task. One for each thread.
+  /// Has `function` called with `argument` when the running thread has done its task. One for each
+  /// thread.
   void at_thread_exit(void (*function)(void*), void* argument);
-  /// A word that each thread has for itself, 0 at first.
+  /// Gives each thread its own copy of a word, which is 0 at first.
   template <class T>
   void keep_for_each_thread(T& word) noexcept {
     local_.keep(word);
   }
 
   [[nodiscard]] class memory& memory() noexcept { return memory_; }
-  /// Whether accesses are checked: not while the remains of a failed execution are cleared away.
+  /// Returns whether accesses are checked; they are not while a failed execution is cleaned up.
   [[nodiscard]] bool checks() const noexcept { return !failed_; }
-  /// The number of this execution, for objects that outlive it.
+  /// Returns the number of this execution, for objects that outlive it.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   [[nodiscard]] trace* events() noexcept { return trace_; }
 
-  /// More steps than any execution needs: a thread turns in circles.
+  /// More steps than any execution needs: a thread that takes more loops for ever.
   static constexpr std::size_t most_steps = 40'000;
-  /// Steps that suffice for one thread to end all it does when no other thread interferes. Each of
-  /// its acquires may even wait, until it gives up, for a thread that stands still with slots in
+  /// Steps that suffice for one thread to complete its work when no other thread interferes. Each
+  /// of its acquires may even wait, until it gives up, for a thread that is stopped with slots in
   /// transit.
   static constexpr std::size_t most_solo_steps = 15'000;
 
@@ -103,7 +105,7 @@ class execution {
     state now = state::unused;
     bool woken = false;
     const void* blocked_on = nullptr;
-    unsigned waits_for = 0;  ///< resting: a bit for each thread that must do a step first
+    unsigned waits_for = 0;  ///< resting: a bit for each thread that must take a step first
     thread_words::values local{};
 
     explicit thread(std::size_t stack_bytes) : context(stack_bytes) {}

@@ -12,18 +12,18 @@
 
 namespace model {
 
-/// How to go through the executions.
+/// A way to explore executions.
 enum class mode : std::uint8_t { depth_first, priority, chance, interludes, solo };
 
 [[nodiscard]] std::string_view name_of(mode which) noexcept;
 
 struct search {
   mode how = mode::chance;
-  std::uint64_t executions = 1000;  ///< at most
+  std::uint64_t executions = 1000;  ///< upper limit
   std::uint64_t seed = 1;
-  bounds limits{};            ///< of depth_first
-  unsigned depth = 4;         ///< of priority; of interludes there is one less
-  thread_id interrupted = 0;  ///< by interludes; 0: any
+  bounds limits{};            ///< limits of depth_first
+  unsigned depth = 4;         ///< depth of priority; interludes have one less
+  thread_id interrupted = 0;  ///< thread that interludes interrupt; 0: any
 };
 
 struct failure_report {
@@ -34,18 +34,18 @@ struct failure_report {
 struct search_result {
   std::uint64_t executions = 0;
   std::uint64_t steps = 0;
-  bool complete = false;  ///< depth_first has seen all
+  bool complete = false;  ///< whether depth_first has tried every execution
   std::optional<failure_report> failure;
 };
 
 [[nodiscard]] search_result explore(void (*scenario)(), const search& how);
 
-/// Leaves out of a failing schedule what it does not need to fail.
+/// Removes from a failing schedule what it does not need to fail.
 [[nodiscard]] failure_report minimise(void (*scenario)(), failure_report failure);
 
-/// Runs one schedule again; returns what happened, and the trace.
+/// The result of running one schedule again: what happened, and the trace.
 struct replayed {
-  std::string failure;  ///< empty: it held
+  std::string failure;  ///< reason of the failure; empty if all checks held
   std::string trace;
 };
 [[nodiscard]] replayed run_again(void (*scenario)(), const schedule& choices);

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <new>
 
-// System V x86-64: a callee keeps rbx, rbp and r12 to r15; everything else is the caller's to save.
+// System V x86-64: a callee saves rbx, rbp and r12 to r15; the caller must save everything else.
 asm(R"(
 .text
 .type lido_model_change, @function
@@ -63,7 +63,7 @@ fiber::fiber(std::size_t stack_bytes) : size_(stack_bytes) {
     throw std::bad_alloc();
   }
   stack_ = static_cast<std::byte*>(memory);
-  // The lowest page stays out of reach, so that a stack too small is a crash and not a riddle.
+  // The lowest page is inaccessible, so that a stack overflow is a crash and not a riddle.
   constexpr std::size_t page = 4096;
   ::mprotect(memory, page, PROT_NONE);
 }
@@ -75,8 +75,8 @@ fiber::~fiber() {
 }
 
 void fiber::prepare(entry function, void* argument) noexcept {
-  // What lido_model_change pops, bottom first: r15, r14, r13, r12, rbx, rbp, and where it returns
-  // to. The last word keeps the stack aligned as a call expects it.
+  // The words that lido_model_change pops, bottom first: r15, r14, r13, r12, rbx, rbp, and the
+  // return address. The last word aligns the stack as a call expects it.
   std::array<std::uintptr_t, 8> frame{};
   frame[2] = reinterpret_cast<std::uintptr_t>(argument);
   frame[3] = reinterpret_cast<std::uintptr_t>(function);

@@ -7,13 +7,13 @@ namespace model {
 
 namespace {
 
-// Distance between neighbours that are appended: room for some stores to come between.
+// Distance between appended neighbours, which leaves space for stores to come between.
 constexpr stamp gap = 1 << 10;
 
 }  // namespace
 
 memory::memory()
-    // A row is filled when it is first used: to touch all takes longer than a short scenario.
+    // A row is filled when first used: filling all takes longer than a short scenario.
     : rows_(std::make_unique_for_overwrite<stamp[]>(most_rows * knowledge_size)),
       locations_of_rows_(std::make_unique_for_overwrite<location_id[]>(most_rows)),
       locations_(most_locations) {
@@ -172,7 +172,8 @@ void memory::see_latest(thread_id who) noexcept {
   }
 }
 
-// An atomic at a time: that an access is seq_cst says nothing about relaxed ones of other atomics.
+// Orders one atomic at a time: a seq_cst access implies nothing about relaxed ones of other
+// atomics.
 void memory::see_total_order(thread_id who, location_id where) noexcept {
   stamp& known = row(who)[most_threads + where];
   known = std::max(known, row(total_order)[most_threads + where]);
@@ -183,17 +184,17 @@ void memory::enter_total_order(thread_id who, location_id where) noexcept {
   known = std::max(known, row(who)[most_threads + where]);
 }
 
-// Both ways (C++20, atomics.order 4): an access behind the fence is not older than a seq_cst access
-// before it. Nor is a seq_cst access behind it older than what came before the fence. What a thread
-// may do with plain data is another matter: one fence does not happen before the next.
+// Orders both ways (C++20, atomics.order 4): an access after the fence is not older than a seq_cst
+// access before it. Nor is a seq_cst access after it older than what came before the fence. Plain
+// data is another matter: one fence does not happen before the next.
 void memory::fence_in_total_order(thread_id who) noexcept {
   join_stamps(row(who), row(total_order));
   join_stamps(row(total_order), row(who));
 }
 
 // The compiler may move accesses up to the light fences around them. So a heavy fence that reaches
-// a thread between two of them counts from the second one on, and shows what was done before the
-// first.
+// a thread between two of them takes effect from the second one on, and publishes what was done
+// before the first.
 void memory::light_fence(thread_id who) noexcept {
   join_stamps(row(who), row(by_heavy_fence + who));
   std::copy_n(row(who), most_threads + used_, row(before_light_fence + who));

@@ -1,5 +1,5 @@
 /// @file
-/// The memory of one execution: what was stored where, and what each thread must already know.
+/// The memory of one execution: all stores, and what each thread must already know of them.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ using stamp = std::int32_t;
 using thread_id = std::uint8_t;
 using location_id = std::uint32_t;
 
-/// Thread 0 sets up and looks at the end; the others run beside one another.
+/// Thread 0 sets up and checks the end; the others run concurrently.
 inline constexpr thread_id most_threads = 8;
 inline constexpr location_id most_locations = 376;
 
@@ -31,46 +31,46 @@ struct message {
   std::uint64_t value;
   stamp at;
   std::int32_t passes_on;  ///< a row of knowledge, or none (-1): the store does not release
-  bool attached;           ///< a read-modify-write: nothing can come between it and what it read
+  bool attached;           ///< a read-modify-write's: nothing can come between it and what it read
   thread_id by;
 };
 
 /// Views after the operational models of release and acquire (Kang et al., A Promising Semantics,
 /// POPL 2017, without the promises). Stores to one location are ordered; a store may come before
 /// others that were made earlier, unless its thread knows them. A load returns any store that is
-/// not older than what its thread knows of.
+/// not older than the newest one its thread knows of.
 class memory {
  public:
   memory();
 
-  /// Forgets everything: a new execution.
+  /// Forgets everything, for a new execution.
   void clear() noexcept;
 
   [[nodiscard]] location_id create(thread_id by, std::uint64_t value);
-  /// One that was there before all threads, with the value 0.
+  /// Creates a location that existed before all threads, with the value 0.
   [[nodiscard]] location_id create_zeroed();
   void destroy(location_id where) noexcept { locations_[where].destroyed = true; }
   [[nodiscard]] bool destroyed(location_id where) const noexcept {
     return locations_[where].destroyed;
   }
-  /// Whether `reader` knows that the location exists; if not, its construction is a race.
+  /// Returns whether `reader` knows that the location exists; if not, its construction is a race.
   [[nodiscard]] bool created_before(location_id where, thread_id reader) noexcept;
 
   [[nodiscard]] const std::vector<message>& stores(location_id where) const noexcept {
     return locations_[where].stores;
   }
-  /// Index of the oldest store that `reader` may return.
+  /// Returns the index of the oldest store that `reader` may return.
   [[nodiscard]] std::size_t oldest_readable(location_id where, thread_id reader) noexcept;
-  /// The same for a seq_cst access.
+  /// Returns the index of the oldest store that a seq_cst access may return.
   [[nodiscard]] std::size_t oldest_in_order(location_id where, thread_id reader) noexcept;
-  /// Whether a read-modify-write may follow the store at `index` at once.
+  /// Returns whether a read-modify-write may directly follow the store at `index`.
   [[nodiscard]] bool can_attach(location_id where, std::size_t index) const noexcept;
-  /// Whether a plain store may come between the store at `index` and the next one.
+  /// Returns whether a plain store may come between the store at `index` and the next one.
   [[nodiscard]] bool can_follow(location_id where, std::size_t index) const noexcept;
 
   void read(location_id where, std::size_t index, thread_id reader, bool acquire) noexcept;
 
-  /// A store directly after the one at `index`, from which it is read if `attached`.
+  /// Adds a store directly after the one at `index`, which it has read if `attached`.
   void write(location_id where, std::size_t index, std::uint64_t value, thread_id writer,
              bool release, bool attached);
 
@@ -79,18 +79,17 @@ class memory {
   [[nodiscard]] knowledge known_to(thread_id who) noexcept { return row(who); }
   void start_thread(thread_id who, thread_id parent) noexcept;
   void join_thread(thread_id who, thread_id ended) noexcept;
-  /// A row to pass knowledge on by other ways, as a mutex does.
+  /// Returns a row that passes on knowledge by other means, as a mutex does.
   [[nodiscard]] std::int32_t new_row();
   void pass_on(std::int32_t to, thread_id from) noexcept;
   void take_over(thread_id to, std::int32_t from) noexcept;
-  /// Time passes: what has been stored is there to be read. Orders nothing.
+  /// Lets time pass: all stores so far become visible to `who`. Orders nothing.
   void see_latest(thread_id who) noexcept;
-  /// What seq_cst accesses of the same atomic know of one another: they come in the order in which
-  /// the threads make them.
+  /// Records that seq_cst accesses of the same atomic are ordered as the threads make them.
   void see_total_order(thread_id who, location_id where) noexcept;
   void enter_total_order(thread_id who, location_id where) noexcept;
-  /// A seq_cst fence stands in the same order for all atomics at once, and for every access that
-  /// its thread knows of.
+  /// Puts a seq_cst fence into one order for all atomics at once, and for every access that its
+  /// thread knows of.
   void fence_in_total_order(thread_id who) noexcept;
 
   // ---- the asymmetric fence --------------------------------------------------------------------
@@ -102,7 +101,7 @@ class memory {
 
  private:
   struct location {
-    std::vector<message> stores;  // in their order
+    std::vector<message> stores;  // in modification order
     stamp creation;
     thread_id creator;
     bool destroyed;
@@ -111,22 +110,22 @@ class memory {
   [[nodiscard]] knowledge row(std::int32_t index) noexcept {
     return rows_.get() + static_cast<std::size_t>(index) * knowledge_size;
   }
-  /// A row behind the first ones, which may be older than some locations.
+  /// Returns a row after the first ones, which may be older than some locations.
   [[nodiscard]] knowledge passed(std::int32_t index) noexcept;
   [[nodiscard]] std::size_t oldest_from(location_id where, stamp known) const noexcept;
   void join(knowledge to, const stamp* from) const noexcept;
   void join_stamps(knowledge to, const stamp* from) const noexcept;
 
   static constexpr std::int32_t most_rows = 1 << 14;
-  // The first rows: of the threads, then those of the fences.
+  // The first rows belong to the threads, the next ones to the fences.
   static constexpr std::int32_t before_light_fence = most_threads;  // what each had done by then
-  static constexpr std::int32_t by_heavy_fence = 2 * most_threads;  // what reached each since
+  static constexpr std::int32_t by_heavy_fence = 2 * most_threads;  // what has reached each since
   static constexpr std::int32_t heavy = 3 * most_threads;
   static constexpr std::int32_t total_order = heavy + 1;
   static constexpr std::int32_t first_free_row = total_order + 1;
 
   std::unique_ptr<stamp[]> rows_;
-  std::unique_ptr<location_id[]> locations_of_rows_;  ///< how many each row knows
+  std::unique_ptr<location_id[]> locations_of_rows_;  ///< number of locations in each row
   std::int32_t rows_used_ = 0;
   std::vector<location> locations_;
   location_id used_ = 0;

@@ -1,11 +1,11 @@
 /// @file
-/// Where in the sources an access stands.
+/// The source location of an access.
 #pragma once
 
 namespace model {
 
-/// Taken as a default argument, it names the caller's line. Not std::source_location: Clang 14 with
-/// the standard library of GCC 12 has none.
+/// Names the caller's line if it is a default argument. Not std::source_location: Clang 14 with the
+/// standard library of GCC 12 has none.
 struct place {
   const char* file = "";
   int line = 0;

@@ -9,7 +9,7 @@
 
 namespace model {
 
-/// Part of a scenario that tells whether what one thread wrote has reached the next.
+/// Part of a scenario that shows whether what one thread wrote has reached the next.
 template <class T>
 class plain {
  public:

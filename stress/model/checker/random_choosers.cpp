@@ -12,7 +12,7 @@ namespace {
 class generator {
  public:
   void seed(std::uint64_t seed) {
-    // SplitMix64's finish, so that neighbouring seeds have nothing in common.
+    // The finalizer of SplitMix64, so that neighbouring seeds have nothing in common.
     seed = (seed + 1) * 0x9E3779B97F4A7C15U;
     seed = (seed ^ (seed >> 30U)) * 0xBF58476D1CE4E5B9U;
     seed = (seed ^ (seed >> 27U)) * 0x94D049BB133111EBU;
@@ -30,8 +30,9 @@ class generator {
   std::uint64_t state_ = 1;
 };
 
-/// What both have: a generator that starts anew with each execution, and how often memory is weak.
-/// Sometimes one thread lives in the past: what it reads is nearly always the oldest there is.
+/// Common base of random choosers: a generator that starts anew with each execution, and how often
+/// memory is weak. Sometimes one thread lives in the past: it nearly always reads the oldest value
+/// there is.
 class random_chooser : public chooser {
  public:
   explicit random_chooser(std::uint64_t seed) : seed_(seed) {}
@@ -155,7 +156,7 @@ class by_interludes_chooser final : public random_chooser {
   }
 
  private:
-  /// The interrupted thread goes on when no other can.
+  /// Returns the next thread; the interrupted one continues when no other can.
   unsigned any_other(const candidates& among) {
     const auto count = static_cast<unsigned>(among.threads.size());
     const unsigned first = random_.below(count);

@@ -1,5 +1,5 @@
 /// @file
-/// What threads wait with: a mutex, and a place to park.
+/// Modelled primitives that threads wait with: a mutex, and a parking place.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace model {
 
-/// As std::mutex. May outlive an execution: each finds it free.
+/// Stands in for std::mutex. May outlive an execution: each finds it free.
 class mutex {
  public:
   void lock();
@@ -24,13 +24,13 @@ class mutex {
   bool held_ = false;
 };
 
-/// Where one thread sleeps until another wakes it. A wake-up that comes first is kept, as with a
-/// futex whose word has changed. A time-out may come at any time.
+/// Lets one thread sleep until another wakes it. A wake-up that comes first is remembered, as with
+/// a futex whose word has changed. A time-out may come at any time.
 class parking_place {
  public:
   /// Returns once there has been an `unpark` since the last `park`.
   void park();
-  /// False: the time-out came first.
+  /// Returns false if the time-out came first.
   [[nodiscard]] bool park_for();
   void unpark();
 

@@ -1,5 +1,6 @@
 /// @file
-/// What is `thread_local` in the library: all threads of the model run in one of the system.
+/// Stands in for `thread_local` in the library: all modelled threads run in one thread of the
+/// system.
 #pragma once
 
 #include <array>
@@ -9,13 +10,13 @@
 
 namespace model {
 
-/// Words of which each thread has its own. They are exchanged as threads take turns.
+/// Words of which each thread has its own copy. They are exchanged as threads take turns.
 class thread_words {
  public:
-  /// What one thread has in them, as the difference (xor) from what they were first.
+  /// The values of one thread, as differences (xor) from the initial values.
   using values = std::array<std::size_t, 3>;
 
-  /// Once or several times for each word, before a thread of an execution uses it.
+  /// Registers a word, once or several times, before a thread of an execution uses it.
   template <class T>
   void keep(T& word) noexcept {
     static_assert(sizeof(T) == sizeof(std::size_t) && std::is_trivially_copyable_v<T>);

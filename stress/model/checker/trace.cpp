@@ -9,7 +9,7 @@ namespace model {
 
 namespace {
 
-/// The lines of the sources that a trace names.
+/// The source lines that a trace names.
 class source_lines {
  public:
   std::string_view at(place where) {

@@ -26,7 +26,7 @@ class trace {
   }
   void clear() { events_.clear(); }
 
-  /// One line an event: thread, where, what, and the source line.
+  /// Returns one line per event: thread, location, event, and the source line.
   [[nodiscard]] std::string text() const;
 
  private:

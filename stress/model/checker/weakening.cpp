@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<std::pair<half, std::string_view>, 3> names{
     {{half::acquire, "acquire"}, {half::release, "release"}, {half::both, "all"}}};
 
-/// The path as the library knows it; empty for what is no part of the library.
+/// Returns the path inside the library, or an empty one for other files.
 std::string_view inside_library(std::string_view file) {
   for (const std::string_view folder : {"/include/lido/", "/src/"}) {
     if (const auto at = file.rfind(folder); at != std::string_view::npos) {

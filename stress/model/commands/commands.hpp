@@ -1,5 +1,5 @@
 /// @file
-/// What the program can do, one subcommand each. `status` becomes the program's exit status.
+/// The subcommands of the program. `status` becomes the program's exit status.
 #pragma once
 
 namespace CLI {  // NOLINT(readability-identifier-naming): not ours

@@ -18,10 +18,10 @@ namespace {
 
 using counts = std::map<std::string, std::uint64_t>;
 
-/// Beside the outcomes: not every execution was run.
+/// Counted beside the outcomes: not every execution was run.
 constexpr const char* unfinished = "more executions than are run";
 
-/// Every execution: the programs are so small that no bound is ever reached.
+/// Counts the outcomes of every execution: the programs are so small that no bound is ever reached.
 counts count_outcomes(const litmus& test) {
   counts seen;
   constexpr std::uint64_t most = 4'000'000;
@@ -52,7 +52,7 @@ std::string_view word_of(expectation expected) {
   }
 }
 
-/// An allowed outcome must be seen, another must not; gaps and surpluses are as they are known.
+/// Checks that an allowed outcome is seen and another is not; gaps and surpluses must be as known.
 bool check_row(const litmus& test, const outcome_row& row, const counts& seen) {
   const auto found = seen.find(std::string(row.outcome));
   const std::uint64_t count = found != seen.end() ? found->second : 0;
@@ -72,7 +72,7 @@ bool check(const litmus& test) {
   for (const outcome_row& row : test.outcomes) {
     right &= check_row(test, row, seen);
   }
-  // Two loads of one word, four words: not every outcome that is possible is worth a line.
+  // Two loads of one word, four words: not every possible outcome is worth a line.
   constexpr std::size_t few = 4;
   for (const auto& [outcome, count] : seen) {
     const auto is_it = [&](const outcome_row& row) { return row.outcome == outcome; };

@@ -30,7 +30,7 @@ struct mutant_settings {
   std::uint64_t margin = 1;
 };
 
-/// What a file of mutants/ says of mutants: their names, and after each a colon and a text.
+/// Notes on mutants from a file of mutants/: names, and after each a colon and a text.
 using notes = std::map<std::string, std::string>;
 
 notes read_notes(std::string_view name) {
@@ -45,7 +45,7 @@ notes read_notes(std::string_view name) {
   return found;
 }
 
-/// "slot_cache.cpp (16) CAS release": what does not change when lines move.
+/// Returns a name that does not change when lines move: "slot_cache.cpp (16) CAS release".
 std::string lasting_name(const mutant& fault) {
   return fault.is_order ? fault.breaks + fault.name.substr(fault.name.find(' ')) : fault.name;
 }
@@ -98,13 +98,13 @@ struct tally {
   int dead = 0;
   int equivalent = 0;
   int survived = 0;
-  int revived = 0;                ///< said to be equivalent, and died
-  std::vector<std::string> late;  ///< those that were nearly missed
+  int revived = 0;                ///< supposedly equivalent ones that were killed
+  std::vector<std::string> late;  ///< names of those that were nearly missed
   std::vector<std::string> json;
 };
 
 void try_one(const mutant_settings& chosen, const mutant& fault, const notes& known, tally& all) {
-  // One that is known to survive is only tried for a moment, and must not die.
+  // A mutant that is known to survive is only tried for a moment, and must not be killed.
   const auto reason = known.find(lasting_name(fault));
   const verdict end =
       try_mutant(fault, reason != known.end() ? chosen.moment : chosen.executions, chosen.within);
@@ -124,8 +124,8 @@ void try_one(const mutant_settings& chosen, const mutant& fault, const notes& kn
   }
 }
 
-/// Counts lines of the lists that name no mutant; each would be taken for one that is called so
-/// later. And those that name no scenario.
+/// Counts lines of the lists that name no mutant: each would apply to a later one of that name.
+/// Counts also those that name no scenario.
 int count_stale(const notes& known, const notes& killers, const std::vector<mutant>& all) {
   int stale = 0;
   for (const notes& list : {known, killers}) {
@@ -146,14 +146,14 @@ int count_stale(const notes& known, const notes& killers, const std::vector<muta
   return stale;
 }
 
-/// Counts mutants that cannot be told from others, or will not be when lines move. A reason that
-/// is given for one, and what a run found, would be taken for another's.
+/// Counts mutants whose names are ambiguous, or will be when lines move. A reason that is given for
+/// one, or the result of a run, would be taken for another's.
 int count_badly_named(const std::vector<mutant>& all) {
   int bad = 0;
   std::map<std::string, int> seen;
   for (const mutant& each : all) {
     const std::string name = lasting_name(each);
-    // A light fence has no note: its order is told where the store before it is.
+    // A light fence has no note: its order is explained at the store before it.
     const bool needs_note = each.is_order && each.name.find("light fence") == std::string::npos;
     if (needs_note && each.breaks.back() != ')') {
       fmt::print("{} has no numbered note above it\n", each.name);
@@ -166,7 +166,7 @@ int count_badly_named(const std::vector<mutant>& all) {
   return bad;
 }
 
-/// Prints what came of all; returns the exit status.
+/// Prints the result of all mutants; returns the exit status.
 int conclude(const mutant_settings& chosen, const tally& all, int stale) {
   fmt::print("{} mutants: {} killed, {} survived, {} known to be equivalent, {} of them killed\n",
              all.tried, all.dead, all.survived, all.equivalent + all.revived, all.revived);

@@ -1,4 +1,4 @@
-/// lido_model run: scenarios through all modes, or one schedule again.
+/// lido_model run: runs scenarios in all modes, or repeats one schedule.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -37,7 +37,7 @@ struct totals {
   std::uint64_t steps = 0;
 };
 
-/// How the executions of one scenario are shared out, in tenths.
+/// A share of the executions of one scenario, in tenths.
 struct share {
   mode how;
   unsigned tenths;
@@ -110,8 +110,8 @@ int replay_one(const scenario& what, const std::string& text) {
   return again.failure.empty() ? 0 : 1;
 }
 
-/// A name that is misspelt, or a place that no thread reaches, would look like a fault that does no
-/// harm.
+/// Returns whether the fault was met: a misspelt name, or a site that no thread reaches, would look
+/// like a harmless fault.
 bool has_met_its_fault(const run_settings& chosen) {
   const bool met =
       (chosen.rule == "none" || lido::detail::was_met(lido::detail::active_mutation)) &&

@@ -12,8 +12,8 @@
 
 namespace model {
 
-/// What the C++ memory model says of an outcome, and whether this model makes it: a gap is allowed
-/// and never made, a surplus is forbidden and made nevertheless.
+/// What the C++ memory model says of an outcome, and whether this model produces it: a gap is
+/// allowed and never produced, a surplus is forbidden and produced nevertheless.
 enum class expectation : std::uint8_t { allowed, forbidden, gap, surplus };
 
 struct outcome_row {
@@ -26,7 +26,7 @@ struct step {
   enum class kind : std::uint8_t {
     load,
     store,
-    store_read,  ///< of what the step before has read
+    store_read,  ///< stores the value that the previous step has read
     add,         ///< fetch_add
     strong_cas,
     weak_cas,
@@ -39,24 +39,24 @@ struct step {
   std::size_t word = 0;
   std::memory_order order = std::memory_order_relaxed;
   int value = 0;
-  std::memory_order failure = std::memory_order_relaxed;  ///< of a compare-and-swap
-  int expected = 0;                                       ///< by a compare-and-swap
-  bool tells = false;                                     ///< what it reads is part of the outcome
+  std::memory_order failure = std::memory_order_relaxed;  ///< failure order of a compare-and-swap
+  int expected = 0;                                       ///< expected value of a compare-and-swap
+  bool tells = false;  ///< whether the outcome includes its value
 };
 
-/// `run` is a scenario that calls `record` once, or fails.
+/// A program and its outcomes. `run` is a scenario that calls `record` once, or fails.
 struct litmus {
   std::string_view name;
   std::string_view program;
   void (*run)();
-  std::vector<outcome_row> outcomes;  ///< those worth naming; others must not be there
-  // Of a test that is a table of steps; its outcome is what these words hold in the end, then what
-  // the threads have read.
+  std::vector<outcome_row> outcomes;  ///< those worth naming; others must not occur
+  // Members of a test that is a table of steps; its outcome is the final values of these words,
+  // then the values that the threads have read.
   std::vector<std::vector<step>> threads{};
   std::vector<std::size_t> ends{};
 };
 
-/// Says how the execution that runs now has ended.
+/// Records how the current execution has ended.
 void record(std::string outcome);
 [[nodiscard]] const std::string& recorded();
 

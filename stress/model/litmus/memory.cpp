@@ -34,12 +34,12 @@ constexpr step add(std::size_t word, order how) {
 constexpr step cas(std::size_t word, int expected, int value, order success, order failure) {
   return {step::kind::strong_cas, word, success, value, failure, expected, /*tells=*/true};
 }
-/// The same step, but what it reads is no part of the outcome.
+/// Returns the same step with its value left out of the outcome.
 constexpr step quiet(step which) {
   which.tells = false;
   return which;
 }
-/// The same step, and what it reads is part of the outcome.
+/// Returns the same step with its value as part of the outcome.
 constexpr step told(step which) {
   which.tells = true;
   return which;
@@ -55,7 +55,7 @@ constexpr step full{.what = step::kind::full_fence};
 constexpr step light{.what = step::kind::light_fence};
 constexpr step heavy{.what = step::kind::heavy_fence};
 
-/// Outcomes with a comma between them: "!" is forbidden, "?" a gap, "+" a surplus.
+/// Parses outcomes with a comma between them: "!" is forbidden, "?" a gap, "+" a surplus.
 std::vector<outcome_row> parse(std::string_view text) {
   std::vector<outcome_row> rows;
   while (!text.empty()) {
@@ -137,7 +137,7 @@ tests message_passing() {
       test("MP", "flag release and acquire", ordered, {send, receive}),
       test("MP+rlx", "flag relaxed", either, {send_relaxed, receive_relaxed}),
       test("MP+rel+rlx", "flag release, read relaxed", either, {send, receive_relaxed}),
-      // The middle thread changes the flag without any order of its own.
+      // The middle thread changes the flag without any ordering.
       test("MP+rmw", "a relaxed change between release and acquire",
            "0 0, 0 1, !1 0, 1 1, !2 0, 2 1", {send, {quiet(cas(y, 1, 2, rlx, rlx))}, receive}),
       // Since C++20 a plain store of the same thread ends the release sequence.
@@ -212,8 +212,8 @@ tests causality() {
   };
 }
 
-// Two stores to one word: the thread that comes second there sees what the first did before, or
-// not.
+// Two stores to one word: the thread whose store comes second sees what the first thread did
+// before, or not.
 tests store_then_read() {
   const auto unseen = "1 0, 1 1, 2 0, 2 1";
   const auto seen = "1 0, 1 1, !2 0, 2 1";

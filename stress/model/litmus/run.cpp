@@ -19,7 +19,7 @@ std::string last;
 const litmus* chosen = nullptr;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
-/// One thread, and what its steps tell.
+/// One thread, and the values that its steps report.
 struct body {
   const std::vector<step>* steps;
   std::array<word, 2>* words;
@@ -35,7 +35,7 @@ struct body {
     }
   }
 
-  /// Returns what the step has read. `read`: what the one before has.
+  /// Returns the value that the step has read. `read`: the value from the previous step.
   int do_step(const step& one, int read) const {
     word& at = words->at(one.word);
     int found = one.expected;

@@ -1,4 +1,4 @@
-/// Whether the checker sees races, dead atomics, deadlocks and lost wake-ups.
+/// Tests whether the checker sees races, dead atomics, deadlocks and lost wake-ups.
 #include <optional>
 
 #include "checker/plain.hpp"
@@ -69,8 +69,8 @@ void two_locks() {
   record("held");
 }
 
-// A counter of waiters beside a free slot: the releasing thread looks for waiters, and a waiter
-// looks for the slot again.
+// A counter of waiters beside a free slot: the releasing thread checks for waiters, and a waiter
+// checks the slot again.
 template <std::memory_order Change, std::memory_order Look>
 void waiter_counter() {
   word slots(0);

@@ -23,8 +23,8 @@ namespace model {
 
 namespace {
 
-/// The number of the note above an access, which stays when lines move; empty: there is none
-/// between it and the end of the block before.
+/// Returns the number of the note above an access, which stays when lines move. Returns an empty
+/// string if there is none between it and the end of the previous block.
 std::string note_above(const std::string& sources, const site& where) {
   std::ifstream file(sources + "/" + where.file);
   static const std::regex head(R"(^\s*//\s*(\(\d+\))\s*-\s.*)");
@@ -41,7 +41,7 @@ std::string note_above(const std::string& sources, const site& where) {
   return note;
 }
 
-/// What can be broken, each with the scenarios that come by.
+/// The sites and rules that can be broken, each with the scenarios that pass them.
 struct visits {
   std::map<site, std::vector<std::string_view>> sites;
   std::map<lido::detail::mutation, std::vector<std::string_view>> rules;
@@ -72,13 +72,13 @@ visits visit_all(std::string_view within) {
   return found;
 }
 
-/// Where nothing else is known, any scenario may show it.
+/// Returns whether the scenario may show the fault; where nothing else is known, any may.
 bool may_show(const mutant& fault, const scenario& each) {
   return fault.scenarios.empty() || std::find(fault.scenarios.begin(), fault.scenarios.end(),
                                               each.name) != fault.scenarios.end();
 }
 
-/// What a child says of itself, in the order of the fields of its line.
+/// A child's report, in the order of the fields of its line.
 struct news {
   std::string_view kind;
   std::string_view scenario;
@@ -88,7 +88,7 @@ struct news {
   std::string_view failure{};
 };
 
-/// The side of the child: tells its parent what it is at, line by line.
+/// The child's side: reports its progress to its parent, line by line.
 class reporter {
  public:
   explicit reporter(int pipe) : pipe_(pipe) {}
@@ -105,10 +105,10 @@ class reporter {
   int pipe_;
 };
 
-constexpr int no_progress = 3;  ///< exit status of a child that turns in circles
+constexpr int no_progress = 3;  ///< exit status of a child without progress
 
-/// A loop that touches no atomic never comes to an end by itself: looks, each second of processor
-/// time, whether there has been a step.
+/// Checks each second of processor time whether there has been a step: a loop that touches no
+/// atomic never ends by itself.
 void watch_progress(int /*signal*/) {
   static std::uint64_t last_number = 0;
   static std::size_t last_steps = 0;
@@ -126,7 +126,7 @@ void start_watching() {
   ::setitimer(ITIMER_VIRTUAL, &each_second, nullptr);
 }
 
-/// Searches scenarios on a library with a fault, and tells the parent.
+/// Searches scenarios on a library with a fault, and reports to the parent.
 class hunt {
  public:
   hunt(const reporter& parent, std::uint64_t most) : parent_(parent), most_(most) {}
@@ -172,7 +172,7 @@ class hunt {
   std::uint64_t done_ = 0;
 };
 
-/// What the child does: the killer first, then all the others.
+/// Runs the child's search: the killer first, then all the others.
 void hunt_for(const mutant& fault, const reporter& parent, std::uint64_t most,
               std::string_view within) {
   std::vector<const scenario*> killer;
@@ -199,7 +199,7 @@ std::vector<std::string> fields(std::string_view line) {
   return parts;
 }
 
-/// Reads what the child says until it ends; the last line counts.
+/// Reads the child's reports until it ends; the last line counts.
 verdict listen(int pipe) {
   std::string text;
   std::array<char, 4096> chunk{};

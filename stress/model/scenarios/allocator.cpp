@@ -1,5 +1,5 @@
-/// The allocator: caches, depot and theft together. Nothing is lost, nothing is there twice.
-/// S6, S7, S9; hard cases 1, 2, 4, 6, 9, 18 to 20.
+/// The allocator: caches, depot and theft together. Nothing is lost, nothing is duplicated. S6, S7,
+/// S9; hard cases 1, 2, 4, 6, 9, 18 to 20.
 #include <array>
 
 #include "scenarios/pooled.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 using cell = lido::detail::slot_cache::cell;
 
-/// Takes `count` slots if they are to be had, then puts them back.
+/// Takes `count` slots if there are that many, then puts them back.
 void raid(pooled& pool, std::size_t count) {
   std::vector<std::size_t> loot;
   while (loot.size() < count) {
@@ -51,7 +51,7 @@ void theft_against_owner() {
   pool.check();
 }
 
-// With the caches of a system that has no heavy fence: every hit fails at the guard first.
+// Runs with the caches of a system that has no heavy fence: every hit fails at the guard first.
 template <void (*Scenario)()>
 void without_fence() {
   const without_heavy_fence none_there;
@@ -113,7 +113,7 @@ void release_elsewhere() {
   pool.check(left == pooled::nothing ? 0 : 1);
 }
 
-// Nothing but a magazine is left for a cache that holds one slot.
+// Only a magazine is left for a cache that holds one slot.
 void magazine_for_small_cache() {
   pooled pool(6, revocable, 1);
   const std::size_t first = pool.acquire();
@@ -128,7 +128,7 @@ void magazine_for_small_cache() {
   pool.check();
 }
 
-// Whole magazines go back and forth: what one thread fills another takes.
+// Whole magazines move both ways: what one thread fills another takes.
 void magazines_in_turn() {
   pooled pool(12);
   const auto body = [&] {
@@ -160,8 +160,8 @@ void bulk_against_bulk() {
   pool.check();
 }
 
-/// While it lives, a new cache has cells for one slot and the two that operations may fail at, and
-/// the word before the next cache.
+/// During its lifetime, a new cache has cells for one slot and the two that operations may fail at,
+/// and the word before the next cache.
 class few_first_cells {
  public:
   few_first_cells() {
@@ -176,8 +176,8 @@ class few_first_cells {
   std::size_t usual_ = tuning::first_cache_bytes;
 };
 
-// Bursts of a thread whose cache is too small get it more cells, and more again. Ten slots are kept
-// elsewhere: they count for the share of the cache.
+// Bursts of a thread whose cache is too small give it more cells, and more again. Ten slots are
+// outside the cache: they count for its share.
 class growing_cache {
  public:
   growing_cache() {
@@ -193,7 +193,7 @@ class growing_cache {
       execution::now().rest();  // or a thief hardly ever sees the cells between two growths
     }
   }
-  /// By a thread that has no cache.
+  /// Robs the cache; called by a thread that has no cache.
   void rob() { pool_.release_n(take_past_caches(pool_, 6)); }
 
   [[nodiscard]] bool has_grown_twice() const {
@@ -225,7 +225,7 @@ void cells_added_beside_theft() {
   beside_thief.check();
 }
 
-// Bursts larger than the cache beside a thief.
+// A thread's bursts exceed its cache beside a thief.
 void bursts_against_theft() {
   pooled pool(8);
   in_threads(
@@ -257,7 +257,7 @@ void refused_fence() {
   pool.check();
 }
 
-// There are four numbers; the fifth thread goes past the caches.
+// There are four numbers; the fifth thread bypasses the caches.
 void more_threads_than_numbers() {
   pooled pool(3);
   const auto body = [&] { pool.acquire_and_release(); };
@@ -265,7 +265,7 @@ void more_threads_than_numbers() {
   pool.check();
 }
 
-// The cache stays frozen for long; its owner's first operations after that find it so.
+// The cache stays frozen for a long time, and its owner's next operations find it frozen.
 void left_stolen() {
   pooled pool(2);
   lido::detail::atomic<int> turn(0);

@@ -1,5 +1,5 @@
 /// The records of checked pools and the marks of pools that are walked: of any number of releases
-/// of one object exactly one counts, and who finds an object in use finds it complete.
+/// of one object exactly one counts, and a thread that finds an object in use finds it complete.
 #include <array>
 #include <cstdint>
 
@@ -22,7 +22,7 @@ constexpr std::uint32_t anna = 1;
 constexpr std::uint32_t ben = 2;
 constexpr std::uint32_t cleo = 3;
 
-/// A slot and what a checked pool does with its record; threads go by names of their own.
+/// A slot and what a checked pool does with its record; threads have their own names.
 class watched {
  public:
   void acquire(std::uint32_t me) {
@@ -30,7 +30,7 @@ class watched {
     record_.begin_use(place{}, me);
   }
 
-  /// Whether this release counts.
+  /// Returns whether this release counts.
   bool release(std::uint32_t me) {
     const std::uint64_t use = record_.last_use();
     const bool counts = record_.is_held_by(me, use) ? bias_.end_alone(record_, use, place{}) ||
@@ -40,7 +40,7 @@ class watched {
     return counts;
   }
 
-  /// A release that counts frees the slot, and this thread is the next to have it.
+  /// Releases; if that counts, it frees the slot, and this thread is the next to use it.
   void release_and_use_again(std::uint32_t me) {
     if (release(me)) {
       acquire(me);
@@ -48,7 +48,7 @@ class watched {
     }
   }
 
-  /// After all threads.
+  /// Checks the end, when all threads have ended.
   void check() const {
     require(ended_ >= uses_, "an object was released, and each release was refused");
     require(ended_ <= uses_, "an object was released twice, and each release believed");
@@ -64,7 +64,7 @@ class watched {
   int ended_ = 0;
 };
 
-// Two threads believe to own an object: the one that acquired it, and another.
+// Two threads both claim an object: the one that acquired it, and another.
 void holder_against_other() {
   watched slot;
   slot.acquire(anna);
@@ -78,7 +78,7 @@ void holder_against_other_without_fence() {
   take_heavy_fence_away(/*yes=*/false);
 }
 
-// The second of the others may find that releases are shared already.
+// The second of the others may find that releases are already shared.
 void holder_against_two() {
   watched slot;
   slot.acquire(anna);
@@ -86,7 +86,7 @@ void holder_against_two() {
   slot.check();
 }
 
-// One of them may be the first to share releases, or both are.
+// One of them may be the first to share releases, or both may be.
 void others_only() {
   watched slot;
   slot.acquire(anna);
@@ -94,7 +94,7 @@ void others_only() {
   slot.check();
 }
 
-// The release that is too late meets the slot in its next use.
+// A late release meets the slot in its next use.
 void late_release() {
   watched slot;
   slot.acquire(anna);
@@ -102,7 +102,7 @@ void late_release() {
   slot.check();
 }
 
-// Somebody walks over the objects in use.
+// A thread walks over the objects in use.
 void walk_beside_acquire() {
   watched slot;
   plain<int> object;
@@ -116,7 +116,7 @@ void walk_beside_acquire() {
       });
 }
 
-/// Of a pool whose objects are walked.
+/// Returns the layout of a pool whose objects are walked.
 lido::detail::slot_layout walked_layout() {
   constexpr auto nothing = [](const std::byte* /*first*/, std::uint32_t /*count*/) noexcept {};
   return {.size = lido::detail::page_size(),
@@ -139,7 +139,7 @@ void walk_beside_mark() {
       [&] { require(!marks.is_used(0) || object.read() == 1, "an object is not made yet"); });
 }
 
-// The same as the slot comes.
+// A thread walks as the slot is added.
 void walk_beside_growth() {
   lido::detail::slot_memory marks(walked_layout(), 1, /*grows=*/true);
   plain<int> object;

@@ -1,5 +1,5 @@
-/// Slots that are free all the time and always where a look is not: what the second look of the
-/// exhaustion proof is for. Hard case 8.
+/// Slots that are free all the time and always where a look is not: the case that the second look
+/// of the exhaustion proof handles. Hard case 8.
 #include <array>
 #include <vector>
 
@@ -16,7 +16,7 @@ void let_others() {
   execution::now().rest();
 }
 
-/// Hands control and knowledge from one thread to another.
+/// Passes control and knowledge from one thread to another.
 class baton {
  public:
   void give() {
@@ -36,26 +36,26 @@ class baton {
   parking_place place_;
 };
 
-/// All slots but two are out for good; the two are never out together once `somebody_looks`.
+/// All slots but two are out permanently; the two are never out together once `somebody_looks`.
 class evasion {
  public:
   static constexpr std::uint32_t capacity = 16;
 
-  /// Until so many slots are out for good.
+  /// Takes slots until so many are out permanently.
   void keep(std::size_t count) {
     while (kept_.size() < count) {
       kept_.push_back(pool_.must_acquire());
     }
   }
 
-  /// The same, when it is the caller's turn.
+  /// Takes slots permanently when it is the caller's turn.
   void keep_in_turn(std::size_t count, baton& mine, baton& next) {
     mine.await();
     keep(count);
     next.give();
   }
 
-  /// With every other slot kept, leaves the last two in the caller's cache.
+  /// Leaves the last two slots in the caller's cache, with all others out.
   void cache_two() {
     for (int round = 0; round < 2; ++round) {  // the first round opens the cache again
       const std::size_t first = pool_.must_acquire();
@@ -67,8 +67,8 @@ class evasion {
 
   void acquire_and_release() { pool_.acquire_and_release(); }
 
-  /// Two slots from the caller's cache to that of the thread that calls `receive`, one after the
-  /// other; then it lets others run.
+  /// Moves two slots from the caller's cache to that of the thread that calls `receive`, one after
+  /// the other; then lets others run.
   struct passage {
     std::array<baton, 3> handed;
     std::size_t slot = pooled::nothing;
@@ -101,9 +101,9 @@ class evasion {
   std::vector<std::size_t> kept_;
 };
 
-// From a cache to the depot as its thread ends, before the first look comes there and after it has
-// been at the depot; to the cache of another thread behind the look; to a third cache, whose number
-// the second look has passed.
+// Slots move from a cache to the depot as its thread ends, before the first look reaches that cache
+// and after it has been at the depot. Then they move to the cache of another thread behind the
+// look, and to a third cache, whose number the second look has passed.
 void depot_between_looks() {
   evasion slots;
   std::array<baton, 4> ready;
@@ -136,8 +136,8 @@ void depot_between_looks() {
   slots.check();
 }
 
-// From a cache that the look has not reached to one that it has passed, and between two looks back.
-// The thread that passes the slots on ends, which closes its cache.
+// Slots move from a cache that the look has not reached to one that it has passed, and back between
+// two looks. The thread that passes the slots on ends, which closes its cache.
 void caches_to_and_fro() {
   evasion slots;
   std::array<baton, 5> ready;

@@ -10,7 +10,7 @@ namespace {
 
 using lido::detail::atomic;
 
-// As many threads as slots, each with at most one: none may ever be refused.
+// As many threads as slots, each with at most one: no acquire may ever be refused.
 template <cache_kind Caches>
 void demand_equals_capacity() {
   pooled pool(2, Caches);
@@ -33,7 +33,7 @@ void three_at_capacity() {
   pool.check();
 }
 
-// One has the other's last slot in its hands while it looks.
+// One thread has taken the other's last slot while the other looks for one.
 void two_thieves_at_capacity() {
   pooled pool(4);
   in_threads(
@@ -47,8 +47,8 @@ void two_thieves_at_capacity() {
   pool.check();
 }
 
-// A cache with two slots, the depot empty, and two who each need one of them: while the first is at
-// it, the second must not give up.
+// A cache with two slots, the depot empty, and two threads that each need one: while the first robs
+// the cache, the second must not give up.
 void robbed_for_two() {
   pooled pool(4);
   atomic<int> ready(0);
@@ -82,8 +82,8 @@ void robbed_for_two() {
   pool.check();
 }
 
-// A thief stands still between its announcement and its claim. A thread that needs what its
-// victim has takes over and is not refused, however long that lasts.
+// A thief is stopped between its announcement and its claim. A thread that needs its victim's slots
+// takes over and is not refused, however long the stop lasts.
 void thief_stands_still() {
   const slow_heavy_fence fence;
   pooled pool(2);
@@ -118,8 +118,8 @@ void thief_stands_still() {
   pool.check();
 }
 
-// Two free slots go from one cache to the depot, as their thread ends, and on to another cache,
-// while somebody looks for one of them.
+// Two free slots move from one cache to the depot, as their thread ends, and on to another cache,
+// while a thread looks for one of them.
 void slots_change_caches() {
   pooled pool(8);
   atomic<int> ready(0);
@@ -153,7 +153,7 @@ void slots_change_caches() {
   pool.check();
 }
 
-/// A pool of four slots, and who has them: half are in use, half in one thread's cache.
+/// A pool of four slots, and their users: half are in use, half in one thread's cache.
 class half_cached {
  public:
   void fill() {
@@ -182,7 +182,8 @@ class half_cached {
   std::array<std::size_t, 4> slots_{};
 };
 
-// A thief keeps one of two slots and puts the other into the depot, while somebody looks for it.
+// A thief keeps one of two slots and puts the other into the depot, while another thread looks for
+// it.
 void rest_of_loot() {
   half_cached pool;
   pool.fill();
@@ -190,7 +191,7 @@ void rest_of_loot() {
   pool.check();
 }
 
-// The same, and it is the robbed owner that looks.
+// A thief does so, and the robbed owner looks for the other slot.
 void rest_of_own_loot() {
   half_cached pool;
   atomic<int> ready(0);
@@ -223,7 +224,7 @@ void moving_slot() {
   pool.check();
 }
 
-// Slots go around among caches while somebody looks for one.
+// Slots move around among caches while a thread looks for one.
 template <cache_kind Caches>
 void slots_in_transit() {
   pooled pool(4, Caches, 2);
@@ -243,7 +244,7 @@ void slots_in_transit() {
   pool.check();
 }
 
-// A whole magazine is on its way although one slot is wanted.
+// A whole magazine is in transit although one slot is wanted.
 void magazine_in_transit() {
   pooled pool(6, none);
   const std::size_t first = pool.acquire();
@@ -290,8 +291,8 @@ void truly_exhausted() {
   pool.check();
 }
 
-// Nothing but a magazine is left, and an owner fills its closed cache with it: the rest of it is on
-// its way.
+// Only a magazine is left, and an owner fills its closed cache with it: the rest of it is in
+// transit.
 void magazine_for_cache() {
   pooled pool(6, revocable, 1);
   std::vector<std::size_t> held;
@@ -311,8 +312,8 @@ void magazine_for_cache() {
   pool.check();
 }
 
-// A thief whose theft is cancelled finds something in the depot instead: it pays for few fences,
-// however long the owner goes on.
+// A thief whose theft is cancelled finds a slot in the depot instead: it pays for few fences,
+// however long the owner continues.
 void theft_ends() {
   pooled pool(2);
   std::size_t taken = pooled::nothing;

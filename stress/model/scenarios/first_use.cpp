@@ -1,4 +1,5 @@
-/// Pools that no thread has used before, or waited in: what comes once must not be missed.
+/// Pools that no thread has used before, or waited in: events that happen only once must not be
+/// missed.
 #include <array>
 #include <cstddef>
 #include <memory>
@@ -16,8 +17,8 @@ using lido::detail::atomic;
 using lido::detail::waiter;
 
 // The first operations of a thread miss in the table that all unused pools share, and leave nothing
-// behind there: neither what a push has stored, nor a place that the next one goes on from. A fifth
-// thread has no number, so it uses a pool and maps no table for it.
+// behind there: neither the stored word of a push, nor an index at which the next one would
+// continue. A fifth thread has no number, so it uses a pool and maps no table for it.
 void operations_miss() {
   pooled first(2);
   pooled second(2);
@@ -45,7 +46,7 @@ void operations_miss() {
   third.check();
 }
 
-// A pop that misses in that table reads the word before its entry. The next one does not read the
+// A pop that misses in that table reads the word before its entry. The next one must not read the
 // word before that.
 void misses_go_on_from_nowhere() {
   pooled first(2);
@@ -62,7 +63,7 @@ void misses_go_on_from_nowhere() {
   second.check();
 }
 
-// Two threads at once: one maps the table, and both go on with the same.
+// Two threads open caches at once: one maps the table, and both use it.
 void two_at_once() {
   pooled pool(2);
   const auto body = [&] {
@@ -73,7 +74,7 @@ void two_at_once() {
   pool.check();
 }
 
-// A thread opens its cache while another ends: either its own end is told, or it opens none.
+// A thread opens its cache while another ends: either its own end is registered, or it opens none.
 void opened_beside_an_end() {
   pooled pool(4);
   const auto body = [&] {
@@ -85,7 +86,7 @@ void opened_beside_an_end() {
   pool.check();
 }
 
-// Until a thread waits for the first time, those that release need not look.
+// Until a thread waits for the first time, releases need not look for waiters.
 template <cache_kind Caches>
 void wait_beside_release() {
   pooled pool(1, Caches);
@@ -133,7 +134,8 @@ void two_waits() {
   pool.check();
 }
 
-// The first to wait is stopped. The next one trusts its fence, and looks for what that has shown.
+// The first waiter is stopped. The next one relies on its fence, and looks for what that has
+// published.
 void stopped_first_wait() {
   pooled pool(2);
   const std::size_t held = pool.acquire();
@@ -158,7 +160,7 @@ void stopped_first_wait() {
   pool.check();
 }
 
-// The kernel refuses the fence of the first wait: the waiter looks again, and the next one asks for
+// The kernel refuses the fence of the first wait: the waiter looks again, and the next one requests
 // the fence again.
 void refused_wait() {
   const refused_heavy_fences refused(refusals::next);

@@ -1,5 +1,5 @@
-/// The free list alone: S1 to S5 of the interleavings that matter, and what else two or three
-/// threads can do to one head.
+/// The free list alone: interleavings S1 to S5, and what else two or three threads can do to one
+/// head.
 #include <algorithm>
 #include <array>
 
@@ -14,7 +14,7 @@ namespace {
 using lido::detail::null_slot;
 using lido::detail::slot_index;
 
-/// A list with all indices in it, and the books.
+/// A list that contains all indices, and its books.
 class listed {
  public:
   explicit listed(std::uint32_t nodes, unsigned tag_bits = 64)
@@ -41,7 +41,7 @@ class listed {
 
   void pop_and_push() { push(pop()); }
 
-  /// Pops up to two at once, and pushes them at once.
+  /// Pops up to two at once, and pushes them back at once.
   void move_chain() {
     std::array<slot_index, 2> chain{};
     const auto began = books_.begin();
@@ -58,7 +58,7 @@ class listed {
     }
   }
 
-  /// After all threads: everything is there once.
+  /// Checks, when all threads have ended, that each index is in the list once.
   void check() {
     std::size_t left = 0;
     while (pop() != null_slot && left <= books_.capacity()) {
@@ -107,8 +107,8 @@ void three_threads() {
   list.check();
 }
 
-// A push that takes its tag from its first attempt turns the tag back, and the pushes after it lead
-// to a head that a pop has seen before (iceoryx had this bug for five years).
+// A push that takes its tag from its first attempt turns the tag back, and later pushes lead to a
+// head that a pop has seen before (iceoryx had this bug for five years).
 void tag_of_each_attempt() {
   listed list(3);
   const slot_index late = list.pop();

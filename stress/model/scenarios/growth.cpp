@@ -1,4 +1,4 @@
-/// A pool that gets more slots and gives some back while others use it. S10.
+/// A pool that adds slots and gives some back while others use it. S10.
 #include <array>
 #include <vector>
 
@@ -22,13 +22,13 @@ using lido::detail::slot_index;
 constexpr std::size_t most_slots = 4;
 constexpr std::size_t nothing = ~std::size_t{0};
 
-/// Two slots in each segment; no code below the objects ever touches one.
+/// Returns a stride with two slots in each segment; no code below the objects ever touches a slot.
 std::size_t stride() {
   return lido::detail::page_size() / 2;
 }
 alignas(64) std::array<std::byte, 64> storage;  // NOLINT: an address, never written
 
-/// What lies behind the slots: plain variables, so that a race for them shows.
+/// Memory of the segments: plain variables, so that a race for them shows.
 class ground final : public lido::detail::segment_memory {
  public:
   int commit(slot_index first, std::uint32_t count) noexcept override {
@@ -59,7 +59,7 @@ class ground final : public lido::detail::segment_memory {
   std::array<plain<bool>, most_slots> is_there_;
 };
 
-/// As `pooled`, of slots that come and go.
+/// A `pooled` whose slots are added and removed.
 class grown {
  public:
   explicit grown(cache_kind caches, std::uint32_t present)
@@ -109,7 +109,7 @@ class grown {
     }
   }
 
-  /// Waits until it has one.
+  /// Waits until it has a slot.
   std::size_t wait() {
     const auto began = books_.begin();
     lido::detail::waiter me;
@@ -126,7 +126,7 @@ class grown {
 
   [[nodiscard]] std::uint32_t capacity() const { return allocator_.capacity(); }
 
-  /// After all threads: everything there may be can be acquired, and then all of it goes.
+  /// Checks, when all threads have ended, that all slots can be acquired, and then all removed.
   void check() {
     books_.check_refusals();
     const lido::pool_stats quiet = allocator_.stats();
@@ -148,7 +148,7 @@ class grown {
   ledger books_;
 };
 
-// Segments go and come back while another acquires: it has no reason to be refused.
+// Segments are removed and added while another thread acquires, which must not be refused.
 template <cache_kind Caches>
 void shrink_against_acquire() {
   grown pool(Caches, most_slots);
@@ -160,7 +160,8 @@ void shrink_against_acquire() {
   pool.check();
 }
 
-// The same with all slots in use in the end: one that a shrink forgets is missed.
+// Segments are removed while another thread releases. In the end all slots are in use: one that a
+// shrink forgets is missed.
 template <cache_kind Caches>
 void shrink_against_release() {
   grown pool(Caches, most_slots);
@@ -178,7 +179,7 @@ void shrink_against_release() {
   pool.check();
 }
 
-// As many are wanted as there may be, while a segment joins: its slots are not out.
+// As many slots are wanted as there may be, while a segment joins: its slots are not out.
 template <cache_kind Caches>
 void reserve_against_refusal() {
   grown pool(Caches, 2);
@@ -186,7 +187,7 @@ void reserve_against_refusal() {
   pool.check();
 }
 
-// Both find nothing at once, and one adds what both need.
+// Both threads find nothing at once, and one adds what both need.
 template <cache_kind Caches>
 void two_grow() {
   grown pool(Caches, 0);
@@ -194,7 +195,7 @@ void two_grow() {
   pool.check();
 }
 
-// Nothing but the word orders one holder after the other.
+// Only the word orders one holder after the other.
 void two_change_capacity() {
   grown pool(none, 2);
   in_threads([&] { pool.reserve(most_slots); },
@@ -205,8 +206,8 @@ void two_change_capacity() {
   pool.check();
 }
 
-// A thread takes all there is, beside a shrink and one that has taken a slot before: a refusal must
-// be right whether the shrink has found free slots or not.
+// A thread takes all slots, beside a shrink and a thread that has taken a slot before: a refusal
+// must be right whether or not the shrink has found free slots.
 void exhausted_beside_shrink() {
   grown pool(none, most_slots);
   in_threads(
@@ -229,8 +230,8 @@ void exhausted_beside_shrink() {
   pool.check();
 }
 
-// A shrink has the free slots in its hands, one of each segment, and puts them back. One thread
-// proves that there is none, and another one relies on it.
+// A shrink has taken the free slots, one of each segment, and puts them back. One thread proves
+// that none is free, and another one relies on the proof.
 void two_refused_beside_shrink() {
   grown pool(none, most_slots);
   std::array<std::size_t, most_slots> held{};
@@ -250,8 +251,8 @@ void two_refused_beside_shrink() {
   pool.check();
 }
 
-// A thread that has more slots than there were finds the capacity changed: it comes before the
-// slots.
+// A thread that has more slots than there were finds the capacity changed: it changes before the
+// slots are added.
 void capacity_before_slots() {
   grown pool(none, 2);
   in_threads([&] { pool.reserve(most_slots); },
@@ -268,8 +269,8 @@ void capacity_before_slots() {
   pool.check();
 }
 
-// The kernel refuses the heavy fence to a shrink, which takes its announcement back: what the cache
-// of a thread that does nothing holds is there for the next.
+// The kernel refuses a shrink's heavy fence, so the shrink withdraws its announcement: the slots in
+// the cache of an idle thread are available to the next one.
 void shrink_with_refused_fence() {
   grown pool(revocable, most_slots);
   atomic<int> turn(0);
@@ -297,8 +298,8 @@ void shrink_with_refused_fence() {
   pool.check();
 }
 
-// Slots that are released for a waiter may be in the hands of the shrink, which takes their segment
-// out of service.
+// Slots that are released for a waiter may be taken by the shrink, which removes their segment from
+// service.
 void shrink_against_waiter() {
   grown pool(none, 2);
   std::vector<std::size_t> held;
@@ -317,8 +318,8 @@ void shrink_against_waiter() {
   pool.check();
 }
 
-// All other slots are in use for good: what a waiter gets the shrink has to bring back, or the
-// waiter itself.
+// All other slots are in use permanently: either the shrink or the waiter itself must add back the
+// slot that the waiter gets.
 void shrink_beside_wait() {
   grown pool(none, most_slots);
   const std::size_t first = pool.must_acquire();
@@ -329,7 +330,7 @@ void shrink_beside_wait() {
   pool.check();
 }
 
-// A thread that changes the capacity is waited for.
+// Other threads wait for a thread that changes the capacity.
 constexpr scenario grows(std::string_view name, std::string_view tells, void (*run)()) {
   return {name, tells, run, /*must_fail=*/false, narrow_unfailing, /*waits=*/true};
 }

@@ -1,5 +1,5 @@
 /// Objects that outlive their release: what one thread did to an object, and whether its slot holds
-/// one, has reached the next who has the slot.
+/// one, is visible to the next user of the slot.
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -20,7 +20,7 @@ struct thing {
   plain<int> uses;
 };
 
-/// What has become of things; the model runs one thread at a time.
+/// Counts of things made and destroyed; the model runs one thread at a time.
 struct things {
   int made = 0;
   int ended = 0;
@@ -48,7 +48,7 @@ class keeping {
                   counting_hooks{&count_});
   }
 
-  /// Null if there is no free slot.
+  /// Returns null if there is no free slot.
   thing* acquire() {
     thing* const object = pool_->try_acquire_ptr();
     if (object != nullptr) {
@@ -62,7 +62,7 @@ class keeping {
   void release(thing* object) { pool_->release(object); }
   void use() { release(acquire()); }
 
-  /// After all threads.
+  /// Checks the pool when all threads have ended.
   void check() {
     const lido::pool_stats quiet = pool_->stats();
     require(quiet.in_use == 0 && quiet.idle == capacity_, "a slot is lost");
@@ -78,7 +78,7 @@ class keeping {
   std::optional<lido::object_pool<thing, kept_traits>> pool_;
 };
 
-// One slot, so each has the object that the other had, or makes the next.
+// With one slot, each thread gets the object that the other had, or makes the next.
 void object_moves_on() {
   keeping pool(1, cache_kind::none);
   pool.use();
@@ -107,7 +107,7 @@ void objects_change_hands() {
   pool.check();
 }
 
-// The thread that has both slots at last has taken one from the other's cache.
+// The thread that finally has both slots has taken one from the other's cache.
 void object_is_stolen() {
   keeping pool(2, cache_kind::revocable);
   atomic<int> over(0);

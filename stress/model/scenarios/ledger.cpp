@@ -39,13 +39,13 @@ void ledger::gives(std::size_t slot) {
   if (record.content.read() != record.owner) {
     here.fail(fmt::format("slot {} was written by another than its owner", slot));
   }
-  // The content is the releasing thread's now, which may be another one.
+  // The content now belongs to the releasing thread, which may not be the one that acquired.
   record.content.write(here.self());
   record.held = false;
 }
 
 void ledger::gave(std::size_t slot) {
-  // The use that ends is the oldest that has no end: the slot may have its next owner already.
+  // The use that ends is the oldest open one: the slot may already have its next owner.
   auto& uses = slots_[slot].uses;
   const auto open =
       std::find_if(uses.begin(), uses.end(), [](const span& use) { return !use.ended; });
@@ -55,7 +55,7 @@ void ledger::gave(std::size_t slot) {
   }
 }
 
-// One use of each slot, such that all of them, and the refusal, may have been at the same time.
+// Looks for one use of each slot, such that all of them and the refusal may have overlapped.
 bool ledger::justified(const span& refusal, std::vector<const span*>& chosen) const {
   if (chosen.size() == slots_.size()) {
     return true;
@@ -76,7 +76,7 @@ bool ledger::justified(const span& refusal, std::vector<const span*>& chosen) co
 void ledger::check_refusals() const {
   auto& here = execution::now();
   if (here.had_solo()) {
-    return;  // a thread that stood still may have had slots in transit
+    return;  // a stopped thread may have had slots in transit
   }
   for (const span& refusal : refusals_) {
     std::vector<const span*> chosen;

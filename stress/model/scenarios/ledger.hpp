@@ -10,13 +10,14 @@
 
 namespace model {
 
-/// Book-keeping of a scenario, outside the modelled memory, but for what owners write into slots.
+/// Book-keeping of a scenario, outside the modelled memory, except for what owners write into
+/// slots.
 ///
 /// Checked: a slot has one owner (I3); what one owner did is visible to the next (I5); a refused
 /// acquire means that every slot may have been in use at one moment of the call (I9).
 ///
-/// There is no common clock in a weak memory. "At one moment" says that neither of two things is
-/// known to have happened before the other: a load may be late as long as nobody can tell.
+/// There is no common clock in a weak memory. "At one moment" means that neither of two things is
+/// known to have happened before the other: a load may be late as long as no thread can tell.
 class ledger {
  public:
   /// Something a thread did, and what it knew of the others then.
@@ -29,17 +30,17 @@ class ledger {
 
   explicit ledger(std::size_t slots) : slots_(slots) {}
 
-  /// Before an acquire.
+  /// Returns the moment before an acquire.
   [[nodiscard]] moment begin() const;
-  /// The acquire that began then gave this slot.
+  /// Records that the acquire that began then got this slot.
   void got(std::size_t slot, const moment& began);
-  /// The acquire that began then gave nothing.
+  /// Records that the acquire that began then got nothing.
   void refused(const moment& began) { refusals_.push_back({began, begin()}); }
-  /// Before and after a release.
+  /// Called before and after a release.
   void gives(std::size_t slot);
   void gave(std::size_t slot);
 
-  /// When all threads have ended.
+  /// Checks all refusals, when all threads have ended.
   void check_refusals() const;
   [[nodiscard]] std::size_t refusals() const { return refusals_.size(); }
   [[nodiscard]] std::size_t capacity() const { return slots_.size(); }
@@ -59,7 +60,7 @@ class ledger {
     plain<unsigned> content;
     bool held = false;
     thread_id owner = 0;
-    std::vector<span> uses;  ///< each from the start of the acquire to the end of the release
+    std::vector<span> uses;  ///< spans from the start of the acquire to the end of the release
   };
 
   [[nodiscard]] bool justified(const span& refusal, std::vector<const span*>& chosen) const;

@@ -1,5 +1,5 @@
 /// @file
-/// A pool on the kernel of events, without threads of its own, and what its users do.
+/// A pool on the kernel of events, without its own threads, and operations of its users.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ struct stopped_clock : lido::time_source {
 };
 inline const stopped_clock time_of_tools;
 
-/// What has become of tools. The model runs one thread at a time.
+/// Counts of what happened to tools. The model runs one thread at a time.
 struct tool_count {
   int created = 0;
   int destroyed = 0;
@@ -55,7 +55,8 @@ struct toolmaker {
 };
 
 inline constexpr auto ever = std::chrono::hours(24 * 365 * 200);
-/// Never over by the clock, which the model does not have, and over whenever the model wants.
+/// Limits that never expire by the clock, which the model does not have, or whenever the model
+/// wants.
 inline constexpr auto a_time = std::chrono::hours(24 * 365 * 90);
 inline constexpr auto at_once = std::chrono::nanoseconds(0);
 
@@ -78,7 +79,7 @@ class tool_pool {
   using lease = lido::resource_lease<tool>;
   static constexpr std::size_t most = 2;
 
-  /// `made` resources are there.
+  /// Makes a pool with `made` resources.
   tool_pool(const lido::resource_pool_options& options, std::size_t made) {
     pool_.emplace(toolmaker{&count_}, options);
     std::array<lease, most> all;
@@ -99,15 +100,15 @@ class tool_pool {
     got->uses.write(got->uses.read() + 1);
     got.reset();
   }
-  /// Without a wait.
+  /// Uses a resource if one is idle, without a wait.
   void try_and_use() {
     if (lease got = pool_->try_acquire()) {
       use(std::move(got));
     }
   }
-  /// Waits as long as it takes.
+  /// Waits for a resource without a limit.
   void wait_and_use() { use(pool_->acquire()); }
-  /// Waits until it is too late, or the pool is closed.
+  /// Waits until the time is up, or the pool is closed.
   void wait_for_a_time() {
     if (auto got = pool_->try_acquire_for(a_time)) {
       use(std::move(got.lease()));
@@ -120,7 +121,8 @@ class tool_pool {
   }
   void end_pool() { pool_.reset(); }
 
-  /// After all threads: so many resources are idle, no thread waits, and each resource works.
+  /// Checks, when all threads have ended, that so many resources are idle, no thread waits, and
+  /// each resource works.
   void check(std::size_t idle) {
     const lido::resource_pool_stats stats = pool_->stats();
     require(stats.waiting == 0, "a waiter is still in the queue");
@@ -146,8 +148,8 @@ class tool_pool {
   std::optional<lido::resource_pool<tool>> pool_;
 };
 
-/// Runs `scene(pool)`. What has failed is left as it is: its threads stand still in the middle of
-/// the pool, whose end would wait for them.
+/// Runs `scene(pool)`. After a failure the pool is leaked: its threads are stopped in the middle of
+/// an operation, and its destruction would wait for them.
 template <class Scene>
 void with_tools(const lido::resource_pool_options& options, std::size_t made, const Scene& scene,
                 std::int64_t overtaking = 0) {
@@ -158,7 +160,7 @@ void with_tools(const lido::resource_pool_options& options, std::size_t made, co
   scene(*kept);
   pool.reset(kept);
 }
-/// All resources are there.
+/// Runs a scene with all resources made.
 template <class Scene>
 void with_tools(std::size_t size, const Scene& scene) {
   with_tools(tool_options(size), size, scene);

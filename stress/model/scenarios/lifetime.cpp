@@ -1,5 +1,5 @@
-/// Threads that end, pools that end, and objects that are made and not made. S7, S8, S15; hard
-/// cases 4, 9, 11, 16.
+/// Ends of threads and of pools, and objects whose construction succeeds or fails. S7, S8, S15;
+/// hard cases 4, 9, 11, 16.
 #include <array>
 #include <memory>
 #include <optional>
@@ -39,7 +39,7 @@ void exit_against_two_thieves() {
   pool.check();
 }
 
-// What an ending thread had cached is there for who comes later, without any theft.
+// The slots that an ending thread had cached are available to later threads, without any theft.
 void exit_returns_slots() {
   pooled pool(2);
   in_threads([&] { pool.acquire_and_release(); });
@@ -48,7 +48,7 @@ void exit_returns_slots() {
   require(pool.stats().thefts == 0, "an ended thread's cache had to be robbed");
 }
 
-// The second thread gets the first one's number and cache, also while a thief is at it.
+// The second thread inherits the first one's number and cache, also while a thief robs it.
 void inherited_number() {
   pooled pool(4);
   in_threads([&] { raid_in_full(pool, 2); },
@@ -60,7 +60,8 @@ void inherited_number() {
   pool.check();
 }
 
-// The pool ends beside a thread that used it and ends, too: its cache is gone, or flushed before.
+// The pool is destroyed while a thread that used it ends, too: its cache is gone, or flushed
+// before.
 void pool_ends_beside_threads() {
   std::optional<pooled> pool;
   pool.emplace(2U);
@@ -78,7 +79,7 @@ void pool_ends_beside_threads() {
       });
 }
 
-// Two pools and a thread that used both: one ends, the other goes on.
+// Two pools and a thread that used both: one is destroyed, the other continues.
 void one_of_two_pools_ends() {
   std::optional<pooled> first;
   first.emplace(2U);
@@ -104,7 +105,7 @@ void one_of_two_pools_ends() {
   first->check();
 }
 
-/// While it lives, a pool that has ended leaves its table to the next one.
+/// During its lifetime, a destroyed pool leaves its table to the next one.
 class kept_tables {
  public:
   kept_tables() {
@@ -122,8 +123,8 @@ class kept_tables {
   using tuning = lido::detail::tuning;
 };
 
-// One thread ends a pool that two have used, beside another that makes the next one: with the table
-// of the first or without. Both threads know nothing of it when they use the second pool.
+// One thread destroys a pool that two have used, beside another that makes the next one, with or
+// without the table of the first. Neither thread notices when they use the second pool.
 void next_pool_takes_the_table() {
   const kept_tables kept;
   std::optional<pooled> first;
@@ -149,7 +150,7 @@ void next_pool_takes_the_table() {
   second->check();
 }
 
-/// Made and ended in turns at each address (I4); of those that are not made nothing is left.
+/// Objects made and destroyed in turns at each address (I4); failed constructions leave nothing.
 class fragile {
  public:
   explicit fragile(bool breaks) {
@@ -166,7 +167,7 @@ class fragile {
     require(alive().erase(this) == 1, "an object was ended twice");
   }
 
-  /// The model runs one thread at a time; of executions that failed something may be left.
+  /// The model runs one thread at a time; failed executions may leave objects.
   static std::set<const fragile*>& alive() {
     static std::set<const fragile*> all;
     return all;
@@ -233,7 +234,8 @@ class counted {
   }
 };
 
-// Of several at once one is not made: those before it are destroyed, the slots behind it put back.
+// One of several constructions fails: the objects before it are destroyed, the slots behind it put
+// back.
 void bulk_constructor_throws() {
   constexpr std::size_t capacity = 4;
   lido::object_pool<counted> pool(capacity);

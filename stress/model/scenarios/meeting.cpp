@@ -1,4 +1,4 @@
-/// Two of which the second goes on.
+/// Two threads meet, of which the second continues.
 #include "resource/meeting.hpp"
 
 #include <array>

@@ -9,8 +9,7 @@ namespace model {
 
 namespace {
 
-// There are so few numbers in the model that they are one range. The copy that is refused gives
-// none.
+// The model has so few numbers that they are one range. The refused copy assigns none.
 void two_copies() {
   lido::detail::number_ranges shared{};
   std::array<std::optional<std::uint32_t>, 2> taken;
@@ -18,7 +17,7 @@ void two_copies() {
   require(taken[0].has_value() != taken[1].has_value(), "both copies have the range, or none");
 }
 
-// Each brings memory, as each would if it saw no other.
+// Each copy brings memory, as it would if it saw no other.
 void copies_join() {
   using lido::detail::common_place;
   std::array<lido::detail::number_ranges, 2> memory{};
@@ -34,7 +33,7 @@ void copies_join() {
   in_threads([&] { join(0); }, [&] { join(1); });
   require(places[0] != nullptr && places[0] == places[1], "two copies have ranges of their own");
   common_place later;
-  later.look_at(words[1]);  // the first one is no longer there
+  later.look_at(words[1]);  // the first one no longer exists
   require(later.is_known(), "a copy has not noted the place");
 }
 

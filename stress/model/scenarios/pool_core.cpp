@@ -1,5 +1,5 @@
-/// Pools of resources on the kernel of events: each waiter is served or told, no resource is lost,
-/// and none has two users.
+/// Pools of resources on the kernel of events: each waiter is served or refused, no resource is
+/// lost, and none has two users.
 #include <array>
 #include <optional>
 #include <utility>
@@ -30,7 +30,7 @@ void wait_against_use() {
   });
 }
 
-// The second waiter does not look at resources: the first one did.
+// The second waiter does not look for resources: the first one did.
 void two_wait() {
   with_tools(1, [](tool_pool& pool) {
     lease held = pool.take();
@@ -63,7 +63,7 @@ void first_come_first_served() {
   });
 }
 
-// One waiter is told to create the resource, and the other one gets it afterwards.
+// One waiter is assigned to create the resource, and the other one gets it afterwards.
 void two_wait_for_a_create() {
   with_tools(tool_options(1), 0, [](tool_pool& pool) {
     in_threads([&] { pool.wait_and_use(); }, [&] { pool.wait_and_use(); });
@@ -71,7 +71,7 @@ void two_wait_for_a_create() {
   });
 }
 
-// The thread that is told to create may be late, and then another one is.
+// The thread that is to create may be late, and then another one is assigned.
 void late_beside_a_create() {
   with_tools(tool_options(1), 0, [](tool_pool& pool) {
     in_threads([&] { pool.wait_for_a_time(); }, [&] { pool.wait_and_use(); });
@@ -79,7 +79,7 @@ void late_beside_a_create() {
   });
 }
 
-// A waiter is told to validate the resource, which is of no use; it creates another one.
+// A waiter is assigned to validate the resource, which fails; it creates another one.
 void unfit_beside_a_wait() {
   lido::resource_pool_options options = tool_options(1);
   options.validate_if_idle_longer_than = at_once;
@@ -109,7 +109,7 @@ void three_for_two() {
   });
 }
 
-// The time of a waiter is over as it is given the resource. One behind it must get it then.
+// A waiter times out as it is given the resource. One behind it must get it then.
 void late_waiter() {
   with_tools(1, [](tool_pool& pool) {
     lease held = pool.take();
@@ -127,7 +127,7 @@ void late_before_patient() {
   });
 }
 
-// What becomes idle while the pool is suspended goes to the waiter when it is resumed.
+// A resource that becomes idle while the pool is suspended goes to the waiter when it is resumed.
 void resume_against_release() {
   with_tools(1, [](tool_pool& pool) {
     lease held = pool.take();
@@ -138,7 +138,7 @@ void resume_against_release() {
   });
 }
 
-// The same where the time of the waiter may be over as it is given the resource.
+// The pool is resumed where the waiter may time out as it is given the resource.
 void resume_beside_late() {
   with_tools(1, [](tool_pool& pool) {
     pool.pool().suspend();
@@ -147,7 +147,7 @@ void resume_beside_late() {
   });
 }
 
-// The kernel marks a resource that is killed, or ends it, while it comes back.
+// The kernel marks a killed resource, or destroys it, while it is released.
 void kill_against_release() {
   with_tools(1, [](tool_pool& pool) {
     lease held = pool.take();
@@ -174,7 +174,7 @@ void kill_against_use() {
   });
 }
 
-// A resource of before the flush is not lent any more to a thread that knows of the flush.
+// A resource older than the flush is no longer lent to a thread that knows of the flush.
 void flush_against_release() {
   with_tools(1, [](tool_pool& pool) {
     lease held = pool.take();
@@ -290,7 +290,7 @@ void flush_of_two_leases() {
   });
 }
 
-// A resource leaves the pool and comes back beside a thread that waits for it.
+// A resource leaves the pool and is adopted again beside a thread that waits for it.
 void adopt_against_wait() {
   with_tools(1, [](tool_pool& pool) {
     lease held = pool.take();
@@ -306,7 +306,7 @@ void adopt_against_wait() {
   });
 }
 
-// A pool is closed as it gets a resource from outside: it refuses it, or ends it.
+// A pool is closed as it adopts a resource: it refuses it, or destroys it.
 void adopt_against_close() {
   with_tools(1, [](tool_pool& pool) {
     tool out = pool.take().detach();
@@ -318,7 +318,7 @@ void adopt_against_close() {
   });
 }
 
-// A pool becomes too small for a resource that comes back: one of the two threads ends it.
+// A pool becomes too small for a released resource: one of the two threads destroys it.
 void resize_against_release() {
   with_tools(1, [](tool_pool& pool) {
     lease held = pool.take();
@@ -327,7 +327,7 @@ void resize_against_release() {
   });
 }
 
-// A pool becomes larger while others look at all leases, or kill a resource by its number.
+// A pool grows while others examine all leases, or kill a resource by its number.
 void resize_beside_leases() {
   with_tools(1, [](tool_pool& pool) {
     lease held = pool.take();
@@ -344,7 +344,7 @@ void resize_beside_leases() {
   });
 }
 
-// A pool is closed as its only resource comes back; the close waits until that has ended.
+// A pool is closed as its only resource is released; the close waits until it is destroyed.
 void close_against_release() {
   with_tools(1, [](tool_pool& pool) {
     lease held = pool.take();
@@ -367,7 +367,7 @@ void close_against_use() {
   });
 }
 
-// A waiter is told of the end, or gets the resource before.
+// A waiter is refused by the close, or gets the resource before.
 void close_against_waiter() {
   with_tools(1, [](tool_pool& pool) {
     lease held = pool.take();
@@ -377,7 +377,8 @@ void close_against_waiter() {
   });
 }
 
-// The pool ends while its last lease does. The thread of the lease has a number, or not.
+// The pool is destroyed while its last lease ends. The thread of the lease may have a number or
+// not.
 void pool_ends_beside_release() {
   with_tools(1, [](tool_pool& pool) {
     lease held = pool.take();
@@ -417,7 +418,7 @@ void pool_ends_beside_a_reset() {
   lido::resource_pool_options options = tool_options(1);
   options.reset_by = lido::reset_by::pool_threads;
   options.close_timeout = at_once;
-  auto* const count = new tool_count;  // left as it is where the scenario fails, as the next
+  auto* const count = new tool_count;  // leaked where the scenario fails, as the next
   auto* const pool = new lido::resource_pool<tool>(resetting_toolmaker{{count}}, options);
   lease held = pool->try_acquire();
   in_threads([&] { tool_pool::use(std::move(held)); }, [&] { delete pool; });
@@ -425,11 +426,11 @@ void pool_ends_beside_a_reset() {
   delete count;
 }
 
-// The same with a close whose time is up: it tells that the resource has not ended.
+// A close runs out of time beside a reset: it reports that the resource has not ended.
 void close_beside_a_reset() {
   lido::resource_pool_options options = tool_options(1);
   options.reset_by = lido::reset_by::pool_threads;
-  auto* const count = new tool_count;  // left as it is where the scenario fails, as the next
+  auto* const count = new tool_count;  // leaked where the scenario fails, as the next
   auto* const pool = new lido::resource_pool<tool>(resetting_toolmaker{{count}}, options);
   lease held = pool->try_acquire();
   in_threads([&] { tool_pool::use(std::move(held)); },
@@ -507,7 +508,7 @@ void key_goes_beside_owner() {
   });
 }
 
-// The same without a tick, twice.
+// The key is forgotten without a tick, twice.
 void key_forgotten_beside_release() {
   with_keyed_tools([](keyed_tools& all) {
     lease held = all.pool->at(0).acquire();
@@ -520,7 +521,7 @@ void key_forgotten_beside_release() {
   });
 }
 
-// A thread that wants only what is idle, beside a release and a use.
+// A thread that wants only an idle resource, beside a release and a use.
 void idle_against_release() {
   with_tools(1, [](tool_pool& pool) {
     lease held = pool.take();
@@ -536,7 +537,7 @@ void idle_against_release() {
   });
 }
 
-// A key needs the room of a resource that comes back, or that is taken again.
+// A key needs the capacity taken by a resource that is released, or used again.
 void room_against_release() {
   with_keyed_tools([](keyed_tools& all) {
     lease held = all.pool->at(0).acquire();

@@ -21,8 +21,8 @@ using lido::detail::slot_word;
 using lido::detail::wait_word;
 using ending = wait_word::ending;
 
-// One wait is ended by a thread that gives, one that stops it, or the waiter that is late. A given
-// item is received, and the waiter sees what happened to it before.
+// One wait is ended by a thread that hands over, one that stops it, or its time-out. A given item
+// is received, and the waiter sees what happened to it before.
 void one_end() {
   wait_word word;
   plain<int> item{0};
@@ -60,7 +60,7 @@ void one_end() {
       });
 }
 
-// A waiter that is made to look around goes back to sleep, and is woken by the end all the same.
+// A waiter that is made to look around sleeps again, and the end of its wait still wakes it.
 void poked() {
   wait_word word;
   plain<int> item{0};
@@ -89,7 +89,7 @@ class shelf : public lido::detail::idle_cache {
  public:
   explicit shelf(lido::detail::pool_gate& gate) : idle_cache(nullptr, gate, nullptr) {}
 
-  /// The first idle slot, taken; or null.
+  /// Takes the first idle slot, or returns null.
   pool_slot* take() {
     return find_maybe_idle([](pool_slot& slot) {
       slot_word ticket;
@@ -100,12 +100,12 @@ class shelf : public lido::detail::idle_cache {
 
 constexpr lido::detail::life_limits no_limits{};
 
-/// A slot that is made late, and what is in it.
+/// A slot that is made late, and its content.
 struct late_slot {
   std::optional<pool_slot> slot;
   plain<int> item{0};
 
-  /// Makes it, and offers it on the shelf.
+  /// Makes the slot, and offers it on the shelf.
   void offer_on(shelf& all) {
     slot.emplace();
     item.write(1);
@@ -115,7 +115,7 @@ struct late_slot {
   }
 };
 
-// A thread looks for what is idle while a slot is offered. What it takes has been made.
+// A thread looks for an idle slot while one is offered. The slot that it takes has been made.
 void offered() {
   lido::detail::pool_gate gate(no_limits, /*max_total=*/0);
   shelf all(gate);
@@ -128,7 +128,7 @@ void offered() {
              });
 }
 
-// The same where a chunk of positions is added for it.
+// A slot is offered where a chunk of positions is added for it.
 void offered_in_new_chunk() {
   lido::detail::pool_gate gate(no_limits, /*max_total=*/0);
   shelf all(gate);
@@ -146,7 +146,7 @@ void offered_in_new_chunk() {
              });
 }
 
-// A slot leaves its position, and gets another use, while a thread looks at it.
+// A slot leaves its position, and is reused elsewhere, while a thread looks at it.
 void removed_beside_search() {
   lido::detail::pool_gate gate(no_limits, /*max_total=*/0);
   shelf all(gate);
@@ -172,7 +172,7 @@ void removed_beside_search() {
   require(taken == 1, "an idle slot was taken twice, or not at all");
 }
 
-// A mark and a release: the release fails, or the mark does.
+// A mark races a release: either the release or the mark fails.
 void mark_against_put_back() {
   pool_slot slot;
   const slot_word ticket = slot.move(resource_state::in_use);

@@ -14,7 +14,7 @@ namespace {
 using lease = tool_pool::lease;
 using result = lido::acquire_result<tool>;
 
-/// Runs `scene(pool)` with callbacks, which each thread has for itself.
+/// Runs `scene(pool)` with callbacks; each thread has its own.
 template <class Scene>
 void with_callbacks(const lido::resource_pool_options& options, std::size_t made,
                     const Scene& scene) {
@@ -25,7 +25,7 @@ void with_callbacks(const Scene& scene) {
   with_callbacks(tool_options(1), 1, scene);
 }
 
-/// A callback that uses what it is given.
+/// A callback that uses the resource it is given.
 struct caller {
   int calls = 0;
   int served = 0;
@@ -66,7 +66,7 @@ void stopped_waiter() {
   });
 }
 
-// One behind it must get the resource then.
+// A waiter behind a stopped one must get the resource.
 void stopped_before_patient() {
   with_tools(1, [](tool_pool& pool) {
     lease held = pool.take();
@@ -131,7 +131,7 @@ void stopped_callback() {
   });
 }
 
-// The same while nothing comes back.
+// A callback is stopped while no resource is released.
 void stopped_callback_in_vain() {
   with_callbacks([](tool_pool& pool) {
     lease held = pool.take();
@@ -157,7 +157,7 @@ void stopped_callback_before_patient() {
   });
 }
 
-// Two callbacks, the first of which waits for what the second one was given.
+// Two callbacks, the first of which waits for the resource that the second one was given.
 void waits_in_a_callback() {
   with_callbacks([](tool_pool& pool) {
     lease held = pool.take();
@@ -213,7 +213,7 @@ void created_for_a_callback() {
   });
 }
 
-// A tick validates the resource for a callback, in vain, as the pool is closed.
+// A tick validates the resource for a callback in vain, because the pool is closed.
 void close_beside_a_validation() {
   lido::resource_pool_options options = tool_options(1);
   options.validate_if_idle_longer_than = at_once;
@@ -241,8 +241,8 @@ void close_against_callback() {
 
 // ---- overtaking ---------------------------------------------------------------------------------
 
-/// Runs `scene(pool)` with waiters that may be overtaken throughout. In other scenarios each is
-/// handed the next resource that comes back.
+/// Runs `scene(pool)` with waiters that may always be overtaken. In other scenarios each is handed
+/// the next released resource.
 template <class Scene>
 void with_overtaking(std::size_t size, const Scene& scene) {
   constexpr std::int64_t a_moment = 1'000'000'000'000;
@@ -272,7 +272,7 @@ void two_newcomers() {
   });
 }
 
-/// The first waiter is ended by `end` as it is woken, and the second one is served.
+/// Ends the first waiter by `end` as it is woken, and checks that the second one is served.
 template <class Wait, class End>
 void ended_when_called(const Wait& wait, const End& end) {
   with_overtaking(1, [&](tool_pool& pool) {
@@ -311,7 +311,7 @@ void stopped_when_called() {
                     [&] { (void)stop.request_stop(); });
 }
 
-// Two come back for two waiters. Both keep theirs until the other one has got one.
+// Two resources come back for two waiters. Both keep theirs until the other has one.
 void two_come_back() {
   with_overtaking(2, [](tool_pool& pool) {
     lease first = pool.take();
@@ -335,7 +335,7 @@ void two_come_back() {
   });
 }
 
-// Two threads use one resource in turns beside a waiter that is due, which is overtaken once.
+// Two threads use one resource in turns beside an overdue waiter, which is overtaken once.
 void overdue() {
   with_tools(1, [](tool_pool& pool) {
     lease held = pool.take();
@@ -434,7 +434,7 @@ constexpr std::array pool_waits_list{
           &close_against_callback),
     waits("pool_waits.newcomer", "a waiter that was woken, and a newcomer", &newcomer),
     waits("pool_waits.two_newcomers", "two ask while one comes back", &two_newcomers),
-    // With one switch between threads all its schedules are few, and one shows what is left behind.
+    // With one switch between threads all its schedules are few, and one shows a leftover wake-up.
     waits("pool_waits.late_as_called", "a waiter that is being woken gives up", &late_when_called,
           once),
     waits("pool_waits.late_when_called", "a waiter that was woken gives up", &late_when_called),

@@ -49,7 +49,7 @@ std::size_t pooled::acquire_past_caches() {
 
 std::size_t pooled::must_acquire() {
   const std::size_t slot = acquire();
-  // One that stands still with slots in transit may make others give up.
+  // A thread stopped with slots in transit may make others give up.
   require(slot != nothing || execution::now().had_solo(),
           "an acquire failed although there are slots for all");
   return slot;
@@ -141,7 +141,7 @@ void pooled::check(std::size_t held) {
       release(slot);
     }
   });
-  const lido::pool_stats quiet = stats();  // last: what is lost shall not show as a wrong number
+  const lido::pool_stats quiet = stats();  // last: a lost slot must not show as a wrong number
   require(quiet.in_use == held, "the numbers of the pool do not say what is in use");
   require(quiet.in_use + quiet.idle == quiet.capacity, "the numbers of the pool do not add up");
 }

@@ -1,5 +1,5 @@
 /// @file
-/// An allocator with the books kept: what scenarios call instead of acquire and release.
+/// An allocator with book-keeping: what scenarios call instead of acquire and release.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ inline constexpr auto revocable = cache_kind::revocable;
 inline constexpr auto locked = cache_kind::locked;
 inline constexpr auto none = cache_kind::none;
 
-/// While it lives, pools find no heavy fence.
+/// During its lifetime, pools find no heavy fence.
 class without_heavy_fence {
  public:
   without_heavy_fence() { take_heavy_fence_away(/*yes=*/true); }
@@ -29,9 +29,9 @@ class without_heavy_fence {
   ~without_heavy_fence() { take_heavy_fence_away(/*yes=*/false); }
 };
 
-/// While it lives, new pools of that many slots or more have two shards in their depots, for even
-/// and for odd thread numbers. `roams`: threads take what the other one stored before what is
-/// common.
+/// During its lifetime, new pools of that many slots or more have two shards in their depots, for
+/// even and for odd thread numbers. `roams`: threads take from the other's shard before the common
+/// one.
 class depot_in_shards {
  public:
   explicit depot_in_shards(std::uint32_t slots, bool roams = false) {
@@ -51,7 +51,7 @@ class depot_in_shards {
   std::size_t usual_reach_ = tuning::fresh_bytes;
 };
 
-/// Slots without memory: no layer below the objects ever touches it.
+/// An allocator of slots without memory: no layer below the objects ever touches it.
 class pooled {
  public:
   static constexpr std::size_t nothing = ~std::size_t{0};
@@ -60,28 +60,28 @@ class pooled {
   explicit pooled(std::uint32_t capacity, cache_kind caches = cache_kind::revocable,
                   std::uint32_t max_cached = 8, bool may_wait = false);
 
-  /// A slot's number, or nothing.
+  /// Returns a slot's number, or nothing.
   std::size_t acquire();
   void release(std::size_t slot);
   void acquire_and_release() { release(acquire()); }
-  /// The same without opening a cache, which would change the shares of others.
+  /// Acquires without opening a cache, which would change the shares of others.
   std::size_t acquire_past_caches();
-  /// Acquires or says what is wrong: where demand never exceeds the capacity.
+  /// Acquires, or reports a failure; for scenarios where demand never exceeds the capacity.
   std::size_t must_acquire();
 
-  /// Waits for a slot; nothing if that was cancelled or took too long.
+  /// Waits for a slot; returns nothing if the wait was cancelled or timed out.
   std::size_t wait(lido::detail::waiter& me, const lido::detail::deadline& until = {});
-  /// Waits as long as it takes; the second without trying first.
+  /// Waits without a limit; the second without trying first.
   std::size_t wait();
   std::size_t wait_in_line();
-  /// Without trying first; nothing if that was cancelled.
+  /// Waits without trying first; returns nothing if the wait was cancelled.
   std::size_t wait_in_line(lido::detail::waiter& me);
 
   std::vector<std::size_t> acquire_n(std::size_t count);
   void release_n(const std::vector<std::size_t>& numbers);
 
-  /// After all threads but `held` slots are back: everything can be acquired at once by a thread
-  /// that comes last, the numbers agree, and each refusal was right.
+  /// Checks, when all threads have returned all slots but `held`, that one thread can acquire
+  /// everything at once, the numbers agree, and each refusal was right.
   void check(std::size_t held = 0);
 
   [[nodiscard]] ledger& books() { return books_; }

@@ -1,5 +1,5 @@
-/// A proof that the pool is exhausted is remembered, until somebody shows others a slot: what is
-/// released after it is always found.
+/// A proof that the pool is exhausted is remembered, until a thread makes a slot visible to others:
+/// a slot released after it is always found.
 #include <array>
 #include <vector>
 
@@ -11,7 +11,7 @@ namespace {
 
 using lido::detail::atomic;
 
-/// Slots that are held when the threads begin.
+/// Takes all slots before the threads begin.
 std::vector<std::size_t> take_all(pooled& pool) {
   std::vector<std::size_t> held;
   for (std::size_t slot = pool.acquire_past_caches(); slot != pooled::nothing;
@@ -21,7 +21,7 @@ std::vector<std::size_t> take_all(pooled& pool) {
   return held;
 }
 
-// The pool is proved exhausted, once and again, while slots are released, one by one.
+// The pool is proved exhausted, again and again, while slots are released one by one.
 template <cache_kind Caches>
 void release_beside_proofs() {
   pooled pool(2, Caches);
@@ -48,8 +48,8 @@ void bulk_release_beside_proofs() {
   pool.check();
 }
 
-/// Runs `owner`, which releases what it has, beside `other`. Then the other thread must find a
-/// slot, before the owner ends and gives back what is in its cache.
+/// Runs `owner`, which releases its slots, beside `other`. Then the other thread must find a slot,
+/// before the owner ends and returns the slots in its cache.
 template <class Owner, class Other>
 void find_after(pooled& pool, Owner owner, Other other) {
   atomic<int> released(0);
@@ -76,7 +76,7 @@ void find_after(pooled& pool, Owner owner, Other other) {
       });
 }
 
-// The first release of a thread opens its cache, and no other one comes.
+// The first release of a thread opens its cache, and no other one follows.
 template <cache_kind Caches>
 void opening_beside_proof() {
   pooled pool(2, Caches);
@@ -96,7 +96,7 @@ void opening_beside_proof() {
 }
 
 // A thread that has two slots of four in its cache takes one of them, while another one robs it and
-// is refused. It opens its cache again in the middle of that.
+// is refused. During that it opens its cache again.
 template <cache_kind Caches>
 void robbed_owner_opens() {
   pooled pool(4, Caches);
@@ -112,7 +112,7 @@ void robbed_owner_opens() {
         pool.release(slots[3]);
         cached.store(1, std::memory_order_release);
         const std::size_t third = pool.acquire();
-        pool.release(slots[0]);  // one alone, for which the cache has room
+        pool.release(slots[0]);  // a single one, for which the cache has space
         std::vector<std::size_t> rest{slots[1], third};
         std::erase(rest, pooled::nothing);
         return rest;
@@ -130,8 +130,8 @@ void robbed_owner_opens() {
   pool.check();
 }
 
-// A thread that was robbed of two slots asks for another one, as one that acquires many does, while
-// the thief is refused a third.
+// A thread that was robbed of two slots requests another one, as a bulk acquire does, while the
+// thief is refused a third.
 void robbed_owner_opens_for_many() {
   pooled pool(4);
   atomic<int> turn(0);
@@ -167,7 +167,8 @@ void robbed_owner_opens_for_many() {
   pool.check();
 }
 
-// Two slots come while a thread looks for one. It keeps one of them, and the other is found.
+// Two slots are released while a thread looks for one. It keeps one of them, and the other is
+// found.
 void two_come_at_once() {
   pooled pool(2, none);
   const std::vector<std::size_t> held{pool.acquire(), pool.acquire()};
@@ -177,7 +178,7 @@ void two_come_at_once() {
   pool.release(kept);
 }
 
-// Two threads prove at once, and what a third one releases comes between.
+// Two threads prove at once, and a third one's release intervenes.
 void two_provers() {
   pooled pool(1, none);
   const std::size_t held = pool.acquire();

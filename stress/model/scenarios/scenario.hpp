@@ -1,5 +1,5 @@
 /// @file
-/// A scenario: a few threads that meet in one place of the library, and what must hold whatever
+/// A scenario: a few threads that meet in one part of the library, and what must hold whatever
 /// happens.
 #pragma once
 
@@ -17,21 +17,21 @@ namespace model {
 /// One scenario and how much of it is worth running.
 struct scenario {
   std::string_view name;
-  std::string_view tells;  ///< what it looks at
+  std::string_view tells;  ///< subject of the scenario
   void (*run)();
-  bool must_fail = false;     ///< a negative control: a checker that finds nothing here is blind
-  bounds limits{};            ///< of the exhaustive search
-  bool waits = false;         ///< its threads wait for one another, so none gets along alone
-  thread_id interrupted = 0;  ///< whom others come between; 0: any
+  bool must_fail = false;  ///< a negative control: a checker that finds nothing here is blind
+  bounds limits{};         ///< limits of the exhaustive search
+  bool waits = false;  ///< whether threads wait for one another, so that none makes progress alone
+  thread_id interrupted = 0;  ///< thread that others interrupt; 0: any
 };
 
 /// Bounds for scenarios of many steps; the second for those in which nothing can fail.
 inline constexpr bounds narrow{.preemptions = 2, .reorderings = 1, .failures = 1};
 inline constexpr bounds narrow_unfailing{.preemptions = 2, .reorderings = 1, .failures = 0};
 
-/// Every scenario, in the order of the layers.
+/// Returns every scenario, in the order of the layers.
 [[nodiscard]] std::span<const scenario> all_scenarios();
-/// Null: there is none of that name.
+/// Returns null if there is none of that name.
 [[nodiscard]] const scenario* find_scenario(std::string_view name);
 
 // One list a file.
@@ -58,7 +58,7 @@ inline constexpr bounds narrow_unfailing{.preemptions = 2, .reorderings = 1, .fa
 [[nodiscard]] std::span<const scenario> pool_threads_scenarios();
 [[nodiscard]] std::span<const scenario> pool_waits_scenarios();
 
-/// Runs each body in a thread of its own; returns when all have ended.
+/// Runs each body in its own thread; returns when all have ended.
 template <class... Bodies>
 void in_threads(Bodies&&... bodies) {
   const std::array tasks{

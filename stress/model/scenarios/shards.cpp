@@ -50,8 +50,8 @@ void two_heads() {
   }
 }
 
-// What is free is in the shard of another thread, whose cache is closed, and more than one needs
-// it.
+// The free slots are in the shard of another thread, whose cache is closed, and more than one
+// thread needs them.
 template <cache_kind Caches>
 void slots_of_another() {
   pooled pool(8, Caches, 2);
@@ -77,7 +77,7 @@ void slots_of_another() {
   pool.check();
 }
 
-// A slot moves from shard to shard while somebody looks at one after the other.
+// A slot moves from shard to shard while a thread looks at one after the other.
 void slot_from_shard_to_shard() {
   pooled pool(2, none);
   const std::size_t held = pool.acquire();
@@ -92,7 +92,7 @@ void slot_from_shard_to_shard() {
   pool.check();
 }
 
-// As many threads as slots, so that none may ever be refused.
+// As many threads as slots, so that no acquire may ever be refused.
 template <cache_kind Caches>
 void at_capacity() {
   pooled pool(2, Caches);
@@ -104,7 +104,7 @@ void at_capacity() {
   pool.check();
 }
 
-// A thief stores its loot in its own shard, where the robbed one finds it.
+// A thief stores its loot in its own shard, where the robbed thread finds it.
 void theft_into_a_shard() {
   pooled pool(6);
   in_threads(
@@ -127,7 +127,7 @@ void theft_into_a_shard() {
   pool.check();
 }
 
-// Whole magazines go back and forth between shards, and empty ones with them.
+// Whole magazines move both ways between shards, and empty ones with them.
 void magazines_between_shards() {
   pooled pool(12);
   const auto body = [&] {
@@ -138,7 +138,7 @@ void magazines_between_shards() {
   pool.check();
 }
 
-// What a small cache does not take of a run goes into its owner's shard.
+// The part of a run that a small cache does not take goes into its owner's shard.
 void runs_for_small_caches() {
   pooled pool(8, revocable, 1);
   const auto body = [&] {
@@ -150,7 +150,7 @@ void runs_for_small_caches() {
   pool.check();
 }
 
-// A thread without a number stores what is common.
+// A thread without a number stores into the common shard.
 void without_a_number() {
   pooled pool(3);
   const auto body = [&] { pool.acquire_and_release(); };

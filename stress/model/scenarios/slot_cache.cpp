@@ -23,12 +23,12 @@ using phase = slot_cache::phase;
 constexpr std::size_t nothing = ~std::size_t{0};
 constexpr std::uint32_t limit = 4;
 
-/// Cells in front of a cache, of which a pop that fails reads the last.
+/// Cells in front of a cache, the last of which a failing pop reads.
 struct alignas(lido::detail::cache_line) read_at_top_0 {
   std::array<cell, lido::detail::cache_line / sizeof(cell)> cells;
 };
 
-/// A cache with some items in it; the rest are in the owner's hands.
+/// A cache with some items in it; the owner holds the rest.
 class driven {
  public:
   driven(cache_kind kind, std::size_t items, std::size_t cached) : kind_(kind), books_(items) {
@@ -41,7 +41,7 @@ class driven {
     }
   }
 
-  /// The owner's: other cells, for so many items. Requires: it holds all items.
+  /// Gives the owner other cells, for so many items. Requires: the owner holds all items.
   void use(std::span<cell> cells, std::uint32_t most) {
     (void)cache_.settle(kind_);
     cache_.use_cells(cells);
@@ -49,7 +49,7 @@ class driven {
     cache_.open(kind_, 0, limit_);
   }
 
-  /// The owner's: what the allocator does around the cache, with no depot to turn to.
+  /// Pops as the owner: does what the allocator does around the cache, without a depot.
   std::size_t pop() {
     const auto began = books_.begin();
     void* item = nullptr;
@@ -73,7 +73,7 @@ class driven {
     }
   }
 
-  /// Ends the owner's use, as when its thread ends; returns how many items it takes home.
+  /// Ends the owner's use, as at the end of its thread; returns how many items it takes along.
   std::size_t leave() {
     const auto began = books_.begin();
     const slot_cache::settled found = cache_.settle(kind_);
@@ -84,7 +84,7 @@ class driven {
     return found.count;
   }
 
-  /// A thief's: everything in one go. Returns whether the claim succeeded.
+  /// Robs the cache as a thief, all steps in one go. Returns whether the claim succeeded.
   bool rob(bool take_over = false) {
     const auto began = books_.begin();
     const auto seen = cache_.state();
@@ -107,7 +107,7 @@ class driven {
     return taken.has_value();
   }
 
-  /// A thief's that finds out that it may not look.
+  /// Announces a theft and withdraws, as a thief that may not look.
   void announce_and_withdraw() {
     const auto seen = cache_.state();
     if (seen.now() == phase::open) {
@@ -117,7 +117,7 @@ class driven {
     }
   }
 
-  /// After all threads: `held` items are in the owner's hands.
+  /// Checks, when all threads have ended and the owner holds `held` items, that none is lost.
   void check(std::size_t held) {
     std::size_t found = held + stolen_;
     while (pop() != nothing) {
@@ -226,7 +226,7 @@ void taken_over() {
   cache.check(0);
 }
 
-// A thief gives up after another has taken the cache over, and then comes again.
+// A thief gives up after another has taken the cache over, and then returns.
 void withdrawn_beside_theft() {
   driven cache(cache_kind::revocable, 2, 2);
   in_threads([&] { cache.push(cache.pop()); },
@@ -255,7 +255,7 @@ void robbed_and_reopened() {
   cache.check(0);
 }
 
-// The owner does not come back for a long time: its first push and pop meet a frozen cache.
+// The owner stays away for a long time: its first push and pop meet a frozen cache.
 template <cache_kind Kind>
 void left_stolen() {
   driven cache(Kind, 3, 2);
@@ -283,8 +283,8 @@ void exit_against_theft() {
   cache.check(home);
 }
 
-/// Cells for no item, but one that a push fills; those behind it have ended, so that a look there
-/// shows.
+/// Cells for no item, except one that a push fills; those behind it have been destroyed, so that a
+/// look there shows.
 class few_cells {
  public:
   few_cells() { std::destroy(all_.begin() + few, all_.end()); }
@@ -302,8 +302,8 @@ class few_cells {
   std::array<cell, limit + 2> all_;
 };
 
-// A cache grows while a thief reads it, which must not take the old cells for as many as the new
-// ones are, nor look at new ones that are not there yet.
+// A cache grows while a thief reads it. The thief must not take the old cells for as many as the
+// new ones, nor look at new ones that do not exist yet.
 template <cache_kind Kind>
 void cells_replaced() {
   few_cells few;
@@ -320,8 +320,8 @@ void cells_replaced() {
   cache.check(0);
 }
 
-// The operations of a closed cache must fail wherever the cells are that it had: a bound that was
-// kept would let those through that go to addresses above it, or below.
+// The operations of a closed cache must fail wherever its cells were: a stale bound would let those
+// through that go to addresses above it, or below.
 void closed_takes_no_hits() {
   constexpr auto kind = cache_kind::revocable;
   struct {

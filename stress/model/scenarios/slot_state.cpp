@@ -1,5 +1,5 @@
-/// The word of one slot of a concurrent slot map: which thread may be with the value, and which
-/// ends it.
+/// The word of one slot of a concurrent slot map: which thread may visit the value, and which
+/// destroys it.
 #include <array>
 #include <cstdint>
 
@@ -16,10 +16,10 @@ using access = slot_state::access;
 
 constexpr std::uint64_t first = slot_state::first_generation;
 
-/// A slot, its value, and what erasers leave for the thread that ends the value.
+/// A slot, its value, and notes of erasers for the thread that destroys the value.
 class lodged {
  public:
-  /// A value that says its generation. Requires: the slot is free, and the caller's.
+  /// Makes a value that equals its generation. Requires: the slot is free, and the caller's.
   void make() {
     value_.write(state_.generation());
     note_.write(0);
@@ -47,7 +47,7 @@ class lodged {
     }
   }
 
-  /// Returns whether it ended the value itself.
+  /// Returns whether it destroyed the value itself.
   bool erase(std::uint64_t generation) {
     const auto found = state_.erase(generation);
     erased_ += found != slot_state::fate::stale ? 1 : 0;
@@ -57,13 +57,13 @@ class lodged {
     return found == slot_state::fate::ours;
   }
 
-  /// As `erase`, with something written before that the end of the value depends on.
+  /// Erases, after writing a note that the destruction of the value depends on.
   void erase_with_note(std::uint64_t generation) {
     note_.write(generation);
     (void)erase(generation);
   }
 
-  /// After all threads.
+  /// Checks the counts when all threads have ended.
   void check(int erased) const {
     require(erased_ == erased, "an erase was refused, or succeeded twice");
     require(ended_ == erased, "a value was never ended, or twice");
@@ -135,7 +135,7 @@ void two_erasers_and_a_reader() {
   slot.check(1);
 }
 
-// The slot gets another value while others still have the handle of the one before.
+// The slot gets another value while others still have the previous value's handle.
 void stale_visitors() {
   lodged slot;
   slot.make();
@@ -155,7 +155,7 @@ void stale_visitors() {
   slot.check(1);
 }
 
-// A thread that is told that a value is there walks as far as that.
+// A thread that learns that a value exists walks that far.
 void walk_after_contains() {
   lido::detail::walk_end end;
   slot_state state;

@@ -1,5 +1,5 @@
 /// @file
-/// An allocator that is made to be waited for, and scenarios of threads that do.
+/// An allocator whose slots can be waited for, and scenarios of waiting threads.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class waited_for : public pooled {
   void wait_and_release() { release(wait()); }
 };
 
-/// Lets others run until it is so.
+/// Lets others run until the condition holds.
 template <class Condition>
 void await(const Condition& holds) {
   while (!holds()) {

@@ -1,4 +1,4 @@
-/// Threads that wait for a slot: none is forgotten, none takes a slot along that it does not want.
+/// Threads that wait for a slot: none is forgotten, none takes away a slot that it does not want.
 /// S11, S12, S13, S14; hard case 28.
 #include <array>
 
@@ -17,7 +17,7 @@ deadline some_time() {
   return deadline::after(std::chrono::microseconds(1));
 }
 
-// One slot, or two and a thread that wants both, against whoever releases them.
+// One slot, or two and a thread that wants both, while others release them.
 template <cache_kind Caches>
 void register_against_release() {
   waited_for pool(1, Caches);
@@ -54,8 +54,7 @@ void without_fence_reopened_cache() {
   reopened_cache<revocable>();
 }
 
-// The owner does not move any more once it has put slots into its cache: a waiter must come and
-// get them.
+// The owner stops once it has put slots into its cache: a waiter must fetch them.
 template <cache_kind Caches>
 void idle_owner() {
   waited_for pool(2, Caches);
@@ -78,8 +77,8 @@ void idle_owner() {
   pool.check();
 }
 
-// A waiter is served before it has looked into the cache of a thread that does nothing. The
-// other must still look.
+// A waiter is served before it has looked into the cache of an idle thread. The other must still
+// look.
 void served_before_it_looked() {
   waited_for pool(2);
   const std::size_t held = pool.acquire();
@@ -96,7 +95,7 @@ void served_before_it_looked() {
   pool.check();
 }
 
-// The same for waiters one after the other.
+// An idle owner's slots are fetched by one waiter after another.
 void idle_owner_again() {
   waited_for pool(2);
   atomic<int> turn(0);
@@ -131,7 +130,7 @@ void two_waiters_one_release() {
   pool.check();
 }
 
-// Time is up in the moment of the hand-off.
+// A wait times out at the moment of the hand-over.
 template <cache_kind Caches>
 void late_waiter() {
   waited_for pool(1, Caches);
@@ -145,7 +144,7 @@ void late_waiter() {
   pool.check();
 }
 
-// One whose time is up stands in front of one who has all the time.
+// A waiter that times out precedes one without a limit.
 void late_before_patient() {
   waited_for pool(1, none);
   const std::size_t held = pool.acquire();
@@ -158,7 +157,7 @@ void late_before_patient() {
   pool.check();
 }
 
-// Stopped by another thread in the moment of the hand-off.
+// Another thread stops the wait at the moment of the hand-over.
 void stopped_waiter() {
   waited_for pool(1, none);
   const std::size_t held = pool.acquire();
@@ -169,7 +168,7 @@ void stopped_waiter() {
 }
 
 // The slot that was meant for a stopped waiter goes back: it was never hidden. The thread that
-// stops it asks for a slot, too; or no other thread is served meanwhile.
+// stops it requests a slot, too; or no other thread is served at that time.
 template <bool AsksToo>
 void stopped_beside_try() {
   waited_for pool(1, none);
@@ -189,8 +188,8 @@ void stopped_beside_try() {
   pool.check();
 }
 
-// A waiter has the only slot taken out of the depot for it and is stopped before it is given: the
-// slot goes back, and a thread that looks for it meanwhile must not believe that it is in use.
+// A waiter is stopped when the only slot has been taken out of the depot for it and not yet handed
+// over. The slot goes back, and a thread that looks for it must not conclude that it is in use.
 void stopped_in_transit() {
   waited_for pool(1, none);
   waiter me;
@@ -202,7 +201,7 @@ void stopped_in_transit() {
   pool.check();
 }
 
-// No thread releases anything: a stopped waiter must still wake up.
+// No thread releases a slot: a stopped waiter must still wake up.
 void stopped_for_good() {
   waited_for pool(1, none);
   const std::size_t held = pool.acquire();
@@ -262,7 +261,8 @@ void refused_fence_at_a_look() {
   pool.check();
 }
 
-// It refuses until a waiter has given up looking for the first time. That looks again later.
+// The kernel refuses until a waiter has given up looking for the first time. The waiter looks again
+// later.
 void refused_for_long() {
   waited_for pool(2);
   const std::size_t held = pool.acquire();

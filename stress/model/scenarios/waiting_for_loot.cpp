@@ -1,4 +1,4 @@
-/// Many slots at once past those who wait: what a thief, a refill or a bulk release leaves over is
+/// Many slots at once that bypass waiters: the surplus of a theft, a refill or a bulk release is
 /// given to them.
 #include <array>
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace {
 
 using lido::detail::atomic;
 
-// One that does not wait overtakes, takes a whole magazine, and gives back what it does not need.
+// A thread that does not wait overtakes, takes a whole magazine, and returns what it does not need.
 void surplus_for_waiter() {
   waited_for pool(6, none);
   auto held = pool.acquire_n(6);
@@ -35,7 +35,7 @@ void surplus_for_waiter() {
   pool.check();
 }
 
-// Of what a thief takes from a cache that has just been opened.
+// A waiter gets part of what a thief takes from a cache that has just been opened.
 void loot_for_waiter() {
   waited_for pool(2);
   in_threads(
@@ -60,8 +60,8 @@ void bulk_for_waiters() {
   pool.check();
 }
 
-// An owner that was robbed comes back while somebody waits and a slot is put back: it must not put
-// what it overtakes there where a waiter does not look any more.
+// An owner that was robbed returns while a thread waits and a slot is put back: it must not put the
+// slots that it overtakes with where a waiter no longer looks.
 class overtaking {
  public:
   template <bool Bulk>
@@ -128,7 +128,7 @@ void robbed_owner_overtakes() {
   scene.check();
 }
 
-// An acquire that was under way as another looked everywhere opens the cache again, and what is
+// An acquire that was under way as another looked everywhere opens the cache again, and a slot
 // released into it must not stay there.
 void acquire_beside_look() {
   waited_for pool(16);

@@ -21,7 +21,7 @@ using access = slot_state::access;
 
 constexpr std::uint64_t first = slot_state::first_generation;
 
-/// A block with values in its first two places.
+/// A block with values at its first two indices.
 class walked {
  public:
   walked() {
@@ -31,7 +31,7 @@ class walked {
     }
   }
 
-  /// With the values from place 0 on.
+  /// Walks over the values from index 0 on.
   template <class F>
   void walk(access how, std::uint32_t count, F during) {
     walks_.begin();
@@ -70,7 +70,7 @@ class walked {
     }
   }
 
-  /// After all threads.
+  /// Checks the count of destroyed values when all threads have ended.
   void check(int ended) const { require(ended_ == ended, "a value was never ended, or twice"); }
 
  private:
@@ -181,7 +181,7 @@ void walk_that_erases() {
   block.check(1);
 }
 
-// The callback is with another value of the block meanwhile, which another visitor wants too.
+// The callback visits another value of the block, which another visitor wants, too.
 void visit_in_a_walk() {
   walked block;
   in_threads([&] { block.walk(access::alone, 1, [&] { block.visit(1, access::alone); }); },
@@ -189,7 +189,8 @@ void visit_in_a_walk() {
   block.check(1);
 }
 
-/// A map without a free slot: who needs one destroys what was erased beside walks.
+/// A map without a free slot: a thread that needs one destroys values that were erased beside
+/// walks.
 class full_map {
  public:
   full_map() {
@@ -221,7 +222,7 @@ class full_map {
   }
   void need_slot() { made_ += map_.try_emplace(ended_) ? 1 : 0; }
 
-  /// After all threads.
+  /// Checks, when all threads have ended, that no slot and no value is lost.
   void check() {
     int there = 0;
     walk([&] { ++there; });
@@ -260,7 +261,8 @@ class full_map {
   std::array<handle, size> handles_;
 };
 
-// The second thread erases a value that the walk may be at or come to, and then needs its slot.
+// The second thread erases a value that the walk may be visiting or still reach, and then needs its
+// slot.
 void need_of_slots() {
   full_map map;
   in_threads([&] { map.walk([] {}); },

@@ -1,6 +1,6 @@
 /// @file
 /// Stands in for <atomic> in the library: LIDO_ATOMIC_SEAM of the model build. Each access goes to
-/// the checker, together with the place in the library where it stands.
+/// the checker, together with its source location in the library.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace lido::inline v0::detail {
 
-/// As std::atomic<T>, and as large, but every access is one of the modelled memory.
+/// Stands in for std::atomic<T>, and has its size, but every access is one of the modelled memory.
 template <class T>
 class atomic {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t));
@@ -66,7 +66,7 @@ class atomic {
     return exchange_if(expected, desired, {success, failure}, /*weak=*/false, from);
   }
 
-  /// For what the system does with a word, unseen by the library.
+  /// Returns the location, for the system's own use of a word, unseen by the library.
   [[nodiscard]] model::location_id location() const noexcept {
     if (id_ == 0) {
       id_ = model::create_zeroed() + 1;
@@ -119,7 +119,7 @@ inline void full_fence(model::place from = model::place::here()) noexcept {
   model::full_fence(from);
 }
 
-/// Every access is a place to lose the turn already.
+/// Does nothing: a thread can lose its turn at every access already.
 inline void schedule_point() noexcept {}
 
 }  // namespace lido::inline v0::detail

@@ -1,5 +1,5 @@
-/// What the library asks of the system for its reports: which thread runs, and where an address
-/// lies.
+/// The system calls behind the library's reports: the id of the running thread, and the symbol of
+/// an address.
 #include "checker/execution.hpp"
 #include "lido/debug/place.hpp"
 #include "src/debug/report_text.hpp"
@@ -9,7 +9,7 @@ namespace lido::inline v0::detail {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): as in the library
 constinit thread_local std::uint32_t checked_thread_id = 0;
 
-/// Not kept in `checked_thread_id`, which all threads of the model share.
+/// Does not store into `checked_thread_id`, which all threads of the model share.
 std::uint32_t learn_thread_id() noexcept {
   return model::execution::now().self() + 1U;
 }

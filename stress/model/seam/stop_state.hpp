@@ -1,12 +1,12 @@
 /// @file
-/// What std::stop_token stands on in the model: requests to stop, and callbacks.
+/// The state behind std::stop_token in the model: requests to stop, and callbacks.
 #pragma once
 
 #include <cstdint>
 
 namespace model {
 
-/// One callback; registered from its construction to its end.
+/// One callback; registered from its construction to its destruction.
 class stop_registration {
  public:
   using function = void (*)(void* callback);
@@ -19,14 +19,14 @@ class stop_registration {
   stop_registration* next_ = nullptr;
 };
 
-/// Shared by sources, tokens and callbacks. Each step is one of the model's; what threads did
-/// before a step, those of later steps see, as with the lock of the standard library.
+/// Shared by sources, tokens and callbacks. Each step is one of the model's; later steps see what
+/// threads did before an earlier one, as with the lock of the standard library.
 class stop_state {
  public:
   stop_state();
 
   [[nodiscard]] bool is_requested() const noexcept { return requested_; }
-  /// False: it has been asked before.
+  /// Requests a stop; returns false if one has been requested before.
   bool request();
   /// Runs the callback if a stop has been requested.
   void add(stop_registration& one);

@@ -1,4 +1,4 @@
-/// What the library asks of the system, in the model: the heavy fence, and ways to wait.
+/// The modelled system services of the library: the heavy fence, and ways to wait.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,8 @@ bool slow = false;
 bool reached = false;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
-/// Those of the execution. Their number is bounded, or the search would go on along them for ever.
+/// The time-outs of the execution. Their number is bounded, or the search would follow them for
+/// ever.
 class time_outs {
  public:
   static time_outs& now() noexcept {
@@ -71,7 +72,7 @@ void slow_heavy_fence::go_on() noexcept {
   execution::now().wake(&slow);
 }
 
-/// Where the calling thread stands still, if it is the one.
+/// Stops the calling thread here, if it is the first.
 void pass_slow_heavy_fence() {
   if (slow && !std::exchange(reached, true)) {
     (void)execution::now().block(&slow, /*timed=*/false);
@@ -142,8 +143,8 @@ bool several_processors() noexcept {
   return true;
 }
 
-// There is no clock: what has an end may be over whenever somebody asks, and is over after many
-// time-outs. A nanosecond is over at once, for scenarios that need a time to be over.
+// There is no clock: a deadline may have passed whenever a thread asks, and has passed after many
+// time-outs. A nanosecond passes at once, for scenarios that need an expired time.
 
 bool deadline::passed() const noexcept {
   return !is_never() && (nanoseconds() <= 1 || model::time_outs::now().are_many() ||
@@ -154,12 +155,12 @@ deadline deadline::in_nanoseconds(std::int64_t wait) noexcept {
   return deadline(wait);
 }
 
-// As futex(2): looking at the word and falling asleep is one step for a waking thread.
+// Parks as futex(2) does: to a waking thread, checking the word and falling asleep is one step.
 bool park(const atomic<std::uint32_t>& word, std::uint32_t expected,
           const deadline& until) noexcept {
   auto& here = model::execution::now();
   if (!until.is_never() && model::time_outs::now().are_many()) {
-    here.rest();  // or one whose alarm comes again and again would keep the others from going on
+    here.rest();  // or a thread whose alarm repeats would keep the others from running
   }
   here.point();
   model::begin_sleep();

@@ -1,17 +1,17 @@
 /// @file
-/// What a scenario can make the modelled system do.
+/// Behaviours of the modelled system that a scenario can choose.
 #pragma once
 
 namespace model {
 
 enum class refusals {
   none,
-  any,          ///< each heavy fence may be refused or not
-  next,         ///< the next one is, and no other
-  until_sleep,  ///< all are, until a thread goes to sleep
+  any,          ///< any heavy fence may be refused
+  next,         ///< only the next one is refused
+  until_sleep,  ///< all are refused, until a thread goes to sleep
 };
 
-/// The heavy fences that the kernel refuses while it lives.
+/// Makes the kernel refuse heavy fences during its lifetime.
 class refused_heavy_fences {
  public:
   explicit refused_heavy_fences(refusals which) noexcept;
@@ -20,7 +20,8 @@ class refused_heavy_fences {
   ~refused_heavy_fences();
 };
 
-/// While it lives, the first thread that asks for a heavy fence stands still there until `go_on`.
+/// During its lifetime, the first thread that requests a heavy fence is stopped there until
+/// `go_on`.
 class slow_heavy_fence {
  public:
   slow_heavy_fence() noexcept;
@@ -28,15 +29,16 @@ class slow_heavy_fence {
   slow_heavy_fence& operator=(const slow_heavy_fence&) = delete;
   ~slow_heavy_fence();
 
-  /// Whether somebody has come to stand there.
+  /// Returns whether a thread has been stopped there.
   [[nodiscard]] static bool was_reached() noexcept;
   static void go_on() noexcept;
 };
 
-/// The system has no heavy fence, as pools find that are made from now on.
+/// Takes the heavy fence away from the system, for pools that are made from now on.
 void take_heavy_fence_away(bool yes) noexcept;
 
-/// The table that unused pools share outlives executions: empties it in the first call of each.
+/// Empties the table that unused pools share, in the first call of each execution: it outlives
+/// them.
 void forget_unused_caches() noexcept;
 
 }  // namespace model

@@ -1,5 +1,5 @@
 /// @file
-/// LIDO_THREAD_SYSTEM_SEAM of the model build: what the registry of threads asks of the system.
+/// LIDO_THREAD_SYSTEM_SEAM of the model build: the system services of the registry of threads.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace lido::inline v0::detail {
 
 using registry_mutex = model::mutex;
 
-/// The registry outlives executions, so its words are none of the modelled memory: a thread never
-/// reads an old value of them.
+/// A word of the registry, which outlives executions, so it is not in the modelled memory: a thread
+/// never reads an old value of it.
 template <class T>
 class registry_word {
  public:
@@ -26,7 +26,7 @@ class registry_word {
   T value_;
 };
 
-/// There is one copy of the library, which keeps what it has taken from one execution to the next.
+/// The only copy of the library, which keeps its numbers from one execution to the next.
 class number_source {
  public:
   constexpr void join() noexcept {}
@@ -54,14 +54,14 @@ class thread_exit_hook {
     model::execution::now().at_thread_exit(function_, argument);
     return true;
   }
-  /// Null: the thread-local words of a model's thread last until its end.
+  /// Returns null: the thread-local words of a modelled thread last until its end.
   [[nodiscard]] static void* armed() noexcept { return nullptr; }
 
  private:
   void (*function_)(void*) = nullptr;
 };
 
-/// A thread of the model does nothing after its exit.
+/// Does nothing: a modelled thread does nothing after its exit.
 inline void mark_thread_ending() noexcept {}
 [[nodiscard]] inline bool thread_is_ending() noexcept {
   return false;

@@ -1,5 +1,5 @@
 /// @file
-/// LIDO_TUNING_SEAM of the model build: everything so small that executions are short.
+/// LIDO_TUNING_SEAM of the model build: all values so small that executions are short.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +30,11 @@ struct tuning {
   static constexpr int waits_before_take_over = 3;
   static constexpr int waits_before_nap = 5;
   static constexpr std::uint32_t longest_nap = 1;
-  static constexpr std::int64_t nanoseconds_of_patience = 100;  // looks: there is no clock
+  static constexpr std::int64_t nanoseconds_of_patience = 100;  // counts looks: there is no clock
   static constexpr std::int64_t nanoseconds_of_search = 1;      // unused
   static constexpr int most_refused_fences = 2;  // a theft that finds nothing is no refusal
   static constexpr std::uint8_t most_unreported(std::uint32_t /*capacity*/) noexcept {
-    return 255;  // the numbers that come of it are statistics, and reading them takes steps
+    return 255;  // the resulting numbers are statistics, and reading them takes steps
   }
   static constexpr std::size_t segment_bytes = 1;
   static constexpr std::uint32_t growth_divisor = 8;
