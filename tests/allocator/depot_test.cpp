@@ -22,10 +22,10 @@ using indices = std::vector<slot_index>;
 constexpr std::array<std::uint32_t, 12> capacities{1,  2,  31,  32,   33,   34,
                                                    35, 64, 100, 1000, 1024, 5000};
 
-/// With Lido's own lists, and with those of others.
+/// Runs with Lido's own lists, and with other lists.
 class Depot : public ::testing::TestWithParam<test::list_kind> {
  protected:
-  /// With every slot in it.
+  /// Makes a depot that contains every slot.
   static std::unique_ptr<depot> make(std::uint32_t capacity) {
     const auto [name, lists, kind] = GetParam();
     auto store = std::make_unique<depot>(capacity, kind, lists);
@@ -36,14 +36,14 @@ class Depot : public ::testing::TestWithParam<test::list_kind> {
     return store;
   }
 
-  /// Takes once; returns what was taken.
+  /// Takes once; returns the indices taken.
   static indices take(depot& from, std::uint32_t want) {
     std::array<slot_index, most_per_trip> out{};
     const std::uint32_t count = from.take({}, out, want);
     return {out.begin(), out.begin() + count};
   }
 
-  /// Takes everything, asking for another amount each time.
+  /// Takes everything, in changing amounts.
   static indices take_all(depot& from) {
     constexpr std::array<std::uint32_t, 8> wants{1, 31, 32, 5, 33, 50, most_per_trip, 2};
     indices all;
@@ -56,7 +56,7 @@ class Depot : public ::testing::TestWithParam<test::list_kind> {
     }
   }
 
-  /// Gives everything, another amount each time.
+  /// Gives everything, in changing amounts.
   static void give_all(depot& to, const indices& slots) {
     constexpr std::array<std::size_t, 8> sizes{31, 1, 64, 33, most_per_trip, 32, 2, 50};
     std::span<const slot_index> left = slots;
@@ -217,7 +217,7 @@ TEST(DepotOfOwnLists, OwnsAtMostEightBytesASlotBesideTheHeadsOfShards) {
   EXPECT_LE(depot(1'000'003, room::fixed).memory(), std::size_t{8} * 1'000'003 + heads);
 }
 
-/// What two threads do with a depot that has shards for both.
+/// Operations of two threads on a depot that has shards for both.
 class DepotInShards : public ::testing::Test {
  protected:
   indices take(depot_place at, std::uint32_t want) {
@@ -226,7 +226,7 @@ class DepotInShards : public ::testing::Test {
     return {out.begin(), out.begin() + count};
   }
   void give(depot_place at, const indices& slots) { store_.give(at, slots); }
-  /// All that is left.
+  /// Takes all that is left.
   indices drain(depot_place at) {
     indices all;
     for (indices some = take(at, most_per_trip); !some.empty(); some = take(at, most_per_trip)) {

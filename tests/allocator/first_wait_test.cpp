@@ -1,4 +1,4 @@
-// Threads that wait in pools that were not told that threads would.
+// Threads that wait in pools made without notice that threads would wait.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -49,7 +49,7 @@ TEST_P(FirstWait, IsEndedByARelease) {
   EXPECT_EQ(bare.pool().wait_for_slot(me, deadline()), all.back());
 }
 
-/// The release and the beginning of the wait meet in every order; a lost wake-up never ends.
+/// The release and the start of the wait meet in every order; a lost wake-up never ends.
 TEST_P(FirstWait, LosesNoWakeUp) {
   constexpr int pools = 400;
   for (int i = 0; i < pools; ++i) {

@@ -1,5 +1,5 @@
-// Caches where the kernel refuses the heavy fence: from the start, or while a pool lives. In
-// processes started anew, because a process asks the kernel once.
+// Caches where the kernel refuses the heavy fence: from the start, or while a pool lives. The
+// checks run in new processes, because a process asks the kernel once.
 #include <gtest/gtest.h>
 #include <linux/membarrier.h>
 
@@ -49,8 +49,8 @@ TEST_F(ForbiddenFenceDeathTest, FromTheStartCachesAreLocked) {
       ::testing::ExitedWithCode(0), "");
 }
 
-/// A thief that must not look into a cache leaves everything where it is, and says that it found
-/// nothing; the owner has its slots.
+/// A thief that must not look into a cache leaves all slots there, and reports that it found
+/// nothing; the owner keeps its slots.
 bool leave_a_cache_alone() {
   test::allocated_slots slots(slot_count, lido::cache_kind::revocable);
   slots.release_all(slots.acquire_n(8));

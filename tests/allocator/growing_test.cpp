@@ -1,4 +1,4 @@
-// Slots that come and go in segments.
+// Slots that are added and removed in segments.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,9 +30,9 @@ using namespace std::chrono_literals;
 using slots = std::vector<void*>;
 
 constexpr std::size_t stride = 64;
-constexpr std::uint32_t segment = 1024;  // of 64 KiB
+constexpr std::uint32_t segment = 1024;  // slots in a segment of 64 KiB
 
-/// Memory that refuses when it is told to, and does what a test says when segments come and go.
+/// Memory that refuses on request, and runs a test's function when segments are added and removed.
 class scripted_memory final : public segment_memory, public segment_fill {
  public:
   scripted_memory(std::uint32_t capacity, std::size_t slot_bytes)
@@ -86,7 +86,7 @@ class grown {
 
   slot_allocator* operator->() { return &allocator_; }
 
-  /// Up to `most`, and as many as there are by default.
+  /// Takes up to `most` slots, by default all there are.
   [[nodiscard]] slots take(std::size_t most = ~std::size_t{0}) {
     slots all;
     while (all.size() < most) {
@@ -98,8 +98,8 @@ class grown {
     }
     return all;
   }
-  /// Takes slots that are there, beside threads that take, give and shrink. An acquire may fail if
-  /// one of these does not run for a tenth of a second, but not before, and not for ever.
+  /// Takes slots beside threads that take, give and shrink. An acquire may fail if one of these
+  /// does not run for a tenth of a second, but not before, and not for ever.
   [[nodiscard]] slots take_beside_others(std::size_t count) {
     slots all;
     for (int refusals = 0; all.size() < count && refusals < 100;) {
@@ -123,7 +123,7 @@ class grown {
     waiter me;
     return allocator_.wait_for_slot(me, deadline::after(most));
   }
-  /// How many different slots can be out at once; all are written to.
+  /// Returns how many different slots can be out at once; writes to all of them.
   [[nodiscard]] std::size_t count() {
     slots all = take();
     for (void* const slot : all) {
@@ -224,7 +224,7 @@ TEST_P(Growing, ShrinkKeepsSegmentsThatAreInUse) {
   EXPECT_EQ(pool->shrink_to(0), 0U);
 }
 
-// High segments become free, and can go, only if low slots are used first.
+// High segments become free, and can be removed, only if low slots are used first.
 TEST_P(Growing, ShrinkLeavesTheLowestSlotsOnTop) {
   grown pool(8 * segment, 8 * segment, GetParam());
   slots all = pool.take();
@@ -268,7 +268,7 @@ TEST_P(Growing, ShrinksBesideAcquiresLoseNoSlot) {
   EXPECT_EQ(pool.count(), 6 * segment);
 }
 
-// So that a pool that grows slot by slot does this seldom.
+// A pool that grows slot by slot must do so seldom.
 TEST(GrowingOrder, AGrowthAddsAnEighthOfThePool) {
   grown pool(100 * segment, 16 * segment);
   const slots all = pool.take(16 * segment + 1);
@@ -354,7 +354,7 @@ TEST(GrowingFill, SegmentWhoseFillThrowsStays) {
   EXPECT_EQ(pool->shrink_to(0), 0U);
 }
 
-// ---- what ends the objects of a segment may take its time, and use the pool --------------------
+// ---- hooks that end the objects of a segment may take their time, and use the pool -------------
 
 TEST(GrowingVacate, MayTakeItsTimeWhileOthersFindTheFreeSlots) {
   grown pool(2 * segment, 2 * segment);
@@ -377,7 +377,7 @@ TEST(GrowingVacate, MayTakeItsTimeWhileOthersFindTheFreeSlots) {
   EXPECT_EQ(pool.count(), 2 * segment);
 }
 
-// A nap takes a few microseconds there, so a number of naps is no time.
+// A nap takes only a few microseconds there, so a number of naps is no measure of time.
 TEST(GrowingVacate, ARealTimeThreadWaitsATenthOfASecondToo) {
   grown pool(2 * segment, 2 * segment);
   std::latch begun(1);
@@ -404,8 +404,8 @@ TEST(GrowingVacate, ARealTimeThreadWaitsATenthOfASecondToo) {
   pool.give(all);
 }
 
-// On a busy machine the hook may come to a standstill for as long as a thread waits that sees no
-// progress, but not each time.
+// On a busy machine the hook may be stopped for as long as a thread waits that sees no progress,
+// but not each time.
 TEST(GrowingVacate, IsWaitedForAsLongAsItGetsOn) {
   grown pool(2 * segment, 2 * segment);
   std::size_t taken = 0;
@@ -489,7 +489,7 @@ TEST(GrowingWaiter, GetsMemoryThatWasRefusedAtFirst) {
   pool.memory.refused_commit = 0;
 }
 
-// Slots that are released for a waiter may be in the hands of a thread that shrinks.
+// Slots that are released for a waiter may be held by a thread that shrinks.
 TEST_P(Growing, ShrinkForgetsNoWaiter) {
   constexpr std::uint32_t few = 4;
   grown pool(few, 0, GetParam(), std::size_t{1} << 16U);  // a segment each

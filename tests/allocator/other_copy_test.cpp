@@ -1,5 +1,5 @@
-// What a copy of the library of another version relies on. A test that fails here tells of a
-// change that no version may make.
+// The facts on which a copy of the library of another version relies. A test that fails here
+// reveals a change that no version may make.
 #include <gtest/gtest.h>
 #include <link.h>
 
@@ -28,7 +28,7 @@ T read(const void* place) {
   return value;
 }
 
-/// The word of each note of the program itself, as it is in the file.
+/// Returns the word of each note of the program itself, as in the file.
 std::vector<std::byte*> words_of_notes() {
   std::vector<std::byte*> found;
   (void)::dl_iterate_phdr(

@@ -197,7 +197,7 @@ TEST_P(SlotAllocator, CachesTogetherHoldHalfAtMostOnceAllHaveBeenToTheDepotAgain
   };
   std::barrier next(threads);
   const test::parked_crew crew(threads, [&](unsigned index) {
-    for (unsigned turn = 0; turn < threads; ++turn) {  // one after another, each for itself
+    for (unsigned turn = 0; turn < threads; ++turn) {  // one after another, each on its own
       for (int i = 0; turn == index && i < 20; ++i) {
         burst(100);
       }
@@ -205,7 +205,7 @@ TEST_P(SlotAllocator, CachesTogetherHoldHalfAtMostOnceAllHaveBeenToTheDepotAgain
     }
     for (unsigned turn = 0; turn < threads; ++turn) {
       for (int i = 0; turn == index && i < 4; ++i) {
-        burst(400);  // more than any cache holds by now
+        burst(400);  // more than any cache can hold by then
       }
       next.arrive_and_wait();
     }
@@ -213,15 +213,15 @@ TEST_P(SlotAllocator, CachesTogetherHoldHalfAtMostOnceAllHaveBeenToTheDepotAgain
   EXPECT_LE(bare.pool().stats().cached, 512U);
 }
 
-// Bursts that fit into a share of all, but not of half.
+// Bursts that fit into a thread's share of all slots, but not of half of them.
 TEST_P(SlotAllocator, CachesTogetherHoldHalfAtMostAfterBurstsThatWouldFitIntoMore) {
   allocated_slots bare(256, GetParam(), 1022);
   constexpr unsigned threads = 4;
   std::barrier next(threads);
   const test::parked_crew crew(threads, [&](unsigned index) {
-    for (unsigned turn = 0; turn < 30 * threads; ++turn) {  // one after another, each for itself
+    for (unsigned turn = 0; turn < 30 * threads; ++turn) {  // one after another, each on its own
       if (turn % threads == index) {
-        bare.release_all(bare.acquire_n(turn < threads ? 1 : 60));  // first, all open
+        bare.release_all(bare.acquire_n(turn < threads ? 1 : 60));  // first, all caches open
       }
       next.arrive_and_wait();
     }
@@ -272,7 +272,7 @@ TEST(SlotAllocatorThreads, BulkAcquireWorksWithoutAThreadNumber) {
 TEST(SlotAllocatorCaches, TheftsAreCounted) {
   allocated_slots bare(1000, lido::cache_kind::revocable);
   const test::parked_crew crew(3, [&](unsigned /*index*/) {
-    ASSERT_TRUE(test::take_thread_number());  // else a thread may go past the caches
+    ASSERT_TRUE(test::take_thread_number());  // otherwise a thread may bypass the caches
     bare.pool().release(bare.pool().acquire());
   });
   (void)bare.acquire_all();
@@ -295,7 +295,7 @@ TEST(SlotAllocatorCaches, SourceWithoutCachesNeverFillsOne) {
   EXPECT_EQ(bare.pool().stats().refills, 0U);
 }
 
-/// The heads of shards are added, of which small pools have none.
+/// Returns bytes that do not depend on the capacity; large pools add the heads of shards.
 std::size_t fixed_bytes(std::uint32_t capacity) {
   return capacity < 1024 ? 1024 : std::size_t{4} * 1024;
 }
@@ -335,7 +335,7 @@ TEST(SlotAllocatorBookkeeping, CountsTheCellsThatACacheGrowsInto) {
   }
   const std::size_t grown = bare.pool().stats().bookkeeping_bytes - before;
   EXPECT_GE(grown, 200 * sizeof(void*));
-  // Blocks double up to what max_cached allows, and the older ones stay.
+  // Blocks double up to what max_cached allows, and the older ones are never freed.
   EXPECT_LE(grown, 3 * 514 * sizeof(void*));
 }
 

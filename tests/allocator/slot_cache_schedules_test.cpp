@@ -29,7 +29,7 @@ class actors {
     next_ = items + 1;
   }
 
-  /// o: the owner's next step. a, b: a thief's next step.
+  /// Runs a step. o: the owner's next step. a, b: a thief's next step.
   void step(char who) {
     if (who == 'o') {
       owner_step();
@@ -38,7 +38,7 @@ class actors {
     }
   }
 
-  /// Nothing lost and nothing there twice: returns what is wrong, or nothing.
+  /// Returns what is lost or duplicated, or nothing.
   [[nodiscard]] std::string verdict() {
     if (pending_pop_ || pending_push_) {
       owner_step();
@@ -58,7 +58,7 @@ class actors {
     std::optional<slot_cache::control> announced;
   };
 
-  // Pops and pushes by turns; each in two steps where the first does not hit.
+  // Pops and pushes alternately; each in two steps where the first does not hit.
   void owner_step() {
     if (pending_pop_) {
       pending_pop_ = false;
@@ -108,7 +108,7 @@ class actors {
   std::vector<void*> found_;
 };
 
-/// Every order of the letters, from the sorted one on.
+/// Runs every order of the letters, from the sorted one on.
 std::size_t run_every_schedule(lido::cache_kind kind, std::size_t items, std::string steps) {
   std::size_t schedules = 0;
   std::sort(steps.begin(), steps.end());

@@ -16,7 +16,7 @@ using test::driven_slot_cache;
 using test::item;
 using items = driven_slot_cache::items;
 
-/// The owner alone.
+/// Operations of the owner alone.
 class SlotCache : public ::testing::TestWithParam<lido::cache_kind> {
  protected:
   driven_slot_cache& driven() { return driven_; }
@@ -93,7 +93,7 @@ TEST_P(SlotCache, ItemBeyondTheLimitIsSettledOnce) {
   driven().push_all(items(driven_slot_cache::limit, item(1)));
   ASSERT_FALSE(cache().push(item(2)));
   const auto found = cache().settle_push(GetParam(), item(2));
-  // Either it lies in the one cell above the limit, or the owner still has it.
+  // Either the item lies in the one cell above the limit, or the owner still has it.
   EXPECT_EQ(found.count + (found.item != nullptr ? 1 : 0), driven_slot_cache::limit + 1);
   EXPECT_FALSE(found.robbed);
   EXPECT_FALSE(found.contested);
@@ -177,7 +177,7 @@ TEST_P(SlotCache, EveryChangeOfStateIsANewGeneration) {
   EXPECT_EQ(cache().state().generation(), start + 2);
 }
 
-/// The cells are an array of their own, so a sanitizer sees every access beside them.
+/// The cells are a separate array, so a sanitizer sees every access beside them.
 TEST_P(SlotCache, PopOnEmptyReadsNothingBesideItsCells) {
   test::lone_cache alone;
   slot_cache& lonely = alone.cache;
@@ -226,7 +226,7 @@ TEST_P(SlotCache, ZeroMemoryIsAClosedCache) {
   cache.close();
 }
 
-/// As a thread leaves it in the child of a fork that stopped it on its slow path.
+/// The child of a fork finds such a cache if the fork stopped its thread on the slow path.
 TEST_P(SlotCache, ZeroMemoryRefusesWhatFollowsAnOperationThatWasNotForgotten) {
   alignas(test::lone_cache) std::array<std::byte, sizeof(test::lone_cache)> zeros{};
   auto& pushed = static_cast<test::lone_cache*>(static_cast<void*>(zeros.data()))->cache;
@@ -239,7 +239,7 @@ TEST_P(SlotCache, ZeroMemoryRefusesWhatFollowsAnOperationThatWasNotForgotten) {
   EXPECT_FALSE(pushed.push(item(2)));
 }
 
-/// Cells below the cache are at negative places.
+/// Cells below the cache have negative indices.
 TEST_P(SlotCache, CellsMayLieBelowTheCacheAndAboveIt) {
   struct {
     std::array<slot_cache::cell, 6> below;

@@ -13,7 +13,7 @@ using test::driven_slot_cache;
 using test::item;
 using items = driven_slot_cache::items;
 
-/// The owner and thieves, in every order that matters.
+/// The owner and thieves, in every relevant order.
 class SlotCacheTheft : public ::testing::TestWithParam<lido::cache_kind> {
  protected:
   driven_slot_cache& driven() { return driven_; }
@@ -78,7 +78,7 @@ TEST_P(SlotCacheTheft, SettlingAfterwardsFindsNothing) {
 TEST_P(SlotCacheTheft, CacheLeftFrozenCanBeRobbedNoMore) {
   driven().push_all({item(1)});
   (void)driven().rob();
-  // Thieves look for open caches; one that believes an old look is refused.
+  // Thieves look for open caches; one that relies on an outdated look is refused.
   EXPECT_EQ(cache().revoke(cache().state().next(slot_cache::phase::open)), std::nullopt);
 }
 
@@ -219,7 +219,7 @@ TEST_P(SlotCacheTheft, HarvestIntoTooSmallAPlaceFails) {
 }
 
 /// The one operation that straddles a theft: its first step came after the announcement, its second
-/// after the harvest. What matters is whether the thief read the top before or after the first
+/// after the harvest. The cases differ in whether the thief read the top before or after the first
 /// step.
 class StraddlingTheft : public ::testing::Test {
  protected:

@@ -19,7 +19,7 @@ namespace {
 using test::allocated_slots;
 using slots = allocated_slots::list;
 
-/// With no table in it before and after.
+/// Starts and ends each test without any spare table.
 class SpareTables : public ::testing::Test {
  protected:
   SpareTables() { spares.drop(); }
@@ -27,7 +27,7 @@ class SpareTables : public ::testing::Test {
 
   static void use(allocated_slots& pool) { pool.pool().release(pool.pool().acquire()); }
 
-  /// Takes one, and puts it back.
+  /// Takes a table, and puts it back.
   static std::byte* look() {
     std::byte* const table = spares.take();
     EXPECT_TRUE(table == nullptr || spares.put(table));

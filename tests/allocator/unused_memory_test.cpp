@@ -1,4 +1,4 @@
-// What a pool costs before a thread uses it, as the system and the C library tell.
+// Costs of a pool before a thread uses it, as the system and the C library report them.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -53,7 +53,7 @@ TEST(UnusedPool, MapsNothing) {
   for (int i = 0; i < 50; ++i) {
     all.push_back(make_pool(memory.data(), 16));
   }
-  EXPECT_LE(count_mappings(), before + 1);  // of malloc
+  EXPECT_LE(count_mappings(), before + 1);  // made by malloc
 }
 
 }  // namespace

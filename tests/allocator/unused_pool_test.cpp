@@ -35,7 +35,7 @@ TEST(UnusedPool, FirstUseOfEachOfManyPoolsIsAMissInTheSharedTable) {
   }
 }
 
-/// A miss in the shared table leaves no trace that the next unused pool could meet.
+/// A miss in the shared table leaves no trace that the next unused pool could encounter.
 TEST(UnusedPool, MissesOfEveryKindLeaveNoTrace) {
   for (int i = 0; i < 4; ++i) {
     spares.drop();

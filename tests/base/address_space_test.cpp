@@ -49,7 +49,7 @@ TEST(AddressSpace, AlignmentBeyondAPageIsKept) {
 }
 
 TEST(AddressSpace, MoreThanThereAreAddressesIsABadAlloc) {
-#if SIZE_MAX > 0xFFFF'FFFF  // sizes that no system of 32 bits has
+#if SIZE_MAX > 0xFFFF'FFFF  // no 32-bit system has such sizes
   EXPECT_THROW(address_space space(std::size_t{1} << 60U, 8), std::bad_alloc);
 #endif
   EXPECT_THROW(address_space space(std::numeric_limits<std::size_t>::max(), 8), std::bad_alloc);

@@ -1,4 +1,4 @@
-// What the system tells of huge pages.
+// The system's reports of huge pages.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using test::address;
 
-/// What the system has noted about the mapping of that address.
+/// Returns the system's flags of the mapping at that address.
 std::string flags_at(const void* place) {
   std::ifstream maps("/proc/self/smaps");
   bool inside = false;
@@ -33,7 +33,7 @@ std::string flags_at(const void* place) {
   return {};
 }
 
-/// Says if the system notes such advice at all: an emulator does not, nor do all kernels.
+/// Returns whether the system records such advice at all: an emulator does not, nor do all kernels.
 bool system_takes_advice() {
   const aligned_buffer probe(huge_page, huge_page);
   return ::madvise(probe.data(), huge_page, MADV_HUGEPAGE) == 0 &&

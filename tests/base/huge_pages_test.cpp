@@ -44,7 +44,7 @@ TEST(HugePages, AVectorMayBeOfAnySize) {
       std::bad_array_new_length);
 }
 
-// Also when it grows, and when it gives memory back.
+// They do also when the map grows, and when it gives memory back.
 TEST(HugePages, TheValuesOfALargeMapLieOnThem) {
   slot_map<std::uint64_t> map;
   const std::uint32_t many = 1'000'000;

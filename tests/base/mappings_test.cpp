@@ -13,13 +13,13 @@
 namespace lido::detail {
 namespace {
 
-/// Of the whole process.
+/// Returns the number of mappings of the process.
 std::size_t mappings() {
   std::ifstream maps("/proc/self/maps");
   return static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(maps), {}, '\n'));
 }
 
-// A process has but 65,530 of them.
+// A process may have only 65,530 of them.
 TEST(AddressSpace, WhatGoesBackBetweenWhatStaysCostsNoMappings) {
   const address_space space(2000 * page_size(), 8);
   ASSERT_EQ(space.commit(0, space.size()), 0);
@@ -30,7 +30,7 @@ TEST(AddressSpace, WhatGoesBackBetweenWhatStaysCostsNoMappings) {
   EXPECT_LT(mappings(), before + 100);
 }
 
-// As with mlockall, which programs for real time call.
+// Pages are locked as by mlockall, which real-time programs call.
 TEST(AddressSpace, LockedPagesGoBack) {
   const address_space space(4 * page_size(), 8);
   ASSERT_EQ(space.commit(0, space.size()), 0);

@@ -9,7 +9,7 @@
 namespace lido::detail {
 namespace {
 
-// Only addresses are computed, so a place far beyond any real object is as good as memory.
+// Only addresses are computed, so an address far beyond any real object will do.
 std::byte* far_away() {
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
   return reinterpret_cast<std::byte*>(std::uintptr_t{1} << sizeof(std::uintptr_t) * 4);
@@ -32,7 +32,7 @@ TEST(SlotGeometry, IndexOfInvertsAddressOfForEveryStrideUpTo4096) {
   }
 }
 
-#if SIZE_MAX > 0xFFFF'FFFF  // sizes that no system of 32 bits has
+#if SIZE_MAX > 0xFFFF'FFFF  // no 32-bit system has such sizes
 TEST(SlotGeometry, IndexOfInvertsAddressOfAtTheLargestIndex) {
   for (const std::size_t stride : std::vector<std::size_t>{1, 3, 24, 64, 4096, 12'345}) {
     const slot_geometry slots(far_away(), stride);

@@ -1,4 +1,4 @@
-// What the C interface says when memory runs out.
+// Errors of the C interface when memory runs out.
 #include <gtest/gtest.h>
 
 #include "lido/lido.h"
@@ -11,7 +11,7 @@ using test::allocation_plan;
 using test::failing_allocations;
 
 /// Makes a pool while the n-th allocation fails, for each n until none does. Returns how many
-/// allocations that takes.
+/// allocations a pool needs.
 long fail_each_allocation(bool sticky, std::size_t flags) {
   lido_pool_options options{};
   options.size = sizeof(options);

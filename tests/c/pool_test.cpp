@@ -36,7 +36,7 @@ lido_pool* make(const lido_pool_options& options) {
   return pool;
 }
 
-/// Why there is no such pool.
+/// Returns the error for options that no pool can have.
 int refusal(const lido_pool_options& options) {
   int anything = 0;
   auto* pool = reinterpret_cast<lido_pool*>(&anything);
@@ -107,7 +107,7 @@ TEST(CPool, RefusesNull) {
   EXPECT_EQ(lido_pool_capacity(nullptr), 0U);
 }
 
-/// As a program has them that is compiled for a later version.
+/// Options of a program that is compiled for a later version.
 struct later_options {
   lido_pool_options known;
   std::array<std::size_t, 2> later;
@@ -152,7 +152,7 @@ TEST(CPool, BlocksInCachesOfOtherThreadsAreFound) {
       ASSERT_NE(one, nullptr);
       ASSERT_EQ(lido_pool_release(pool, one), LIDO_OK);
     }
-  });  // its threads have ended
+  });  // the threads have ended
   std::vector<void*> all;
   while (void* const block = lido_pool_acquire(pool)) {
     all.push_back(block);

@@ -1,4 +1,4 @@
-// The control: what the others get wrong, done right.
+// The control: correct versions of the mistakes in the other files.
 #include <cstdint>
 #include <functional>
 #include <memory>

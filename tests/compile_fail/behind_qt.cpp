@@ -1,4 +1,4 @@
-// Qt makes macros of plain words. They neither disturb Lido's headers nor are they disturbed.
+// Qt defines plain words as macros. They neither disturb Lido's headers nor are they disturbed.
 #define slots
 #define signals public
 #define emit

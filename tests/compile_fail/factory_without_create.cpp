@@ -1,6 +1,6 @@
 #include "lido/resource_pool.hpp"
 
 struct factory {
-  int create();  // what the pool is to lend is another type
+  int create();  // the pool is to lend another type
 };
 lido::resource_pool<long> pool(factory{});

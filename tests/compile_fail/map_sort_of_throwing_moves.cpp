@@ -1,4 +1,4 @@
-// sort moves values to places of others.
+// sort moves values into the slots of others.
 #include <lido/slot_map.hpp>
 
 struct risky {

@@ -55,7 +55,7 @@ TEST(BoundedWait, LastsATenthOfASecond) {
   EXPECT_GE(time_until_over(), 100ms);
 }
 
-// A nap takes a few microseconds there.
+// A nap takes only a few microseconds there.
 TEST(BoundedWait, LastsAsLongInARealTimeThread) {
   test::run_in_new_thread([] {
     if (!test::try_become_real_time(1)) {
@@ -67,8 +67,8 @@ TEST(BoundedWait, LastsAsLongInARealTimeThread) {
   });
 }
 
-// What it may last longer is what the system keeps the thread from its processor, once it has
-// napped long enough. The shortest of some: beside other work the system does so for longer.
+// The wait may last longer by the time for which the system keeps the thread from running after
+// enough naps. The shortest of some waits counts: beside other work the system does so for longer.
 TEST(BoundedWait, LastsLittleLongerBesideBusyThreads) {
   std::atomic<bool> over{false};
   std::vector<std::jthread> busy;
@@ -97,7 +97,7 @@ TEST(BoundedWait, BeginsAnewWhenOthersMakeProgress) {
   }
 }
 
-// Or one acquire might last for ever, beside threads that use the pool and one that stands still.
+// Otherwise one acquire might last for ever, beside threads that use the pool and a stopped one.
 TEST(BoundedWait, EndsThoughOthersMakeProgress) {
   const auto begin = std::chrono::steady_clock::now();
   bounded_wait others(tuning::nanoseconds_of_search);
@@ -111,7 +111,7 @@ TEST(BoundedWait, EndsThoughOthersMakeProgress) {
   EXPECT_GE(std::chrono::steady_clock::now() - begin, 1s);
 }
 
-// The other threads of a machine that stood still had no time to make progress.
+// On a machine that was stopped, the other threads had no time to make progress.
 TEST(BoundedWait, CountsLittleForOneLongWait) {
   bounded_wait others;
   for (int i = 0; i < tuning::waits_before_yield; ++i) {

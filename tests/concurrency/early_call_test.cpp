@@ -5,7 +5,7 @@
 namespace lido::detail {
 namespace {
 
-/// How many are served up to the next call, and with it.
+/// Returns how many are served up to and including the next call.
 int served_up_to_call(early_call& calls) {
   int served = 1;
   while (!calls.is_due()) {

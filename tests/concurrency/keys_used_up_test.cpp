@@ -1,5 +1,5 @@
-// A process that gets no thread-specific key any more. In a process of its own, started
-// anew, because the key is made once.
+// A process that gets no more thread-specific keys. The check runs in a new process, because the
+// key is made once.
 #include <gtest/gtest.h>
 #include <pthread.h>
 

@@ -49,7 +49,7 @@ TEST(Deadline, OfThePastHasPassed) {
   EXPECT_TRUE(deadline::at(std::chrono::sys_seconds::min()).passed());
 }
 
-/// Shows what it was set to.
+/// A clock that shows the time it was set to.
 struct set_clock {
   using duration = std::chrono::milliseconds;
   using rep = duration::rep;

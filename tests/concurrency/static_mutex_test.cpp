@@ -38,7 +38,7 @@ TEST(StaticMutex, CountsOfManyThreadsAreExact) {
   EXPECT_EQ(count, 4 * rounds);
 }
 
-// Each of them sleeps meanwhile, and an unlock wakes one: none may be left asleep.
+// Each of them sleeps, and an unlock wakes one: none may be left asleep.
 TEST(StaticMutex, AllThatSleepGetIt) {
   static_mutex mutex;
   std::uint32_t count = 0;

@@ -30,7 +30,7 @@ std::uint32_t assigned_number() {
   return own_number();
 }
 
-/// Remembers which threads told it that they end.
+/// Records which threads notified it of their end.
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 class listener final : public thread_exit_listener {
  public:
@@ -39,7 +39,7 @@ class listener final : public thread_exit_listener {
   listener& operator=(const listener&) = delete;
   ~listener() { unregister_listener(); }
 
-  /// Has the calling thread noted. Waits, unlike the library.
+  /// Registers the calling thread. Unlike the library, it waits.
   void use() {
     ASSERT_TRUE(test::take_thread_number());
     while (!try_note_use(uses_[own_number()])) {
@@ -130,7 +130,7 @@ TEST(ThreadNumber, ThreadsThatLiveAtOnceHaveDifferentNumbers) {
 
 #if !LIDO_TEST_TSAN && !LIDO_TEST_ASAN  // which need much memory for each thread
 
-/// Thousands of threads at once. With their usual stacks they do not fit into 4 GiB of addresses.
+/// Thousands of threads at once. With default stacks they do not fit into 4 GiB of addresses.
 struct thread_crowd {
 #if defined(__GLIBC__) && __SIZEOF_POINTER__ == 4
   thread_crowd() {
@@ -286,7 +286,7 @@ TEST(ThreadExitListener, MayRegisterBesideEndingThreads) {
   });
 }
 
-/// Asks for a number when its thread's destructors run.
+/// Requests a number when its thread's destructors run.
 struct late_asker {
   ~late_asker() { *answer = test::take_thread_number(); }
   bool* answer = nullptr;

@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/// A queue, and the items that no waiter has.
+/// A queue, and the items that no waiter has received.
 class WaiterQueue : public ::testing::Test {
  protected:
   void append(waiter& who) {
@@ -23,7 +23,7 @@ class WaiterQueue : public ::testing::Test {
     serve(nullptr);
   }
 
-  /// Inside the gate; afterwards outside.
+  /// Serves inside the gate, and leaves it.
   std::uint32_t serve(int* item) {
     return queue_.serve_and_leave(
         item,
@@ -104,7 +104,7 @@ TEST_F(WaiterQueue, AnyPlaceOfTheQueueCanBeLeft) {
     }
     queue_.enter();
     queue_.remove(waiters.at(leaves));
-    queue_.remove(waiters.at(leaves));  // once more does nothing
+    queue_.remove(waiters.at(leaves));  // a second time does nothing
     serve(nullptr);
     EXPECT_EQ(queue_.length(), 2U);
     EXPECT_EQ(enter_and_serve(items_.data()), 1U);
@@ -123,7 +123,7 @@ TEST_F(WaiterQueue, WaitEndsOnce) {
   EXPECT_EQ(me.item(), items_.data());
 }
 
-// The next waiter is called when another is served, and sleeps on if there is nothing for it.
+// The next waiter is woken when another is served, and sleeps again if there is nothing for it.
 TEST_F(WaiterQueue, WaiterCalledForNothingIsServedLater) {
   for (int round = 0; round < 5; ++round) {
     waiter first;
@@ -175,7 +175,7 @@ TEST_F(WaiterQueue, ThreadInsideServesOnceMoreIfAsked) {
     if (asked) {
       return items_.data();
     }
-    asked = true;  // in the very moment in which there is nothing, there is something
+    asked = true;  // an item appears at the very moment there is none
     EXPECT_FALSE(queue_.enter_or_ask());
     return nullptr;
   };

@@ -8,7 +8,7 @@
 
 namespace lido {
 
-/// A listener with a full queue. Further connects hang.
+/// A listener with a full queue, so that further connects hang.
 class deaf_listener {
   using tcp = boost::asio::ip::tcp;
 

@@ -1,4 +1,4 @@
-// What users of other connection pools reported. Each test is named after its case.
+// Problems that users of other connection pools reported. Each test is named after its case.
 #include <gtest/gtest.h>
 #include <libpq-fe.h>
 #include <netinet/in.h>
@@ -28,7 +28,7 @@ class PostgresCases : public postgres_fixture {
     return postgres_factory({.conninfo = server()->conninfo() + more})
         .create({steady_clock::now() + 20s, {}});
   }
-  /// Whether the other sessions of that name soon run no query.
+  /// Returns whether all other sessions of that name soon stop running queries.
   static bool all_end(const postgres_connection& admin, const std::string& name) {
     const std::string count =
         "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND application_name = '" +
@@ -94,7 +94,7 @@ TEST_F(PostgresCases, C01WritesSucceedSoonAfterAFailover) {
       const auto one = pool.acquire();
       EXPECT_NE(write(*one).find("read-only"), std::string::npos);
       now.replace();
-    }  // a write that fails is the most that it costs
+    }  // a failed write is the most that it costs
     const auto begin = steady_clock::now();
     while (!write(*pool.acquire_for(10s)).empty() && steady_clock::now() < begin + 10s) {
     }
@@ -121,7 +121,7 @@ TEST_F(PostgresCases, C01ARefusedWriteThatIsCheckedEndsTheConnection) {
   EXPECT_EQ(write(*pool.acquire_for(2s)), "");
 }
 
-/// Sends a query, and takes its end as the factory reports it.
+/// Sends a query, and returns its end as the factory reports it.
 postgres_result finished(postgres_connection& by, const char* query) {
   EXPECT_EQ(PQsendQuery(by.get(), query), 1);
   return by.finish({steady_clock::now() + 20s, {}});
@@ -174,7 +174,7 @@ TEST_F(PostgresCases, C06AQueryThatIsLeftRunningIsCancelled) {
   EXPECT_EQ(pool.stats().created, 2U);
 }
 
-// The server cancels the query of one user while the next one already asks.
+// The server cancels the query of one user while the next one has already sent its own.
 TEST_F(PostgresCases, C31ALateCancelHitsNoOtherQuery) {
   postgres_pool pool = make({});
   int cancelled = 0;
@@ -219,13 +219,13 @@ TEST_F(PostgresCases, C27TheKernelProbesWhenTheTargetSays) {
   EXPECT_EQ(option("", TCP_KEEPINTVL), 5);
   EXPECT_EQ(option("", TCP_KEEPCNT), 4);
   EXPECT_EQ(option(" keepalives_idle=77", TCP_KEEPIDLE), 77);
-  EXPECT_EQ(option("", TCP_USER_TIMEOUT), 50'000);  // a request whose answer never comes
+  EXPECT_EQ(option("", TCP_USER_TIMEOUT), 50'000);  // a request without an answer
   EXPECT_EQ(option(" tcp_user_timeout=7000", TCP_USER_TIMEOUT), 7'000);
   EXPECT_EQ(option(" keepalives=0", TCP_USER_TIMEOUT), 0) << "not what the conninfo says";
   EXPECT_EQ(option(" keepalives_idle=600 keepalives_count=2", TCP_USER_TIMEOUT), 610'000);
 }
 
-// The kernel refuses a larger count, and libpq the connection then.
+// The kernel refuses a larger count, and libpq then refuses the connection.
 TEST_F(PostgresCases, C27ACountBeyondThatOfTheKernelIsItsLargest) {
   const postgres_target target{.conninfo = server()->conninfo(), .keep_alive = {.count = 1000}};
   const auto made = postgres_factory(target).create({steady_clock::now() + 20s, {}});

@@ -66,7 +66,7 @@ TEST_F(PostgresFactory, AWrongPasswordOrDatabaseFailsAtOnce) {
   EXPECT_NE(database.find("3D000"), std::string::npos) << database;
 }
 
-/// libpq tells its errors in this language, as in a program that calls setlocale.
+/// Makes libpq report errors in this language, as in a program that calls setlocale.
 class speaking {
  public:
   // NOLINTBEGIN(concurrency-mt-unsafe): no other thread looks
@@ -89,7 +89,7 @@ void expect_no_secret(const std::string& conninfo) {
   EXPECT_EQ(told.find("s3cr3t"), std::string::npos) << told;
 }
 
-// jackc/pgx #1271, jackc/pgconn #51: a conninfo that is malformed has its password in the error.
+// jackc/pgx #1271, jackc/pgconn #51: the error for a malformed conninfo contains its password.
 TEST_F(PostgresFactory, NoPartOfAMalformedConninfoIsInAnError) {
   for (const char* const conninfo : {
            "host=127.0.0.1 user=u password=my s3cr3t dbname=d",
@@ -116,7 +116,7 @@ TEST_F(PostgresFactory, NoPartOfAMalformedConninfoIsInAnError) {
   }
 }
 
-/// A server that refuses one client with a text that has all that the client sent, or agrees to
+/// A server that refuses one client with a text that contains all the client sent, or agrees to
 /// encrypt.
 class parrot {
   using tcp = boost::asio::ip::tcp;
@@ -146,7 +146,7 @@ class parrot {
   std::jthread thread_;
 };
 
-// A server repeats settings that it does not know, and libpq the name of a file that is not there.
+// A server repeats settings that it does not know, and libpq the name of a missing file.
 TEST(PostgresFactoryBeside, AConnectThatFailsTellsNoMoreThanWhereItLedTo) {
   const std::string conninfo =
       "host=127.0.0.1 user=me dbname=shop password=s3cr3t options='-c a=s3cr3t' "
@@ -193,7 +193,7 @@ class encrypting {
   const postgres_connection& as_;
 };
 
-// If one of two tries may succeed later, that one counts, whichever comes first.
+// If one of two attempts may succeed later, that one counts, whichever comes first.
 TEST_F(PostgresFactory, ARefusalThatMayEndIsNotPermanent) {
   const auto other = postgres_factory({.conninfo = server()->conninfo()})
                          .create({std::chrono::steady_clock::now() + 20s, {}});
@@ -431,7 +431,7 @@ TEST_F(PostgresFactory, NotificationsDoNotReachTheNextUser) {
   EXPECT_EQ(pool.stats().created, 1U);
 }
 
-// The session still listens, yet the next user does not get what libpq has already read.
+// The session still listens, but the next user does not get what libpq has already read.
 TEST_F(PostgresFactory, ARollbackDropsUnreadNotifications) {
   postgres_pool pool = make({}, postgres_pooling::transaction);
   {

@@ -17,7 +17,7 @@ namespace lido {
 
 using postgres_pool = resource_pool<postgres_connection>;
 
-/// The first value of the answer, or the error.
+/// Returns the first value of the answer, or the error.
 inline std::string ask(const postgres_connection& connection, const char* query) {
   PGresult* const result = PQexec(connection.get(), query);
   const bool has_rows = PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) > 0;
@@ -26,7 +26,7 @@ inline std::string ask(const postgres_connection& connection, const char* query)
   return text;
 }
 
-/// One server for all tests of the suite.
+/// Runs one server for all tests of the suite.
 class postgres_fixture : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -53,7 +53,7 @@ class postgres_fixture : public ::testing::Test {
   }
 };
 
-/// The text of a permanent failure to connect, or of another result.
+/// Returns the text of a permanent failure to connect, or of another result.
 inline std::string permanent_failure_of(const std::string& conninfo) {
   try {
     (void)postgres_factory({.conninfo = conninfo})
@@ -66,7 +66,7 @@ inline std::string permanent_failure_of(const std::string& conninfo) {
   }
 }
 
-/// The error of an acquire that is refused at once.
+/// Returns the error of an acquire that is refused at once.
 inline std::string refusal_of(const std::string& conninfo) {
   postgres_pool pool(postgres_factory({.conninfo = conninfo}), {.max_size = 1});
   try {

@@ -19,8 +19,8 @@ using namespace std::chrono_literals;
 
 class PostgresHosts : public postgres_fixture {};
 
-// Another host may be down, and come back with another password. libpq tells the hosts apart only
-// by text, in the language of the user or of the server.
+// Another host may be down, and return with another password. libpq distinguishes the hosts only by
+// text, in the language of the user or of the server.
 TEST_F(PostgresHosts, NoRefusalOfOneHostOfSeveralIsPermanent) {
   const std::string port = std::to_string(server()->port());
   const std::string down = std::to_string(servers::free_port());
@@ -55,14 +55,14 @@ TEST_F(PostgresHosts, ASilentHostLeavesTimeToTheNext) {
   EXPECT_TRUE(connected);
 }
 
-/// How long a create takes that has 20 s.
+/// Returns how long a create takes that has 20 s.
 std::chrono::steady_clock::duration time_to_connect(const postgres_factory& factory) {
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(ask(factory.create({begin + 20s, {}}), "SELECT 1"), "1");
   return std::chrono::steady_clock::now() - begin;
 }
 
-// libpq would begin with the silent host each time, and let it have all of the time.
+// libpq would start with the silent host each time, and wait for it all the time.
 TEST_F(PostgresHosts, ASilentHostDelaysOneConnect) {
   const deaf_listener deaf;
   const std::string ports = std::to_string(deaf.port()) + ',' + std::to_string(server()->port());
@@ -102,7 +102,7 @@ TEST_F(PostgresHosts, APermanentRefusalOfPgBouncerFailsAtOnce) {
   }
 }
 
-/// More leases than connections to the server. Each transaction may run on any of them.
+/// More leases than connections to the server: each transaction may run on any of them.
 TEST_F(PostgresHosts, ThroughPgBouncerInTransactionMode) {
   if (!servers::pgbouncer::program()) {
     GTEST_SKIP() << "pgbouncer is not installed";

@@ -1,4 +1,4 @@
-// What the next user inherits from a session, and what not.
+// The parts of a session that the next user inherits, and those that it does not.
 #include <gtest/gtest.h>
 #include <libpq-events.h>
 #include <libpq-fe.h>
@@ -144,7 +144,7 @@ TEST_F(PostgresSession, UnreadResultsRefuseTheConnection) {
   EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 2U);
 }
 
-// Otherwise nothing says why each use needs a connection of its own.
+// Otherwise nothing explains why each use needs a new connection.
 TEST_F(PostgresSession, AServerThatRefusesAResetIsHeardInAnEvent) {
   postgres_pool admin = make({});
   const auto allow = [&admin](const char* how) { EXPECT_EQ(ask(*admin.acquire(), how), ""); };
@@ -169,7 +169,7 @@ TEST_F(PostgresSession, AServerThatRefusesAResetIsHeardInAnEvent) {
 }
 
 // Nothing of the first was sent, so no answer ends it; the server still works on the second. The
-// sequence tells of statements that were cancelled, too.
+// sequence counts statements that were cancelled, too.
 TEST_F(PostgresSession, APipelineEndsWithItsLeaseAtOnce) {
   postgres_pool pool = make({});
   postgres_pool observers = make({});
@@ -187,7 +187,7 @@ TEST_F(PostgresSession, APipelineEndsWithItsLeaseAtOnce) {
       ASSERT_EQ(PQsendQueryParams(rude->get(), "SELECT nextval('begun'), pg_sleep(600)", 0, nullptr,
                                   nullptr, nullptr, nullptr, 0),
                 1);
-      if (is_sent) {  // a cancel that comes before the server has begun is in vain
+      if (is_sent) {  // a cancel before the server has begun is useless
         ASSERT_EQ(PQpipelineSync(rude->get()), 1);
         ASSERT_TRUE(
             test::eventually([&] { return see("SELECT wait_event " + process) == "PgSleep"; }));

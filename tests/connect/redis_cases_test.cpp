@@ -1,4 +1,4 @@
-// What users of other connection pools reported. Each test is named after its case.
+// Problems that users of other connection pools reported. Each test is named after its case.
 #include <gtest/gtest.h>
 #include <hiredis/hiredis.h>
 #include <netinet/in.h>
@@ -26,7 +26,7 @@ using std::chrono::steady_clock;
 
 class RedisCases : public redis_fixture {
  protected:
-  /// While one exists, the server is a replica of a server that does not exist.
+  /// Makes the server a replica of a nonexistent server during its lifetime.
   class demoted {
    public:
     demoted() { EXPECT_EQ(admin_.ask("REPLICAOF 127.0.0.1 1").text, "OK"); }
@@ -114,7 +114,7 @@ TEST_F(RedisCases, C27TheKernelProbesWhenTheTargetSays) {
   EXPECT_EQ(option(TCP_KEEPIDLE), 30);
   EXPECT_EQ(option(TCP_KEEPINTVL), 5);
   EXPECT_EQ(option(TCP_KEEPCNT), 4);
-  EXPECT_EQ(option(TCP_USER_TIMEOUT), 50'000);  // a request whose answer never comes
+  EXPECT_EQ(option(TCP_USER_TIMEOUT), 50'000);  // a request without an answer
 }
 
 // A late answer behind a busy proxy is no proof of a broken connection.
@@ -176,7 +176,7 @@ TEST_F(RedisCases, WhatNothingAnswersIsRefusedAtOnce) {
   EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 0U);
 }
 
-/// The functions of hiredis for `reader`, except for one that makes no strings.
+/// Returns hiredis's functions for `reader`, except for one that makes no strings.
 redisReplyObjectFunctions* other_functions(const redisReader& reader) {
   static redisReplyObjectFunctions other;
   other = *reader.fn;

@@ -1,4 +1,4 @@
-// How a connection is made: addresses, signals, and what its context knows of the peer.
+// The making of connections: addresses, signals, and a context's knowledge of the peer.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <hiredis/hiredis.h>
@@ -40,7 +40,7 @@ class RedisConnect : public redis_fixture {
   }
 };
 
-/// The error of a create that fails.
+/// Returns the error of a failing create.
 std::string error_of(const redis_target& target, const create_context& context) {
   try {
     (void)redis_factory(target).create(context);
@@ -61,7 +61,7 @@ TEST_F(RedisConnect, ASilentAddressDelaysOneConnectAndLeavesTimeToTheNext) {
   const deaf_listener deaf(
       {net::ip::make_address("127.0.0.8"), static_cast<unsigned short>(server()->port())});
   const test::two_addresses known("127.0.0.8");
-  for (int i = 0; i < 4; ++i) {  // each begins with one or the other
+  for (int i = 0; i < 4; ++i) {  // each starts with one or the other
     const redis_factory either(two_addresses_target());
     auto begin = steady_clock::now();
     EXPECT_EQ(either.create({begin + 40s, {}}).ask("PING").text, "PONG");
@@ -106,7 +106,7 @@ TEST(RedisConnectBeside, ASignalEndsNoConnect) {
   EXPECT_LT(steady_clock::now() - begin, 20s);
 }
 
-// Only its lower 16 bits would count, and these are a port of another service.
+// Only its lower 16 bits would count, and these are the port of another service.
 TEST_F(RedisConnect, AnInvalidPortIsAPermanentFailure) {
   redis_target wrong = target();
   wrong.port += 65536;
@@ -114,7 +114,7 @@ TEST_F(RedisConnect, AnInvalidPortIsAPermanentFailure) {
                permanent_failure);
 }
 
-/// Listens at a path. Its queue holds one client.
+/// Listens at a path, with a queue for one client.
 class narrow_listener {
  public:
   narrow_listener() {
@@ -192,7 +192,7 @@ TEST_F(RedisConnect, ErrorsNameTheServer) {
       << told;
 }
 
-// As in a daemon. hiredis 0.14 would never close descriptor 0.
+// A daemon has no standard input. hiredis 0.14 would never close descriptor 0.
 TEST_F(RedisConnect, AConnectionNeverBecomesTheStandardInput) {
   const int kept = ::dup(STDIN_FILENO);
   ASSERT_EQ(::close(STDIN_FILENO), kept < 0 ? -1 : 0);

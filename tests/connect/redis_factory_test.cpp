@@ -92,7 +92,7 @@ TEST_F(RedisFactory, AConnectionUsesTheDatabaseOfTheTarget) {
       const std::string told = lease->ask("CLIENT INFO").text;
       EXPECT_NE(told.find(" db=" + std::to_string(database) + " "), std::string::npos) << told;
       (void)lease->ask(command);
-      (void)lease->ask("GET colour");  // a reset undoes what was changed before it, too
+      (void)lease->ask("GET colour");  // a reset undoes earlier changes, too
     }
     EXPECT_EQ(pool.stats().created, 1U);
   }
@@ -115,7 +115,7 @@ TEST_F(RedisFactory, AUserWithoutRightsToTheDatabaseFailsAtOnce) {
   EXPECT_NE(refused.find("NOPERM"), std::string::npos) << refused;
 }
 
-// A failure that passes by itself must not refuse all waiters.
+// A temporary failure must not make the pool refuse all waiters.
 TEST_F(RedisFactory, AServerWithTooManyClientsIsTriedAgain) {
   redis_connection other =
       redis_factory(target()).create({std::chrono::steady_clock::now() + 5s, {}});
@@ -162,7 +162,7 @@ TEST_F(RedisFactory, AUserWithoutTheRightToPingHasConnections) {
   EXPECT_EQ(pool.stats().created, 1U) << "the pool replaced the connection";
 }
 
-/// While one exists, the server fails to save its data, and knows that it does.
+/// Makes the server fail to save its data, and know it, during its lifetime.
 class unsaved {
  public:
   explicit unsaved(redis_connection& as) : as_(as), folder_(as_.ask("CONFIG GET dir").text) {
@@ -181,7 +181,7 @@ class unsaved {
   }
 
  private:
-  /// Only a server with automatic saves refuses writes then.
+  /// Sets automatic saves: only a server that has some refuses writes then.
   void save_each(const char* seconds_and_changes) {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of hiredis
     freeReplyObject(redisCommand(as_.context(), "CONFIG SET save %s", seconds_and_changes));
@@ -205,7 +205,7 @@ TEST_F(RedisFactory, AServerThatCannotSaveHasConnectionsForReaders) {
   EXPECT_EQ(pool.stats().created, 1U) << "the pool replaced the connection";
 }
 
-/// Answers each PING on a Unix socket, and closes the connection when told to. It may also begin an
+/// Answers each PING on a Unix socket, and closes the connection when told to. It may also start an
 /// answer without an end.
 class brief_server {
  public:
@@ -264,8 +264,8 @@ TEST(RedisFactoryBeside, AClosedServerIsAnErrorAndNotTheEndOfTheProgram) {
   EXPECT_THROW((void)made.ask("GET colour"), std::runtime_error);
 }
 
-/// Writes a pipeline by way of hiredis to a server that has hung up. Returns whether it heard of
-/// it, and left no signal ignored that programs inherit.
+/// Writes a pipeline through hiredis to a server that has hung up. Returns whether the client
+/// noticed, and left no signal ignored that child programs would inherit.
 bool hears_of_its_end() {
   (void)std::signal(SIGPIPE, SIG_DFL);
   brief_server server;
@@ -282,13 +282,13 @@ bool hears_of_its_end() {
   return fails && ::sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler != SIG_IGN;
 }
 
-// In a process that no other test has changed.
+// The test needs a process that no other test has changed.
 TEST(RedisFactoryDeathTest, APipelineToAServerThatHungUpDoesNotEndTheProgram) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(std::_Exit(hears_of_its_end() ? 0 : 1), ::testing::ExitedWithCode(0), "");
 }
 
-// hiredis has read it together with the answer before, so the kernel has no more data.
+// hiredis has read it together with the previous answer, so the kernel has no more data.
 TEST(RedisFactoryBeside, AnUnaskedAnswerRefusesTheConnection) {
   brief_server server;
   std::jthread answers([&] {
@@ -302,7 +302,7 @@ TEST(RedisFactoryBeside, AnUnaskedAnswerRefusesTheConnection) {
   EXPECT_FALSE(factory.reset(made));
 }
 
-// hiredis drops what it has read, and only the error is left.
+// hiredis discards what it has read, and only the error is left.
 TEST(RedisFactoryBeside, AMalformedAnswerRefusesTheConnection) {
   brief_server server;
   std::jthread answers([&] {
@@ -315,7 +315,7 @@ TEST(RedisFactoryBeside, AMalformedAnswerRefusesTheConnection) {
   EXPECT_FALSE(factory.reset(made));
 }
 
-// Each byte comes in time, but the answer does not. A create also heeds its stop there.
+// Each byte comes in time, but the answer does not. A create must also obey its stop token there.
 TEST(RedisFactoryBeside, AnEndlessAnswerFailsAtTheDeadline) {
   for (const bool stops : {false, true}) {
     brief_server server;

@@ -16,7 +16,7 @@ namespace lido {
 
 using redis_pool = resource_pool<redis_connection>;
 
-/// One server for all tests of a suite.
+/// Runs one server for all tests of a suite.
 class redis_fixture : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -44,13 +44,13 @@ class redis_fixture : public ::testing::Test {
     options.max_size = 1;
     return redis_pool(redis_factory(target()), options);
   }
-  /// A connection outside any pool.
+  /// Returns a connection outside any pool.
   static redis_connection connect_beside() {
     return redis_factory(target()).create(
         {std::chrono::steady_clock::now() + std::chrono::seconds(20), {}});
   }
 
-  /// A user without a password. Deleted in the end, since the server also serves other tests.
+  /// A user without a password. Deleted at the end, since the server also serves other tests.
   class passing_user {
    public:
     passing_user(std::string name, const std::string& rights) : name_(std::move(name)) {

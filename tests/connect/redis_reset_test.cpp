@@ -194,7 +194,7 @@ TEST_F(RedisReset, ALogoutDoesNotReachTheNextUser) {
   EXPECT_EQ(pool.stats().created, 2U);
 }
 
-// The user waits for ever, and the server is stopped when the lease ends.
+// The user would wait for ever, and the server is stopped when the lease ends.
 TEST_F(RedisReset, TheTimeoutOfAUserDoesNotProlongTheReset) {
   redis_pool pool = make({});
   auto patient = pool.acquire();
@@ -207,7 +207,7 @@ TEST_F(RedisReset, TheTimeoutOfAUserDoesNotProlongTheReset) {
   EXPECT_EQ(pool.acquire_for(30s)->ask("PING").text, "PONG");
 }
 
-// A timeout of an hour is for the user that sets it only.
+// A timeout of an hour is only for the user that sets it.
 TEST_F(RedisReset, TheTimeoutOfAUserDoesNotReachTheNext) {
   redis_pool pool = make({});
   constexpr timeval hour{.tv_sec = 3600, .tv_usec = 0};
@@ -218,7 +218,7 @@ TEST_F(RedisReset, TheTimeoutOfAUserDoesNotReachTheNext) {
   EXPECT_THROW((void)next->ask("GET colour"), std::runtime_error);
 }
 
-// The next user must wait for answers, which a non-blocking connection would not.
+// The next user must wait for answers, which a non-blocking connection would not do.
 TEST_F(RedisReset, ANonBlockingConnectionBlocksAgain) {
   redis_pool pool = make({});
   const auto flags_of = [](const redis_pool::lease_type& lease) {
@@ -246,7 +246,7 @@ TEST_F(RedisReset, AnUnreadAnswerRefusesTheConnection) {
   EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
-// A reset cannot tell these answers from its own. After them the server would be silent.
+// A reset cannot distinguish these answers from its own. After them the server would be silent.
 TEST_F(RedisReset, CommandsThatWereNeverSentRefuseTheConnection) {
   redis_pool pool = make({});
   {
@@ -276,7 +276,7 @@ TEST_F(RedisReset, AnswersThatLookLikeThoseOfAResetRefuseTheConnection) {
   EXPECT_EQ(pool.acquire()->ask("ECHO mine").text, "mine");
 }
 
-// The same for a user who may not send PING, whose reset an unread refusal might deceive.
+// A user who may not send PING is at risk, too: an unread refusal might deceive its reset.
 TEST_F(RedisReset, AnUnreadRefusalRefusesTheConnection) {
   const passing_user known("web", "~* -@all +echo +multi");
   redis_target web = target();
@@ -299,7 +299,7 @@ TEST_F(RedisReset, AnUnreadRefusalRefusesTheConnection) {
   EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
-// Otherwise nothing says why each use needs a connection of its own.
+// Otherwise nothing explains why each use needs a new connection.
 TEST_F(RedisReset, AServerThatRefusesAResetIsHeardInAnEvent) {
   const passing_user known("web", "~* +@all");
   redis_target web = target();
@@ -321,7 +321,7 @@ TEST_F(RedisReset, AServerThatRefusesAResetIsHeardInAnEvent) {
   EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
 }
 
-// The only element of an array is missing. The answer to a reset would be taken for it.
+// The only element of an array is missing. The answer to a reset would be taken for that element.
 TEST_F(RedisReset, AnIncompleteAnswerRefusesTheConnection) {
   redis_pool pool = make({});
   {

@@ -36,7 +36,7 @@ class SeveralAddresses : public ::testing::Test {
     return tcp_factory(context_.get_executor(),
                        {.host = test::two_addresses_name, .port = std::to_string(server_.port())});
   }
-  /// How long a create takes, that leads to 127.0.0.1.
+  /// Returns how long a create takes that leads to 127.0.0.1.
   static steady_clock::duration time_to_connect(const tcp_factory& to) {
     const auto begin = steady_clock::now();
     const auto made = to.create({begin + 40s, {}});
@@ -71,7 +71,7 @@ TEST_F(SeveralAddresses, ASilentAddressCostsOneConnectAQuarterOfASecond) {
     }
     const tcp_factory to = factory();
     // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): it is what is tested
-    const tcp_factory copy = to;  // which knows what the other has found out
+    const tcp_factory copy = to;  // which knows what the other has learned
     EXPECT_LT(time_to_connect(to), 8s) << silent << ": each address was waited for in turn";
     steady_clock::duration all{};
     for (int i = 0; i < 16; ++i) {
@@ -97,7 +97,7 @@ TEST_F(SeveralAddresses, ConnectsSpreadOverThoseThatAnswer) {
   EXPECT_GT(peers.count("127.0.0.2"), 3U);
 }
 
-// It begins no other connect while the first may succeed soon.
+// The factory starts no other connect while the first may succeed soon.
 TEST_F(SeveralAddresses, AnAddressThatAnswersIsConnectedToAlone) {
   net::ip::tcp::acceptor other(context_, at("127.0.0.2"));
   other.non_blocking(true);
@@ -134,14 +134,14 @@ std::ptrdiff_t open_descriptors() {
   return std::distance(begin(all), end(all));
 }
 
-// The winner is the only one that stays. The stop is heeded while several connects are under way.
+// Only the winner stays open. The stop is obeyed while several connects are under way.
 TEST_F(SeveralAddresses, ConnectsThatLostAreClosed) {
   const deaf_listener deaf(at("127.0.0.8"));
   const deaf_listener another(at("127.0.0.9"));
   const test::two_addresses known("127.0.0.8,127.0.0.9");
   const std::ptrdiff_t before = open_descriptors();
   for (int i = 0; i < 8; ++i) {
-    (void)time_to_connect(factory());  // each of which knows nothing of the silent ones
+    (void)time_to_connect(factory());  // each of which has yet to meet the silent ones
   }
   EXPECT_LE(open_descriptors(), before + 8) << "the server may not have closed its ends yet";
   server_.refuse(/*on=*/true);
@@ -178,7 +178,7 @@ TEST_F(SeveralAddresses, AnAddressThatRefusesBesideASilentOneIsFollowedAtOnce) {
   EXPECT_LT(fastest, 450ms) << "it waits twice";
 }
 
-// Where the time is short, each address is tried nevertheless.
+// If the time is short, each address is tried nevertheless.
 TEST_F(SeveralAddresses, AShortTimeSufficesForAllAddresses) {
   const std::vector<std::string> silent{"127.0.0.4", "127.0.0.5", "127.0.0.6", "127.0.0.7"};
   std::list<deaf_listener> deaf;

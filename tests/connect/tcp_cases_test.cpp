@@ -1,4 +1,4 @@
-// What users of other connection pools reported. Each test is named after its case.
+// Problems that users of other connection pools reported. Each test is named after its case.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -52,7 +52,7 @@ class TcpCases : public ::testing::Test {
   net::io_context context_;      // NOLINT(*-non-private-member-*)
 };
 
-// The server's port refuses connects for a second while four threads ask.
+// The server's port refuses connects for a second while four threads try to acquire.
 TEST_F(TcpCases, C86APoolIsBackWithinATenthOfASecondOfItsServer) {
   for (const create_errors on_error : {create_errors::retry, create_errors::fail_fast}) {
     net::io_context context;
@@ -155,7 +155,7 @@ TEST_F(TcpCases, C39ANameThatIsNotFoundEndsWhenStopped) {
   }
 }
 
-// By TCP_USER_TIMEOUT, though it acknowledges every question.
+// The peer is given up by TCP_USER_TIMEOUT, though it acknowledges every request.
 TEST_F(TcpCases, C27APeerThatDoesNotReadIsGivenUp) {
   net::ip::tcp::acceptor acceptor(context_, {net::ip::address_v4::loopback(), 0});
   auto made = connect({.host = "127.0.0.1",

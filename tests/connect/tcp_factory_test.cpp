@@ -59,7 +59,7 @@ class TcpFactory : public ::testing::Test {
     return ::poll(&readable, 1, 30'000) == 1;
   }
 
-  /// Waits until the effect of something at the peer has arrived here.
+  /// Waits until the effect of an event at the peer has arrived here.
   template <class Condition>
   static bool eventually(const Condition& condition) {
     for (int i = 0; i < 5000 && !condition(); ++i) {
@@ -143,7 +143,7 @@ TEST_F(TcpFactory, ARefusedConnectIsAnErrorThatSaysSo) {
   }
 }
 
-// Such a connection would keep the port from the server, and echo each question.
+// Such a connection would keep the port from the server, and echo each request.
 TEST_F(TcpFactory, AConnectToItselfCountsAsRefused) {
   const test::own_peer alone;
   try {
@@ -176,7 +176,7 @@ TEST_F(TcpFactory, WaitersAreServedWhenTheServerIsBack) {
   EXPECT_EQ(ask(*pool.acquire_for(30s), "at last"), "at last");
 }
 
-/// Asks, and returns whether anything can be read within a moment.
+/// Sends a request, and returns whether anything can be read within a moment.
 bool is_answered(net::ip::tcp::socket& socket) {
   net::write(socket, net::buffer("anybody?\n", 9));
   pollfd readable{socket.native_handle(), POLLIN, 0};
@@ -228,7 +228,7 @@ TEST_F(TcpFactory, AConnectThatHangsEndsAtItsDeadline) {
   EXPECT_LT(took, 5s);
 }
 
-// One of the addresses of this machine may refuse; then the other one serves.
+// One of the addresses of this machine may refuse; then the other one is used.
 TEST_F(TcpFactory, AnEmptyHostIsThisMachine) {
   net::io_context context;
   const tcp_factory here(context.get_executor(),
@@ -296,7 +296,7 @@ TEST_F(TcpFactory, SettingsOfAUserDoNotEndTheWaitsOfTheNext) {
   }
 }
 
-// Otherwise a child process would keep the connection, logged in, after its end here.
+// Otherwise a child process would keep the connection, still logged in, after its end here.
 TEST_F(TcpFactory, AChildProcessDoesNotInheritTheConnection) {
   auto made = factory().create({std::chrono::steady_clock::now() + 20s, {}});
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of the system
@@ -305,7 +305,7 @@ TEST_F(TcpFactory, AChildProcessDoesNotInheritTheConnection) {
   EXPECT_NE(flags & FD_CLOEXEC, 0);
 }
 
-// The name of a service, since the name of a host may be looked up at other machines.
+// The name is a service's, since a host's name may be looked up at other machines.
 TEST(TcpFactoryBeside, AnErrorNamesTheUnknownService) {
   net::io_context context;
   const tcp_factory lost(context.get_executor(), {.host = "127.0.0.1", .port = "nonesuch"});
@@ -318,7 +318,7 @@ TEST(TcpFactoryBeside, AnErrorNamesTheUnknownService) {
   }
 }
 
-// Only its lower 16 bits would count, and these are a port of another service.
+// Only its lower 16 bits would count, and these are the port of another service.
 TEST_F(TcpFactory, AnInvalidPortIsAPermanentFailure) {
   net::io_context context;
   const std::string wrapped = std::to_string(server.port() + 65536);
@@ -354,7 +354,7 @@ TEST_F(TcpFactory, TheSocketHasTheOptionsOfTheTarget) {
   }
 }
 
-// The header promises so to users that do not choose.
+// The header promises this to users that do not choose.
 TEST_F(TcpFactory, BothOptionsAreOnByDefault) {
   auto made = factory().create({std::chrono::steady_clock::now() + 20s, {}});
   EXPECT_NE(option_of(made, IPPROTO_TCP, TCP_NODELAY), 0);

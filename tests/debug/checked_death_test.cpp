@@ -1,4 +1,4 @@
-// By default each wrong use ends the program, with a report that names the pool.
+// By default each misuse ends the program, with a report that names the pool.
 #include <gtest/gtest.h>
 #include <linux/membarrier.h>
 #include <unistd.h>
@@ -34,7 +34,7 @@ TEST(CheckedDeathTest, DoubleRelease) {
   EXPECT_DEATH(pool.release(object), "pool 'jobs': double release");
 }
 
-// No thread keeps a lock of these pools in a child.
+// In a child, no other thread can hold a lock of these pools.
 TEST(CheckedDeathTest, ForkedChildMayMakePoolsWhateverOthersWereDoing) {
   std::jthread other([](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
@@ -122,8 +122,8 @@ TEST(CheckedDeathTest, Leak) {
       "pool 'jobs' ends with 1 of 4 objects in use");
 }
 
-/// Lets a pool end with an object that was kept in the cache of another thread, where it must not
-/// look. Returns whether it was there.
+/// Destroys a pool while another thread's cache keeps an object of it, which the destructor must
+/// not examine. Returns whether the object was there.
 bool leave_a_kept_object_behind() {
   auto pool = std::make_unique<object_pool<wide, kept_checked>>(100);
   const test::parked_crew crew(1, [&](unsigned /*index*/) { pool->acquire()->words[0] = 7; });

@@ -1,5 +1,5 @@
-// A release of a checked pool where there is no memory at all: for the C and C++ library neither,
-// so this program has the functions that both allocate by.
+// A release of a checked pool where there is no memory at all, not even for the C and C++
+// libraries: this program replaces the functions that both allocate with.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -50,7 +50,7 @@ namespace {
 using checked_pool = object_pool<int, checked_traits<int>>;
 
 /// Releases what another thread acquired, in a new thread without memory; returns how many
-/// allocations were refused meanwhile.
+/// allocations were refused during the release.
 long allocations_of_a_release(checked_pool& pool) {
   int* const object = pool.try_acquire_ptr(1);
   long count = 0;
@@ -69,7 +69,7 @@ TEST(CheckedMemory, AReleaseInAThreadThatNeverAcquiredAllocatesNothing) {
   EXPECT_EQ(pool.stats().in_use, 0U);
 }
 
-/// Whether a release that is refused memory has freed its slot all the same.
+/// Returns whether a release that is refused memory has freed its slot all the same.
 bool release_with_many_keys() {
   for (int made = 0; made < 64; ++made) {
     pthread_key_t key{};
@@ -79,7 +79,7 @@ bool release_with_many_keys() {
   return allocations_of_a_release(pool) > 0 && pool.stats().in_use == 0;
 }
 
-// In a process of its own, started anew, because keys are made once.
+// In a new process, because keys are made once.
 TEST(CheckedMemoryDeathTest, WithManyKeysAReleaseGoesOnWithoutTheMemoryItIsRefused) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the only thread

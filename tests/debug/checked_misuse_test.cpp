@@ -35,7 +35,7 @@ struct wide {
   std::array<std::int64_t, 8> words;
 };
 
-/// Each wrong use once, for every kind of pool, with a handler that returns.
+/// Each misuse once, for every kind of pool, with a handler that returns.
 class CheckedMisuse : public ::testing::TestWithParam<test::pool_kind> {
  protected:
   using pool_type = test::kind_pool<wide, checked_traits<wide>>;
@@ -255,8 +255,9 @@ TEST_P(CheckedMisuse, OfTwoThreadsThatReleaseTheSameOneIsReported) {
   EXPECT_EQ(test::count_acquirable(pool), 8U);
 }
 
-/// The holder by its plain store, the other for the first time in the life of the pool: the one
-/// race that the heavy fence is for. A new pool for each round, since it is run once in a pool.
+/// The holder releases with its plain store, and another thread for the first time in the life of
+/// the pool: the one race that the heavy fence is for. A new pool for each round, since the fence
+/// runs once in a pool.
 TEST_P(CheckedMisuse, OfTheHolderAndTheFirstOtherOneIsReported) {
   constexpr int rounds = 3000;
   std::atomic<wide*> handed{nullptr};
@@ -286,7 +287,7 @@ TEST_P(CheckedMisuse, OfTheHolderAndTheFirstOtherOneIsReported) {
   EXPECT_EQ(log_.entries().size(), std::size_t{rounds});
 }
 
-// ---- what does not depend on the kind of pool ---------------------------------------------------
+// ---- independent of the kind of pool ------------------------------------------------------------
 
 class CheckedRelease : public test::tracked_test {
  protected:
@@ -322,7 +323,7 @@ TEST_F(CheckedRelease, AfterThePoolsMemoryServesAnotherPoolIsReported) {
   pool.emplace(object_pool_options{.capacity = 3, .name = "second"});
   pool->release(object);
   ASSERT_EQ(log_.entries().size(), 1U);
-  // Where the second pool got the memory of the first it is a slot that was never acquired.
+  // If the second pool got the memory of the first, it is a slot that was never acquired.
   EXPECT_EQ(log_.entries()[0].pool_name, "second");
 }
 

@@ -24,7 +24,7 @@ struct tracked_and_checked : checked_traits<int> {
   static constexpr bool track_in_use = true;
 };
 
-/// Correct use of a checked pool: whatever it does, nothing is reported.
+/// Correct use of a checked pool, of which nothing is reported.
 class CheckedPool : public test::tracked_test {
  protected:
   void TearDown() override {
@@ -132,7 +132,7 @@ TEST_F(CheckedPool, DestructorMayReleaseToItsOwnPool) {
   EXPECT_EQ(pool.stats().in_use, 0U);
 }
 
-// What a pool costs that asks for no checks: nothing.
+// A pool that requests no checks pays nothing for them.
 TEST(UncheckedPool, HasRoomForNoChecks) {
   EXPECT_TRUE(std::is_empty_v<detail::no_checks>);
   EXPECT_LT(sizeof(object_pool<int>), sizeof(object_pool<int, checked_traits<int>>));

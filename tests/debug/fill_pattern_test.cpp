@@ -14,7 +14,7 @@
 namespace lido::detail {
 namespace {
 
-/// Sizes that are watched as a whole, with and without a rest behind the last sixteen bytes.
+/// Sizes that are watched as a whole, with and without a remainder after the last sixteen bytes.
 class FillPattern : public ::testing::TestWithParam<std::size_t> {
  protected:
   static constexpr std::byte untouched{0x77};
@@ -51,12 +51,12 @@ TEST_P(FillPattern, AnyChangedByteIsFound) {
   }
 }
 
-/// Sizes of which a part is watched.
+/// Sizes that are watched in part.
 class FillWindow : public ::testing::TestWithParam<std::size_t> {
  protected:
   [[nodiscard]] static std::uint64_t windows() { return std::bit_ceil(GetParam()) / 32; }
 
-  /// The bytes whose change is found after that use.
+  /// Returns the bytes whose change is found after that use.
   [[nodiscard]] std::set<std::size_t> watched(std::uint64_t use) const {
     const fill_pattern pattern(GetParam(), fill_pattern::least_whole);
     std::vector<std::byte> bytes(GetParam());
@@ -94,7 +94,7 @@ TEST_P(FillWindow, HasBeenEverywhereAfterTwiceAsManyUsesAsThereAreWindows) {
   EXPECT_EQ(all.size(), GetParam());
 }
 
-// A write that always follows, say, an even use. What is filled is what is watched.
+// A stray write may always follow, say, an even use. The bytes that are filled are those watched.
 TEST_P(FillWindow, ComesEverywhereForAMistakeOfAnyRhythm) {
   constexpr std::byte untouched{0x77};
   const fill_pattern pattern(GetParam(), fill_pattern::least_whole);

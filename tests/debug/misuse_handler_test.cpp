@@ -22,7 +22,7 @@ using ::testing::SizeIs;
 
 using checked_pool = object_pool<long, checked_traits<long>>;
 
-/// As addr2line writes it.
+/// Returns the source line as addr2line prints it.
 std::string in_line(int line) {
   return "misuse_handler_test.cpp:" + std::to_string(line);
 }
@@ -108,7 +108,7 @@ TEST(MisuseReport, NamesModuleAndOffset) {
                     test::lines_command + " .*/lido_.*debug_tests.* 0x.+\n"));
 }
 
-// Every way to acquire leads to this file, and to the line that did it.
+// Every way to acquire is traced to this file, and to its line.
 TEST(MisuseReport, NamesFileAndLineOfEveryKindOfAcquire) {
   test::misuse_log log;
   std::array<int, 4> lines{};

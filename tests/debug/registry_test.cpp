@@ -1,4 +1,4 @@
-// Pools by name: what a visit sees, and that it never sees a pool that has ended.
+// Pools by name: what a visit sees, and that it never sees a pool that has been destroyed.
 #include "lido/registry.hpp"
 
 #include <gmock/gmock.h>
@@ -151,7 +151,7 @@ TEST(Registry, VisitsEachPoolOnceWhileTheVisitorEndsSomeOfThem) {
   pools.visit([&](const pool_report& one) {
     seen.emplace_back(one.name);
     const std::map<std::string, std::vector<std::size_t>> ended{
-        {"1", {0, 1}}, {"2", {3}}, {"4", {2, 6}}};  // those before, at and behind the visit
+        {"1", {0, 1}}, {"2", {3}}, {"4", {2, 6}}};  // those before, at and after the visit
     if (const auto found = ended.find(std::string(one.name)); found != ended.end()) {
       for (const std::size_t which : found->second) {
         all.at(which).reset();
@@ -162,7 +162,7 @@ TEST(Registry, VisitsEachPoolOnceWhileTheVisitorEndsSomeOfThem) {
   EXPECT_THAT(names_in(pools), ElementsAre("4", "5"));
 }
 
-// The memory of a pool that has ended may serve the next one at once.
+// The memory of a destroyed pool may serve the next one at once.
 TEST(Registry, GoesOnBehindAnEndedPoolInWhosePlaceAnotherBegins) {
   registry pools;
   registry others;
@@ -181,7 +181,7 @@ TEST(Registry, GoesOnBehindAnEndedPoolInWhosePlaceAnotherBegins) {
   EXPECT_THAT(names_in(others), ElementsAre("elsewhere"));
 }
 
-// A scrape of thousands of pools: no step looks at all of them.
+// Scrapes thousands of pools: no step looks at all of them.
 TEST(Registry, TheTimeOfAVisitIsLinearInThePools) {
   registry pools;
   std::vector<std::unique_ptr<object_pool<int>>> all;
@@ -207,7 +207,7 @@ TEST(Registry, TheTimeOfAVisitIsLinearInThePools) {
       32 * few);  // 8 when linear, and more for memory that caches do not hold; 64 when quadratic
 }
 
-// Each pool is as large as its name says: one that was half made, or had ended, would not be.
+// Each pool is as large as its name says: one that was half made, or destroyed, would not be.
 TEST(Registry, SeesPoolsWholeOrNotAtAllBesideThreadsThatMakeAndEndThem) {
   registry pools;
   std::atomic<unsigned> makers{3};

@@ -45,7 +45,7 @@ TEST(SlotRecord, AClaimIsForItsUseAlone) {
   EXPECT_TRUE(record.is_used());
 }
 
-// A holder that lost against a claim may store its release late, into a later use.
+// A holder that lost against a claim may store its release late, during a later use.
 TEST(SlotRecord, ALateStoreOfALosingHolderEndsNoOtherUse) {
   slot_record record;
   record.begin_use({}, 1);

@@ -1,4 +1,4 @@
-// Two calls in one function, between which a fiber may go on in another thread. arm64.py looks for
+// Two calls in one function, between which a fiber may move to another thread. arm64.py looks for
 // two reads of the thread pointer.
 #include "lido/block_resource.hpp"
 #include "lido/checked.hpp"
@@ -33,7 +33,7 @@ extern "C" void probe_deallocations(lido::block_allocator<long>& to, long* one, 
   to.deallocate(other, 1);
 }
 
-// As a compiler does it by itself: one read is enough, and arm64.py must reject it.
+// A compiler reads the thread pointer only once by itself, which arm64.py must reject.
 extern "C" std::size_t rejected_reads() {
   const std::size_t before = lido::detail::thread_offset;
   switch_threads();

@@ -1,4 +1,4 @@
-// The calls of a user, compiled as a user compiles them, for hit_path.py to look at.
+// Calls of a user, compiled as a user compiles them, for hit_path.py to inspect.
 #include <array>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Stacks whose hit path is not what Lido promises. hit_path.py must reject each of them.
+// Stacks whose hit path breaks Lido's promises. hit_path.py must reject each of them.
 #include <array>
 #include <atomic>
 #include <bit>
@@ -58,7 +58,7 @@ extern "C" void rejected_exchange(stack& to, std::size_t value) {
   to.count.store(value, std::memory_order_seq_cst);  // an xchg with memory locks without saying so
 }
 
-// One variable would do.
+// A single variable would do.
 extern constinit thread_local std::size_t thread_base;
 extern constinit thread_local std::size_t thread_limit;
 
@@ -77,7 +77,7 @@ extern "C" void* rejected_call(stack& from) {
   return slow(from);
 }
 
-// A thief that closes the bounds between the two accesses is not noticed.
+// A thief that closes the bounds between the two accesses goes unnoticed.
 extern "C" void* rejected_early_bound(cache& from) {
   void** const top = from.top.load(std::memory_order_relaxed) - 1;
   const std::uintptr_t low = from.low.load(std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// Code whose orders are not what Lido promises on arm64. arm64.py must reject each of them.
+// Code whose orders break Lido's promises on arm64. arm64.py must reject each of them.
 #include <array>
 #include <atomic>
 #include <cstddef>

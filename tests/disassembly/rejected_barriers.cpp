@@ -1,7 +1,7 @@
-// Functions that do not do what full_fence does. barrier.py must reject each of them.
+// Functions that do less than full_fence. barrier.py must reject each of them.
 #include <atomic>
 
-// Keeps the compiler's order alone.
+// Orders accesses only for the compiler.
 extern "C" void rejected_light_fence() {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }

@@ -1,4 +1,4 @@
-// The library's own list, compiled as the depot compiles it, for arm64.py to look at.
+// The library's own list, compiled as the depot compiles it, for arm64.py to inspect.
 #include "lido/freelist/treiber_list.hpp"
 
 using list = lido::detail::treiber_list;

@@ -1,5 +1,5 @@
-// Classes of a user around a pool, whose members are one line each. Templates call them in one
-// place and in four. inlined.py looks for calls of what should be inlined.
+// A user's classes around a pool, with members of one line each. Templates call them at one site
+// and at four. inlined.py looks for calls of functions that should be inlined.
 #include <array>
 #include <cstdint>
 #include <utility>
@@ -57,7 +57,7 @@ class blocks {
   lido::block_allocator<job> allocator_;
 };
 
-/// What `inlined` must see.
+/// Calls that `inlined` must report.
 class called_pointers {
  public:
   explicit called_pointers(lido::object_pool<job>& pool) : pool_(pool) {}

@@ -1,4 +1,4 @@
-// What the client of Redis Cluster makes of what nodes say, also of odd things.
+// The interpretation of nodes' answers by the client of Redis Cluster, also of odd ones.
 #include <gtest/gtest.h>
 
 #include "redis_cluster.hpp"

@@ -1,4 +1,4 @@
-// The gateway's server with clients and a system that are not as they should be.
+// The gateway's server with misbehaving clients and a misbehaving system.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -28,7 +28,7 @@ void answer_same(net::io_context& /*context*/, const std::string& question,
   reply(question);
 }
 
-/// Its reads end after five seconds, so that a test fails which would wait for ever.
+/// A client whose reads end after five seconds, so that a hanging test fails.
 class impatient_client {
  public:
   impatient_client() {
@@ -46,7 +46,8 @@ class impatient_client {
     net::write(socket_, net::buffer(text), failed);
     return failed;
   }
-  /// One line, or what comes before the end. Not by Asio, which tries again after a time-out.
+  /// Returns one line, or what comes before the end. Does not use Asio, which tries again after a
+  /// time-out.
   std::string read() {
     std::string answer;
     for (char next = 0; next != '\n'; answer += next) {
@@ -58,7 +59,7 @@ class impatient_client {
     }
     return answer;
   }
-  /// Whether the server has.
+  /// Returns whether the server has hung up.
   [[nodiscard]] bool hung_up() const { return hung_up_; }
 
  private:
@@ -67,7 +68,7 @@ class impatient_client {
   bool hung_up_ = false;
 };
 
-/// This process gets no new descriptor while it lives.
+/// Lets the process open no new descriptor during its lifetime.
 class no_descriptors {
  public:
   no_descriptors() {

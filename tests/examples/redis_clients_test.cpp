@@ -1,4 +1,4 @@
-// The clients of Redis Cluster and Sentinel beside servers that answer oddly.
+// The clients of Redis Cluster and Sentinel beside servers with odd answers.
 #include <gtest/gtest.h>
 
 #include "redis_cluster.hpp"
@@ -21,14 +21,14 @@ class RedisClients : public ::testing::Test {
   }
 };
 
-// A node that has met no other one does not know its own host, and names none.
+// A node that has met no other node does not know its own host, and names none.
 TEST_F(RedisClients, ANodeThatNamesNoHostIsOnThatOfTheAnswer) {
   const servers::redis node(servers::redis::role::node);
   (void)servers::ask_redis(node.port(), {"CLUSTER", "ADDSLOTSRANGE", "0", "16383"});
   cluster_client client(address(node), servers::password);
   EXPECT_EQ(client.masters(), std::set<std::string>{address(node)});
   EXPECT_EQ(client.ask("one", {"SET", "one", "1"}).text, "OK");
-  std::this_thread::sleep_for(100ms);  // the map is read anew
+  std::this_thread::sleep_for(100ms);  // the map is read again
   EXPECT_EQ(client.masters(), std::set<std::string>{address(node)});
 }
 
@@ -37,7 +37,7 @@ TEST_F(RedisClients, AServerOfNoClusterHasNoMap) {
   EXPECT_THROW(cluster_client(address(server), servers::password), std::runtime_error);
 }
 
-// It is no sentinel, and says so by an error.
+// It is no sentinel, and reports so by an error.
 TEST_F(RedisClients, AnErrorIsNotTheAddressOfAMaster) {
   const servers::redis server;
   const sentinel_factory factory(

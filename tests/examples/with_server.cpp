@@ -1,4 +1,4 @@
-/// Starts a server, runs a command with the address of the server at its end, ends the server.
+/// Starts a server, runs a command with the server's address as its last argument, ends the server.
 /// Usage: with_server SERVER COMMAND...    a server of those below
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +19,8 @@ namespace {
 
 using words = std::vector<std::string>;
 
-/// Its exit status. Not as the user that servers run as: programs just built need not be theirs.
+/// Returns the command's exit status. Does not run it as the servers' user, which may not own
+/// programs just built.
 int run(words command) {
   std::vector<char*> arguments;
   std::transform(command.begin(), command.end(), std::back_inserter(arguments),
@@ -42,7 +43,7 @@ int run_with(words command, const words& address) {
   return run(std::move(command));
 }
 
-/// Throws std::runtime_error that says so where a program is not installed.
+/// Throws std::runtime_error that names a program that is not installed.
 int run_beside(const std::string& server, const words& command) {
   if (server == "redis") {
     const servers::redis redis;
@@ -69,7 +70,7 @@ int run_beside(const std::string& server, const words& command) {
   if (server == "postgres") {
     return run_with(command, {postgres.conninfo()});
   }
-  // Fewer connections to the server than its clients have to it.
+  // The server accepts fewer connections than its clients have to PgBouncer.
   const servers::pgbouncer bouncer(postgres, 2);
   return run_with(command, {bouncer.conninfo()});
 }

@@ -1,6 +1,6 @@
 // Lets the first, second, third ... allocation fail, once and for ever, in the lives of slot maps,
-// block resources and resource pools, until a life has none left to fail. After each: nothing but
-// the errors that are documented, every place, block and resource there, and no memory left.
+// block resources and resource pools, until a life has none left to fail. After each: only
+// documented errors, every slot, block and resource there, and no memory left.
 #include <fmt/format.h>
 
 #include <array>
@@ -42,7 +42,7 @@ void require(bool held, std::string_view what) {
   }
 }
 
-/// A value that needs memory, and counts.
+/// A value that needs memory, and counts its copies.
 struct thing {
   explicit thing(int number) : memory(std::make_unique<int>(number)) { ++live; }
   thing(thing&& other) noexcept : memory(std::move(other.memory)) { ++live; }
@@ -52,8 +52,7 @@ struct thing {
   static inline std::atomic<int> live = 0;
 };
 
-/// Runs one step, which may say that there is no memory if there was none. Returns whether it came
-/// to its end.
+/// Runs one step, which may report missing memory if there was none. Returns whether it completed.
 template <class Step>
 [[gnu::noinline]] bool attempt(Step step) {  // or GCC 12 takes an optional in it for uninitialized
   const long before = allocations().refused;
@@ -96,7 +95,7 @@ int number_of(Map& map, typename Map::handle_type handle) {
   return found;
 }
 
-/// Inserts what is not there; returns how many there are then.
+/// Inserts the missing values; returns how many there are then.
 template <class Map>
 std::size_t fill(Map& map, handles<Map>& all) {
   std::size_t there = 0;
@@ -152,7 +151,7 @@ void live_in_map(const Options& options) {
       (void)map->erase(all.front());
       last = map->emplace(1000);
     } else {
-      // The one with the lowest number goes, unless there is room.
+      // The value with the lowest number goes, unless there is a free slot.
       last = map->emplace_or_evict(
           [](const thing& left, const thing& right) { return *left.memory < *right.memory; }, 1000);
     }
@@ -207,7 +206,8 @@ void live_on_blocks() {
 
 constexpr std::size_t most_resources = 3;
 
-/// Without memory some wait for the whole `timeout`; without a second try they need a longer one.
+/// Without memory some acquires wait for the whole `timeout`; those without a second try need a
+/// longer one.
 resource_pool_options options_of(std::chrono::nanoseconds timeout = 20ms) {
   return {.max_size = most_resources,
           .name = "a name too long for the small string optimisation",
@@ -219,7 +219,7 @@ resource_pool_options options_of(std::chrono::nanoseconds timeout = 20ms) {
           .maintenance = maintenance::by_tick};
 }
 
-/// What a pool with one key, or none, is asked for.
+/// Runs every acquire of a pool with one key or none.
 template <class Acquire>
 void acquire_all(const Acquire& acquire) {
   using lease = decltype(acquire());
@@ -301,7 +301,7 @@ void live_with_resources() {
   require(answers == asked, "a callback was forgotten, or called though its request failed");
 }
 
-/// Only this thread's allocations fail, not those of the pool's threads.
+/// Runs with allocations failing in this thread only, not in the pool's threads.
 void live_with_threads() {
   auto options = options_of();
   options.maintenance = maintenance::background;
@@ -344,7 +344,8 @@ void live_with_keys() {
   require(pool->close(1s).complete(), "something is left of a pool that was closed");
 }
 
-/// Without any memory a pool ends all that is idle, and a lease that outlives it the rest.
+/// Destroys a pool without any memory: it destroys all idle resources, and a lease that outlives it
+/// the rest.
 void end_without_memory() {
   now = {"the end of a keyed pool", 1, true};
   auto each = options_of(1min);
@@ -364,7 +365,8 @@ void end_without_memory() {
   require(thing::live == 0, "what was out is left");
 }
 
-/// Without memory for its report a close throws; what is idle is ended in all keys none the less.
+/// Closes without memory for its report, which throws; idle resources are destroyed for all keys
+/// all the same.
 void close_without_memory() {
   now = {"the close of a keyed pool", 1, true};
   keyed_resource_pool<int, thing> pool([](int /*key*/) { return thing(1); },
@@ -379,7 +381,7 @@ void close_without_memory() {
 
 // ---- the sweep
 
-/// Whether an allocation failed.
+/// Returns whether an allocation failed.
 bool run(void (*life)()) {
   const long before = allocation_plan::outstanding;
   const long refused = allocations().refused;
@@ -424,7 +426,7 @@ int main(int argc, char** argv) {
   end_without_memory();
   close_without_memory();
   for (const auto& [name, life] : subjects) {
-    if (argc < 2 || name == argv[1]) {  // one by its name, for a debugger
+    if (argc < 2 || name == argv[1]) {  // a single one by name, for a debugger
       sweep(name, life);
     }
   }

@@ -28,7 +28,7 @@
 namespace lido {
 namespace {
 
-/// Runs `body` in a child made by `make` and returns its exit status; -1: it was killed.
+/// Runs `body` in a child made by `make`; returns its exit status, or -1 if it was killed.
 template <class Body>
 int status_of_child(pid_t (*make)(), const Body& body) {
   const pid_t child = make();
@@ -61,13 +61,13 @@ TEST(Fork, ObjectsOfMissingThreadsStayInUse) {
 
 using waited_for = test::preset_pool<int, pool_traits<int>, test::waits>;
 
-/// What the child of a fork beside two waiters finds; it has both slots of the pool.
+/// Checks the child of a fork beside two waiters, which has both slots of the pool.
 bool waits_for_itself_alone(std::unique_ptr<waited_for>& pool, std::vector<int*> held) {
   bool good = pool->stats().waiting == 0 && !pool->acquire_for(std::chrono::milliseconds(1));
   test::release_all(*pool, held);
   good = good && pool->stats().handed_over == 0 && test::count_acquirable(*pool) == held.size();
   good = good && pool->acquire_for(std::chrono::hours(1));
-  pool.reset();  // which ends the program while anybody waits
+  pool.reset();  // which ends the program if a thread waits
   return good;
 }
 
@@ -171,7 +171,7 @@ struct locking_handlers {
 const int locking_handlers::registered =
     ::pthread_atfork(locking_handlers::before, locking_handlers::after, locking_handlers::after);
 
-// The library's own mutex is not taken before such a lock.
+// The library's own mutex must not be taken before such a lock.
 TEST(Fork, APoolIsMadeUnderALockThatAForkWaitsFor) {
   ASSERT_EQ(locking_handlers::registered, 0);
   const object_pool<int> first(8);
@@ -225,7 +225,7 @@ TEST(ForkDeathTest, ProcessOfAForkedChildThatSkippedTheForkHandlersCannotMakePoo
       ::testing::ExitedWithCode(7), "lido: this process was made by clone, vfork or _Fork");
 }
 
-// Checked pools are looked up under a mutex, which a thread that is not there may have.
+// Checked pools are looked up under a mutex, which a thread missing in the child may have locked.
 TEST(ForkDeathTest, ProcessThatSkippedTheForkHandlersLooksUpNoCheckedPools) {
   object_pool<int, checked_traits<int>> pool({.capacity = 64, .caches = cache_kind::none});
   EXPECT_EXIT(

@@ -1,7 +1,7 @@
 // Lets the first, second, third ... call of mmap, mprotect and madvise fail, once and then for
 // ever, until a run of a growing pool has nothing left to fail. After each: the right error, and
-// what was acquired is as it was. With memory to be had every slot is there. Every segment goes,
-// and the pool's addresses with it.
+// acquired objects are unchanged. With memory available, every slot is there. Every segment can be
+// removed, and the pool's addresses with it.
 #include <fmt/format.h>
 #include <sys/mman.h>
 
@@ -25,7 +25,7 @@ namespace {
 enum class call { reserve, protect, advise };
 constexpr std::array<std::string_view, 3> names{"mmap", "mprotect", "madvise"};
 
-/// Which call fails, and how often it has.
+/// Chooses the call that fails, and counts its failures.
 struct {
   call what = call::reserve;
   long first = 0;
@@ -139,7 +139,8 @@ std::unique_ptr<Pool> make_pool() {
   return nullptr;
 }
 
-/// Null if it was refused: an acquire says why, every second one by try_acquire that it was.
+/// Acquires an object; returns null if refused. Every second call is a try_acquire, which gives no
+/// reason.
 template <class Pool>
 item* acquire_one(Pool& pool, std::size_t number) {
   if (number % 2 == 1) {
@@ -153,7 +154,7 @@ item* acquire_one(Pool& pool, std::size_t number) {
   }
 }
 
-/// The next one succeeds if only one call was to fail.
+/// Acquires all objects; after a refusal the next acquire succeeds if only one call was to fail.
 template <class Pool>
 void acquire_all(Pool& pool, std::vector<item*>& held) {
   while (held.size() < most) {
@@ -169,7 +170,7 @@ void acquire_all(Pool& pool, std::vector<item*>& held) {
   }
 }
 
-/// Grows, shrinks with one object in use in each place, and grows again.
+/// Grows, shrinks with one object in use in each segment, and grows again.
 template <class Pool>
 void use(Pool& pool) {
   std::vector<item*> held;
@@ -194,7 +195,7 @@ void use(Pool& pool) {
     const long refused_before = plan.injected;
     const std::size_t left = pool.shrink_to(0);
     require(left == pool.capacity(), "not what is left");
-    // All others are free, and memory that the system does not take back is not to be lost.
+    // All others are free, and memory that the system does not take back must not be lost.
     const bool of_memory = plan.what == call::advise;
     const auto refused = static_cast<std::size_t>(of_memory ? plan.injected - refused_before : 0);
     require(pool.stats().segments == refused + (kept != nullptr ? 1 : 0), "not the segments left");
@@ -204,7 +205,7 @@ void use(Pool& pool) {
   }
 }
 
-/// Whether something was left to fail.
+/// Returns whether a call was left to fail.
 template <class Pool>
 bool run_with(call what, long first, bool sticky) {
   plan = {what, first, sticky, /*armed=*/true};

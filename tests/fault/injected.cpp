@@ -43,7 +43,7 @@ bool has_begun =
 
 }  // namespace
 
-/// What the library asks for when it is loaded is refused, so that it asks again when it is swept.
+/// Refuses the library's requests while it loads, so that it repeats them during the sweep.
 bool is_too_early() noexcept {
   return !has_begun;
 }

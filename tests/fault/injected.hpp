@@ -10,8 +10,8 @@ namespace lido::test {
 enum class fault {
   none,
   allocation,          ///< operator new; counted by failing_new
-  constructor,         ///< of an object
-  hook,                ///< of a pool that keeps its objects
+  constructor,         ///< constructors of objects
+  hook,                ///< hooks of a pool that keeps its objects
   fence_registration,  ///< membarrier(2), the first call
   fence,               ///< membarrier(2), the calls of thieves
   key_creation,        ///< pthread_key_create
@@ -23,21 +23,21 @@ enum class fault {
 
 [[nodiscard]] const char* name_of(fault what) noexcept;
 
-/// What fails in this process, and how often it has.
+/// Chooses the call that fails in this process, and counts its failures.
 struct injection {
   fault what = fault::none;
-  long first = 0;       ///< the how-manieth fails
-  bool sticky = false;  ///< all later ones, too
+  long first = 0;       ///< number of the first failing call
+  bool sticky = false;  ///< whether all later ones fail, too
   std::atomic<long> seen{0};
   std::atomic<long> injected{0};
   std::atomic<bool> armed{false};
 };
 [[nodiscard]] injection& plan() noexcept;
 
-/// Whether this is before `main`.
+/// Returns true before `main`.
 [[nodiscard]] bool is_too_early() noexcept;
 
-/// Whether this occasion for `what` is one that fails.
+/// Returns whether this call of `what` fails.
 [[nodiscard]] bool fails(fault what) noexcept;
 
 }  // namespace lido::test

@@ -1,4 +1,4 @@
-// Threads that end in the middle of using a pool, by pthread_exit.
+// Threads that end in the middle of a use of a pool, by pthread_exit.
 #include <gtest/gtest.h>
 #include <pthread.h>
 

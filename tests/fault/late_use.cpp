@@ -1,6 +1,6 @@
-// Uses pools in every order in which objects of static and of thread storage may end. That is after
-// main, while other static objects end, and from a handler of exit. It is also in thread-local
-// objects that are older or younger than the thread's first use of a pool.
+// Uses pools in every order in which objects of static and of thread storage may be destroyed. That
+// is after main, while other static objects are destroyed, and in a handler of exit. It is also in
+// thread-local objects that are older or younger than the thread's first use of a pool.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -24,7 +24,7 @@ void step(bool held, const char* what) {
   }
 }
 
-/// Ends with all its pool's slots in its hands once more.
+/// Acquires and releases all of its pool's slots once more in its destructor.
 struct user {
   pool_type* pool;
   const char* what;
@@ -34,7 +34,7 @@ struct user {
   }
 };
 
-/// Makes a pool of its own when it ends.
+/// Makes a pool in its destructor.
 struct late_maker {
   ~late_maker() {
     pool_type pool(capacity);
@@ -48,7 +48,7 @@ struct late_maker {
   }
 };
 
-// They end from the last to the first.
+// Destroyed from the last to the first.
 const late_maker ends_last;
 pool_type early_pool(capacity);
 const user ends_before_its_pool{&early_pool, "a static object younger than its pool"};

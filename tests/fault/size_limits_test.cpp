@@ -44,7 +44,7 @@ TEST(SizeLimits, BytesBeyondTheAddressSpaceAreABadAlloc) {
 
 #if !LIDO_TEST_TSAN && !LIDO_TEST_ASAN  // both need far more address space than a limit leaves
 
-/// The exit status of a process that may have `bytes` of address space and makes a pool.
+/// Ends the process with an exit status after it makes a pool within `bytes` of address space.
 [[noreturn]] void make_pool_within(std::size_t bytes, std::size_t capacity) {
   const rlimit limit{bytes, bytes};
   if (::setrlimit(RLIMIT_AS, &limit) != 0) {
@@ -53,7 +53,7 @@ TEST(SizeLimits, BytesBeyondTheAddressSpaceAreABadAlloc) {
   try {
     const object_pool<char> pool(capacity);
   } catch (const std::bad_alloc&) {
-    // Nothing of the attempt is left: what fits still fits.
+    // Nothing of the attempt remains: what fits still fits.
     object_pool<char> small(1'000'000);
     std::_Exit(test::count_acquirable(small) == 1'000'000 ? 1 : 2);
   }
@@ -62,7 +62,7 @@ TEST(SizeLimits, BytesBeyondTheAddressSpaceAreABadAlloc) {
 
 TEST(SizeLimitsDeathTest, LargestPoolWithoutMemoryIsABadAllocAndLeavesNothing) {
   constexpr std::size_t gib = std::size_t{1} << 30U;
-  // Not even the slots fit; the slots fit, and the magazines do not.
+  // First even the slots do not fit; then the slots fit, and the magazines do not.
   for (const std::size_t bytes : {gib, 6 * gib}) {
     EXPECT_EXIT(make_pool_within(bytes, largest), ::testing::ExitedWithCode(1), "") << bytes;
   }

@@ -1,5 +1,6 @@
 // Detached threads use pools in static storage while the program ends. A pool that is never
-// destroyed, or an end that destroys nothing, lets it end well. A checked pool says what is wrong.
+// destroyed, or an exit that destroys nothing, lets it end well. A checked pool reports what is
+// wrong.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@ using checked_pool = lido::object_pool<long, lido::checked_traits<long>>;
 
 constexpr int runs = 20;
 
-/// Ends after the pools, and lets the threads run on for a while.
+/// Destroyed after the pools, and lets the threads run for a while longer.
 const struct slow_end {
   ~slow_end() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
 } ends_slowly;
@@ -34,7 +35,7 @@ struct outcome {
   std::string said;
 };
 
-/// In a child, with what it writes to stderr.
+/// Runs a function in a child; returns its outcome, with its output to stderr.
 template <class Function>
 outcome run_in_child(const Function& function) {
   std::array<int, 2> ends{};
@@ -112,7 +113,7 @@ int main() {
       },
       is_explained);
   const int later = count(
-      [] {  // no object is in use at the end, as a rule
+      [] {  // normally no object is in use at the end
         start_workers(checked, std::chrono::milliseconds(2));
         std::exit(0);  // NOLINT(concurrency-mt-unsafe): as above
       },

@@ -1,6 +1,6 @@
 // Lets the first, second, third ... of everything that can fail fail, once and then for ever, until
-// a run has nothing left to fail. Each run is a process of its own, since some of it happens once
-// in a process. After each: the right exception, no memory left, and every slot there.
+// a run has nothing left to fail. Each run is a separate process, since some of it happens once in
+// a process. After each: the right exception, no memory left, and every slot there.
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sched.h>
@@ -50,7 +50,7 @@ struct fragile {
   static inline std::atomic<long> live{0};
 };
 
-/// As large as a page, so that a pool has many segments.
+/// An object of a page, so that a pool has many segments.
 struct page : fragile {
   std::array<std::byte, 4000> rest;
 };
@@ -99,7 +99,7 @@ void require(bool held, std::string_view what) {
   }
 }
 
-/// Runs one step. It may throw what the injected fault is good for, and nothing else.
+/// Runs one step, which may throw only exceptions that the injected fault can cause.
 template <class Step>
 void attempt(Step step) {
   const fault what = plan().what;
@@ -116,7 +116,7 @@ void attempt(Step step) {
   }
 }
 
-/// A thread that fills its cache and stays until it is told to go; it may not come into being.
+/// A thread that fills its cache and runs until it is told to end; it may fail to start.
 template <class Pool>
 class neighbour {
  public:
@@ -190,8 +190,8 @@ class guest {
   bool lives_;
 };
 
-/// Of an exhausted pool. Whatever fails while an error is made, there must be one. Returns whether
-/// the pool said that it is exhausted.
+/// Checks the errors of an exhausted pool: whatever fails while an error is made, there must be
+/// one. Returns whether the pool reported that it is exhausted.
 template <class Pool>
 bool is_refused(Pool& pool) {
   bool refused_it = false;
@@ -209,12 +209,12 @@ bool is_refused(Pool& pool) {
   return refused_it;
 }
 
-/// Everything a pool does: hits, refills, flushes, growth, thefts, refusals, bulk, hooks.
+/// Runs everything a pool does: hits, refills, flushes, growth, thefts, refusals, bulk, hooks.
 template <class Pool>
 void use(Pool& pool) {
   static std::array<element<Pool>*, 1000> places;
   std::size_t count = 0;
-  // A cache needs many bursts to ask for more memory.
+  // A cache needs many bursts before it requests more memory.
   const int bursts = plan().what == fault::allocation ? 12 : 2;
   for (int burst = 0; burst < bursts; ++burst) {
     for (std::size_t i = 0; i <= pool.capacity(); ++i) {
@@ -270,7 +270,7 @@ void one_life(std::size_t capacity) {
   require(!unfenced || pool->stats().heavy_fences == 0, "a fence was used that is not there");
 }
 
-/// In a process of its own. Returns its exit status.
+/// Runs in a separate process. Returns its exit status.
 template <class Pool>
 int run_with(fault what, long first, bool sticky) {
   plan().what = what;
@@ -287,7 +287,7 @@ int run_with(fault what, long first, bool sticky) {
     still_pending = failing_allocations::pending();
     plan().armed = false;
   }
-  one_life<Pool>(capacity);  // and once more, in the same process, with nothing failing
+  one_life<Pool>(capacity);  // and once more, in the same process, without faults
   require(allocation_plan::outstanding == before, "memory is left");
   require(fragile::live == 0, "objects are left");
   const bool happened =
@@ -319,7 +319,7 @@ void sweep(fault what, bool sticky, tally& sum) {
   }
 }
 
-/// Why a fault cannot happen to a pool; null: it must, or the sweep has lost its wrapper.
+/// Returns why a fault cannot happen to a pool; null: it must, or the sweep has lost its wrapper.
 const char* why_never(fault what, std::string_view pool) {
   if ((what == fault::fence || what == fault::fence_registration) &&
       (pool == "locked" || pool == "none")) {

@@ -1,7 +1,6 @@
-// Lets the first, second, third ... thread that a resource pool starts not come into being, once
-// and then for ever, until a run has none left to fail. After each: std::system_error from a
-// constructor or a pool that does its work with the threads it has, no thread left, and no
-// resource.
+// Lets the first, second, third ... thread that a resource pool starts fail to start, once and then
+// for ever, until a run has none left to fail. After each: std::system_error from a constructor or
+// a pool that works with the threads it has, no thread left, and no resource.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <pthread.h>
@@ -28,7 +27,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Which start of a thread fails; 0: none.
+/// Chooses which start of a thread fails; 0: none.
 struct {
   std::string_view life;
   std::atomic<long> first{0};
@@ -58,7 +57,7 @@ void require(bool held, std::string_view what) {
   return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
 }
 
-/// Makes slowly, so that a pool wants helpers.
+/// Creates slowly, so that a pool starts helpers.
 struct slow_factory {
   static inline std::atomic<int> live{0};
 
@@ -71,7 +70,7 @@ struct slow_factory {
   static void destroy(int& /*resource*/, destroy_reason /*why*/) noexcept { --live; }
 };
 
-/// All resources at once, by callbacks, so that several are made at a time.
+/// Acquires all resources at once, by callbacks, so that several are made at a time.
 template <class Pool>
 void use(Pool& pool) {
   constexpr int wanted = 4;
@@ -191,7 +190,7 @@ void check_turns() {
   require(order == "oxo", "pools have no turns");
 }
 
-/// False: nothing was left to fail.
+/// Returns false if nothing was left to fail.
 template <class Life>
 bool run(const Life& life, long first, bool sticky) {
   const long before = threads();
@@ -206,7 +205,7 @@ bool run(const Life& life, long first, bool sticky) {
             "an unexpected system_error");
   }
   plan.first = 0;
-  // The kernel may take a moment to forget a thread that was joined.
+  // The kernel may need a moment to forget a joined thread.
   for (int late = 0; threads() != before && late < 10'000; ++late) {
     std::this_thread::sleep_for(1ms);
   }
@@ -231,7 +230,7 @@ void sweep(std::string_view name, const Life& life) {
 }  // namespace
 }  // namespace lido::test
 
-// Before that of the C library: std::thread asks for it by name.
+// Replaces the C library's: std::thread looks it up by name.
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                               void* (*routine)(void*), void* argument) {
   using function = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);

@@ -18,8 +18,8 @@ namespace {
 constexpr std::uint32_t shared_nodes = 64;
 constexpr unsigned crew_size = 4;
 
-/// What a crew does to one list. The counters of the indices are plain: an index that two threads
-/// hold at once, or that passes between them without an edge, is a data race.
+/// Operations of a crew on one list. The counters of the indices are plain: an index that two
+/// threads hold at once, or that passes between them without an edge, is a data race.
 class SharedIndexList : public ::testing::TestWithParam<test::list_kind> {
  protected:
   SharedIndexList() {

@@ -99,7 +99,7 @@ class slow_stack {
     return index;
   }
 
-  /// The last step of a pop that read the head and the link of its index earlier.
+  /// Runs the last step of a pop that read the head and the link of its index earlier.
   bool finish_pop(std::uint64_t seen_head, slot_index seen_link) {
     if (head_ != seen_head) {
       return false;
@@ -114,9 +114,9 @@ class slow_stack {
   std::uint64_t head_;
 };
 
-/// ABA: a pop is suspended between its look and its step; meanwhile another thread takes all three
-/// nodes, keeps the middle one and puts two back. Returns whether the pop then believes its old
-/// look, which would put the kept node back into the list.
+/// ABA: a pop is suspended between its look and its step, while another thread takes all three
+/// nodes, keeps the middle one and puts two back. Returns whether the pop then trusts its old look,
+/// which would put the kept node back into the list.
 template <unsigned MaxTagBits>
 bool suspended_pop_is_fooled() {
   slow_stack<MaxTagBits> stack(3);

@@ -13,7 +13,7 @@
 namespace lido::detail {
 namespace {
 
-/// With all of its indices in it.
+/// Returns a list that contains all of its indices.
 treiber_list full_list(std::uint32_t nodes, unsigned tag_bits = 64) {
   return {nodes, 0, room::fixed, tag_bits};
 }

@@ -1,4 +1,4 @@
-// Pools of every kind with known numbers and holders, in a program that then ends by abort.
+// Pools of every kind with known numbers and holders, in a program that then aborts.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -32,13 +32,13 @@ lido::registry others;
   return from.acquire();  // a checked job
 }
 
-/// Until the last such call the values are in memory.
+/// Makes the compiler keep the values in memory until the last such call.
 template <class... T>
 void keep(T*... values) {
   (..., [](void* value) { asm volatile("" ::"r"(value) : "memory"); }(values));
 }
 
-// Not always, or the compiler would put the call apart from main.
+// Volatile, or the compiler would move the call out of main.
 volatile bool stops = true;
 [[gnu::noinline]] void stop_here() {
   if (stops) {
@@ -55,7 +55,7 @@ int main() {
   auto second = jobs.acquire();
   static lido::lease<job> none;  // not optimised out
   std::vector<lido::lease<job>> gone;
-  // A thread that ends leaves what it holds, and nothing in a cache.
+  // An ending thread leaves behind what it holds, and nothing in a cache.
   std::thread([&] { gone.push_back(jobs.acquire()); }).join();
 
   lido::object_pool<job> tokens{
@@ -86,7 +86,7 @@ int main() {
   lido::resource_pool<int> used{[] { return 1; }, {.max_size = 1, .name = "used", .registry = all}};
   std::atomic<bool> has_lease{false};
   std::thread([&] {
-    const auto kept = used.acquire();  // by a thread
+    const auto kept = used.acquire();  // in a thread
     has_lease = true;
     std::this_thread::sleep_for(std::chrono::hours(1));
   }).detach();

@@ -1,4 +1,4 @@
-// Checks for programs that GoogleTest cannot test, since it throws.
+// Checks for programs that GoogleTest, which throws, cannot test.
 #pragma once
 
 #include <cstdio>

@@ -25,8 +25,8 @@ void handler(const std::exception& failure) noexcept {
   (void)std::fprintf(stderr, "handled: %s\n", failure.what());
 }
 
-// Whether `fail` in a child process ends it by abort, and prints `message` as its handler and as
-// Lido do.
+// Checks that `fail` in a child process ends it by abort, and prints `message` as its handler and
+// as Lido do.
 template <class F>
 void check_abort(const F& fail, const std::string& message) {
   std::array<int, 2> ends{};

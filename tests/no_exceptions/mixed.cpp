@@ -1,4 +1,4 @@
-// One of the two files of a program, compiled with exceptions or without.
+// One of the two files of a program, compiled with or without exceptions.
 #include <lido/object_pool.hpp>
 
 #if defined(LIDO_TEST_MAIN)

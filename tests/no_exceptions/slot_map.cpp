@@ -23,7 +23,7 @@ void full_maps_refuse() {
   CHECK(map.contains(map.emplace_or_evict(least, "fourth")) && !map.contains(second));
 }
 
-// Moves that are not noexcept: holes are closed by moves that may throw elsewhere.
+// Has moves that are not noexcept: here holes are closed by moves that could throw in other builds.
 struct moved {
   explicit moved(int number) : value(number) {}
   moved(moved&& other) : value(other.value) {}

@@ -23,7 +23,7 @@ struct noisy {
   explicit noisy(int /*value*/) noexcept {}
 };
 
-/// Place for one T whose bytes are all 0x5A.
+/// Memory for one T whose bytes are all 0x5A.
 template <class T>
 class filled_place {
  public:

@@ -1,4 +1,4 @@
-// Pools and maps as members of a class that only declares what they hold.
+// Pools and maps as members of a class that only declares their element types.
 #include <gtest/gtest.h>
 
 #include <memory>

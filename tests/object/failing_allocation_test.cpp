@@ -19,7 +19,7 @@ using test::allocation_plan;
 using test::allocations;
 using test::failing_allocations;
 
-/// What is left of a pool when memory runs out.
+/// Remains of a pool when memory runs out.
 class FailingAllocation : public ::testing::Test,
                           public ::testing::WithParamInterface<test::pool_kind> {
  protected:
@@ -27,8 +27,8 @@ class FailingAllocation : public ::testing::Test,
   using string_pool = test::kind_pool<std::string>;
   using tracking_pool = test::kind_pool<int, test::tracking_traits<int>>;
 
-  /// What the process keeps for good, such as the list of checked pools, is there from the first
-  /// pool on.
+  /// Makes the first pool, which allocates what the process keeps permanently, such as the list of
+  /// checked pools.
   static void SetUpTestSuite() { const object_pool<int, test::kind_traits<int>> first(1); }
 
   /// Constructs a pool while the n-th allocation fails, for each n until none does; returns how
@@ -45,7 +45,7 @@ class FailingAllocation : public ::testing::Test,
       } catch (const std::bad_alloc&) {
         failed = true;
       }
-      // The constructor of Boost's list leaks the nodes that it has when one more cannot be had.
+      // The constructor of Boost's list leaks its nodes when it cannot get one more.
       if (GetParam() != test::pool_kind::boost || !failed) {
         EXPECT_EQ(allocation_plan::outstanding, before) << "allocation " << n << " failed";
       }
@@ -104,7 +104,7 @@ TEST_P(FailingAllocation, WhileCachesWantToGrowLosesNothing) {
   }
 }
 
-// A new handler, or an operator new of the user's, might use the cache that is growing.
+// A new handler, or a user's operator new, might use the cache that is growing.
 TEST_P(FailingAllocation, ACacheGrowsWithoutAnOperatorNew) {
   pool_type pool(5000);
   std::vector<int*> all;

@@ -1,4 +1,4 @@
-// A fiber that goes on in another thread between two calls, within one function.
+// A fiber that continues in another thread between two calls, within one function.
 #include <gtest/gtest.h>
 #include <ucontext.h>
 
@@ -14,7 +14,7 @@
 namespace lido {
 namespace {
 
-/// One function on a stack of its own, which any thread may go on with.
+/// One function on a stack of its own, which any thread may continue.
 class fiber {
  public:
   explicit fiber(void (*function)(fiber&)) : function_(function) {
@@ -31,7 +31,7 @@ class fiber {
 
   /// Runs it in the calling thread until it leaves.
   void go_on() { ::swapcontext(&caller_, &own_); }
-  /// In the fiber: returns when a thread goes on with it.
+  /// Called in the fiber: returns when a thread continues it.
   void leave() { ::swapcontext(&own_, &caller_); }
 
  private:
@@ -49,7 +49,7 @@ class fiber {
   ucontext_t caller_{};
 };
 
-/// Here first, in another thread then, which looks before it ends, and so on.
+/// Runs it here first, then in another thread, which looks before it ends, and so on.
 template <class Look>
 void run_in_turn(void (*function)(fiber&), int times, const Look& look) {
   fiber one(function);

@@ -132,7 +132,7 @@ TEST_F(GrowingKeptObjects, CreateThatThrowsInAReserveLosesNothing) {
   kept_pool pool(options(creation::eager));
   script().throw_in_create = static_cast<int>(one) + 11;
   EXPECT_THROW(pool.reserve(3 * one), test::refused);
-  // The segment that was being filled is there, with the objects that were created.
+  // The segment that was being filled remains, with the objects that were created.
   EXPECT_EQ(pool.capacity(), 3 * one);
   EXPECT_EQ(pool.stats().live, 2 * one + 10);
   EXPECT_EQ(pool.stats().live, static_cast<std::size_t>(tracked::counts().live()));

@@ -1,4 +1,4 @@
-// What a destroy hook may do while a pool shrinks: take its time, and use the pool.
+// A destroy hook may take its time while a pool shrinks, and use the pool.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -24,12 +24,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// As large as a page, so that a segment has few.
+/// An object of a page, so that a segment has few.
 struct page {
   std::array<std::byte, 4096> bytes;
 };
 
-/// Destruction does what the test says.
+/// Hooks that run the test's function on destruction.
 struct obliging_hooks {
   const std::function<void()>* in_destroy;
   void destroy(page& /*object*/) const noexcept {
@@ -50,7 +50,7 @@ class HookOfAShrink : public ::testing::Test {
 
   void TearDown() override { in_destroy_ = nullptr; }
 
-  /// Every slot has had its object.
+  /// Makes the object of every slot.
   void make_all() {
     std::vector<kept_page_pool::lease_type> leases;
     while (leases.size() < pool_.max_capacity()) {
@@ -58,7 +58,7 @@ class HookOfAShrink : public ::testing::Test {
     }
   }
 
-  /// The hook of the first object runs `first` by itself, and the others nothing.
+  /// Lets the hook of the first object run `first`, and the others nothing.
   void in_first_hook(std::function<void()> first) {
     in_destroy_ = [this, first = std::move(first)] {
       if (!std::exchange(called_, true)) {
@@ -67,8 +67,8 @@ class HookOfAShrink : public ::testing::Test {
     };
   }
 
-  /// Takes more than the segment that stays: this needs the one whose objects are ended, one after
-  /// the other. Returns how many were to be had.
+  /// Takes more than the segment that stays: this needs the one whose objects are destroyed, one
+  /// after the other. Returns how many could be acquired.
   std::size_t take_beside_slow_hooks() {
     std::latch begun(1);
     in_destroy_ = [&, called = false]() mutable {
@@ -122,8 +122,8 @@ TEST_F(HookOfAShrink, MayTakeItsTimeWhileOthersFindTheFreeSlots) {
   shrinker.join();
 }
 
-// On a busy machine the hook may come to a standstill for as long as anybody waits who sees no
-// progress, but not each time.
+// On a busy machine the hook may be stopped for as long as a thread waits without seeing progress,
+// but not each time.
 TEST_F(HookOfAShrink, IsWaitedForAsLongAsObjectAfterObjectEnds) {
   std::size_t taken = 0;
   for (int attempt = 0; attempt < 5 && taken < 2 * one_; ++attempt) {
@@ -164,7 +164,7 @@ TEST_F(HookOfAShrink, MayNeedTheSegmentThatLeavesNext) {
       ASSERT_TRUE(leases.back());
     }
   });
-  // The hook of the higher segment takes the lower one into service again.
+  // The hook of the higher segment returns the lower one to service.
   EXPECT_EQ(pool_.shrink_to(0), one_);
   EXPECT_EQ(pool_.stats().live, one_);
   EXPECT_EQ(pool_.stats().in_use, one_);
@@ -181,7 +181,7 @@ TEST(HookOfAShrinkOfEagerObjects, MayTakeBackASegmentWithItsObjects) {
   std::size_t destroyed = 0;
   in_destroy = [&] {
     if (destroyed++ == 0) {
-      pool.reserve(2 * one);  // the next one to go; its objects are still there
+      pool.reserve(2 * one);  // the next one to go; its objects still exist
     }
   };
   EXPECT_EQ(pool.shrink_to(one), 2 * one);

@@ -1,4 +1,4 @@
-// In which order, and by how much, a pool takes and gives segments; the system sees it, too.
+// Orders and amounts in which a pool takes and returns segments; the system sees them, too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,21 +16,21 @@
 namespace lido {
 namespace {
 
-/// 64 KiB are 1024 of them, which is a segment.
+/// A cache line: 1024 of them are 64 KiB, which is a segment.
 struct line {
   std::array<std::uint64_t, 8> words;
 };
 using pool_of_lines = test::growing_pool<line>;
 constexpr std::size_t lines_of_segment = 1024;
 
-/// All that the pool may have, in the order of their places.
+/// Takes all that the pool may have, sorted by address.
 std::vector<line*> drain_in_order(pool_of_lines& pool) {
   std::vector<line*> all = test::drain(pool);
   std::sort(all.begin(), all.end());
   return all;
 }
 
-// So that a pool that grows slot by slot does this seldom.
+// A pool that grows slot by slot must do so seldom.
 TEST(GrowingOrder, AGrowthAddsAnEighthOfThePool) {
   pool_of_lines pool({.capacity = 16 * lines_of_segment, .max_capacity = 100 * lines_of_segment});
   std::vector<line*> all(16 * lines_of_segment);
@@ -42,7 +42,7 @@ TEST(GrowingOrder, AGrowthAddsAnEighthOfThePool) {
   pool.release_n(all);
 }
 
-// High segments become free, and can go, only if low slots are used first.
+// High segments become free, and can be removed, only if low slots are used first.
 TEST(GrowingOrder, AShrinkLeavesTheLowestSegments) {
   pool_of_lines pool({.capacity = 8 * lines_of_segment, .max_capacity = 8 * lines_of_segment});
   const std::vector<line*> all = drain_in_order(pool);

@@ -46,7 +46,7 @@ TEST(GrowingPoolWalk, VisitsWhatIsInUseInAllSegments) {
   pool.release_n(all);
 }
 
-// Slots are numbered by their place: there are fewer of them then than the number of this one says.
+// Slots are numbered by position: after the shrink there are fewer of them than this one's number.
 TEST(GrowingPoolWalk, VisitsWhatIsInUseAboveSegmentsThatWentBack) {
   walked_pool pool({.max_capacity = 10'000});
   std::vector<marked_item*> all;
@@ -62,7 +62,8 @@ TEST(GrowingPoolWalk, VisitsWhatIsInUseAboveSegmentsThatWentBack) {
   pool.release(all.front());
 }
 
-// Whose marks are begun while it looks. ThreadSanitizer sees it if one is looked at before.
+// Marks of new segments are begun during the walk. ThreadSanitizer sees it if one is read too
+// early.
 TEST(GrowingPoolWalk, SeesCompleteObjectsBesideGrowth) {
   walked_pool pool({.max_capacity = 100'000});
   std::atomic<bool> done{false};

@@ -141,7 +141,7 @@ TEST_F(CheckedKeptObjects, SecondReleaseIsRefusedBeforeAnyHook) {
   EXPECT_EQ(log.kinds(), (std::vector{misuse_kind::double_release}));
 }
 
-#if !LIDO_TEST_ASAN  // which reports the write itself
+#if !LIDO_TEST_ASAN  // it reports the write itself
 
 TEST_F(CheckedKeptObjects, WriteToAFreeSlotWithoutObjectIsReported) {
   const misuse_log log;
@@ -154,7 +154,7 @@ TEST_F(CheckedKeptObjects, WriteToAFreeSlotWithoutObjectIsReported) {
   EXPECT_EQ(log.kinds(), (std::vector{misuse_kind::write_after_release}));
 }
 
-/// The first one writes behind its end.
+/// An object whose first instance writes past its end.
 struct sprawling {
   sprawling() {
     if (std::exchange(first, false)) {

@@ -26,7 +26,7 @@ class KeepConstructed : public test::kept_test,
 };
 INSTANTIATE_TEST_SUITE_P(Kinds, KeepConstructed, test::pool_kinds, test::pool_kind_name);
 
-/// Only its hooks can make one.
+/// A type that only its hooks can make.
 class secretive {
  public:
   [[nodiscard]] int value() const { return value_; }
@@ -144,7 +144,7 @@ TEST_P(KeepConstructed, DetachedObjectIsKeptWhenItIsReleased) {
   EXPECT_EQ(this->script().log, "cad");
 }
 
-/// Objects that remember the life they have led.
+/// Objects that record their life.
 struct diary {
   std::string text = "new";
 };
@@ -181,7 +181,7 @@ TEST(KeepConstructedDefaults, TrivialObjectsStartFromZero) {
   pool.release_n(all);
 }
 
-/// Hooks with a state of their own, for a type without default constructor.
+/// Hooks with state, for a type without a default constructor.
 struct label {
   explicit label(std::string words) : text(std::move(words)) {}
   label(const label&) = delete;
@@ -223,7 +223,7 @@ TEST(KeepConstructedHooks, DeactivateMayReturnNothing) {
   EXPECT_EQ(pool.stats().live, 1U);
 }
 
-/// A list whose rest goes back to the pool with its head.
+/// A list whose rest is released to the pool with its head.
 struct link;
 struct unlinking {
   static void deactivate(link& object) noexcept;

@@ -1,4 +1,4 @@
-// What a pool does with memory: of free objects nothing, and beside them little.
+// A pool's use of memory: none of free objects, and little beside them.
 #include <gtest/gtest.h>
 #if defined(__GLIBC__)
 #include <malloc.h>
@@ -39,8 +39,8 @@ class ObjectMemory : public ::testing::Test, public ::testing::WithParamInterfac
 };
 INSTANTIATE_TEST_SUITE_P(Kinds, ObjectMemory, test::pool_kinds, test::pool_kind_name);
 
-// Links, caches and statistics lie elsewhere. What has a page to itself cannot be looked at without
-// the end of the program.
+// Links, caches and statistics lie elsewhere. Objects with a page to themselves cannot be read
+// without the end of the program.
 TEST_P(ObjectMemory, NothingReadsOrWritesAFreeObject) {
   constexpr std::size_t capacity = 600;
   pool_type pool(capacity);
@@ -63,14 +63,14 @@ TEST_P(ObjectMemory, NothingReadsOrWritesAFreeObject) {
 
 template <class Pool>
 double bytes_a_slot(std::size_t slots, cache_kind caches = cache_kind::revocable) {
-  // That of one slot is what does not depend on their number.
+  // The bookkeeping of one slot is what does not depend on their number.
   const Pool small({.capacity = 1, .caches = caches});
   const Pool large({.capacity = slots, .caches = caches});
   const std::size_t more = large.stats().bookkeeping_bytes - small.stats().bookkeeping_bytes;
   return static_cast<double>(more) / static_cast<double>(slots - 1);
 }
 
-// 4 for the link of the list, and what the depot needs for its magazines.
+// Each slot has 4 bytes for the link of the list, and some for the depot's magazines.
 TEST(ObjectMemoryBeside, BookkeepingOfALargePoolTakesAtMostEightBytesASlot) {
   constexpr std::size_t slots = 1'000'000;
   EXPECT_LE(bytes_a_slot<object_pool<int>>(slots), 8.0);
@@ -85,7 +85,7 @@ struct tracked_kept_traits : pool_traits<T> {
   static constexpr bool track_in_use = true;
 };
 
-// What is noted of each slot counts, too.
+// Records for each slot count, too.
 TEST(ObjectMemoryBeside, UseAndContentTakeOneByteASlotTogether) {
   constexpr std::size_t slots = 1'000'000;
   const double bare = bytes_a_slot<object_pool<int>>(slots);
@@ -97,13 +97,13 @@ TEST(ObjectMemoryBeside, UseAndContentTakeOneByteASlotTogether) {
 #if defined(__GLIBC__)
 #define LIDO_TEST_GLIBC_TELLS __GLIBC_PREREQ(2, 33)
 #endif
-#if !LIDO_TEST_TSAN && !LIDO_TEST_ASAN && LIDO_TEST_GLIBC_TELLS  // whose own allocators do not tell
+#if !LIDO_TEST_TSAN && !LIDO_TEST_ASAN && LIDO_TEST_GLIBC_TELLS  // their allocators report nothing
 std::size_t bytes_from_the_system() {
   return test::memory_of_process().mapped - ::mallinfo2().fordblks;
 }
 
-// All that it asks the system for, the first cells of 128 caches among it, which take no memory
-// until they are used.
+// Checks all that the pool requests from the system, including the first cells of 128 caches, which
+// take no memory until they are used.
 template <class T, class Traits = pool_traits<T>>
 void expect_total_is_taken(std::size_t bytes_a_slot, object_pool_options options = {}) {
   constexpr std::size_t slots = 1'000'000;
@@ -117,8 +117,8 @@ void expect_total_is_taken(std::size_t bytes_a_slot, object_pool_options options
   EXPECT_LE(taken, pool->stats().total_bytes + table_and_ends_of_pages);
 }
 
-// Slots are no larger than their objects, and at most eight bytes come on top of each. What
-// hooks and checks note of each comes on top.
+// Slots are no larger than their objects, and at most eight bytes are added to each. Records of
+// hooks and checks are added to that.
 TEST(ObjectMemoryBeside, ALargePoolTakesItsObjectsAndEightBytesASlot) {
   using object = std::array<int, 3>;
   constexpr std::size_t bare = sizeof(object) + 8;
@@ -136,8 +136,8 @@ std::size_t page_faults() {
   return static_cast<std::size_t>(used.ru_minflt);
 }
 
-/// After it, malloc serves up to 32 MiB from memory that was in use before, where calloc has to
-/// write the zeros.
+/// Makes malloc serve up to 32 MiB from memory that was in use before, where calloc has to write
+/// the zeros.
 class recycled_heap {
  public:
   recycled_heap() {
@@ -159,7 +159,7 @@ class recycled_heap {
     return block;
   }
 
-  void* end_ = nullptr;  ///< keeps the block off the end of the heap
+  void* end_ = nullptr;  ///< keeps the block away from the end of the heap
 };
 
 template <class Traits>
@@ -180,7 +180,7 @@ TEST(ObjectMemoryBeside, AnUnusedPoolIsNotResidentWhateverWasFreedBefore) {
   }
 }
 
-// Low slots come first, so the list of all is written.
+// Low slots come first, so the list of all slots is written.
 TEST(ObjectMemoryBeside, OfAnUnusedMapOnlyTheBookkeepingIsResident) {
   constexpr std::size_t slots = 100'000;
   const std::size_t resident = test::resident_bytes();
@@ -200,7 +200,7 @@ TEST(ObjectMemoryWatched, WhatASegmentGaveBackIsStillPoisoned) {
   EXPECT_TRUE(__asan_address_is_poisoned(object));
 }
 
-// As of objects anywhere else.
+// Objects in a segment must behave as objects anywhere else.
 TEST(ObjectMemoryWatched, WhatAnObjectInASegmentOwnsIsNoLeak) {
   if (__lsan_do_recoverable_leak_check() != 0) {
     GTEST_SKIP() << "another test has left a pool with Boost's list, which hides its nodes";

@@ -70,10 +70,10 @@ TEST_P(ObjectPoolCapacity, ThirtyTwoParkedThreadsWithFullCachesStrandNothing) {
   constexpr std::size_t capacity = 8192;  // so that no thread has to rob the others
   constexpr unsigned threads = 32;
   pool_type pool(capacity);
-  std::mutex turn;  // beside one another they would rob each other of what they are to hold
+  std::mutex turn;  // running at once, they would rob each other of what they are to hold
   const test::parked_crew crew(threads, [&](unsigned /*index*/) {
     const std::lock_guard mine(turn);
-    // The limit finds its size by a few bursts; then one push more than it would be a flush.
+    // The limit is found by a few bursts; then one push above it would be a flush.
     for (int burst = 0; burst < 8; ++burst) {
       test::fill_own_cache(pool, 100);
     }

@@ -21,7 +21,7 @@ class ObjectPoolTeardown : public ::testing::Test,
  protected:
   using pool_type = test::kind_pool<int>;
 
-  /// Uses a pool from the destructors of a thread.
+  /// Uses a pool in the destructors of a thread.
   struct late_user {
     ~late_user() {
       if (pool != nullptr) {
@@ -154,7 +154,7 @@ TEST_P(ObjectPoolTeardown, ThreadWhoseNumberIsGoneStillUsesThePool) {
 
 TEST_P(ObjectPoolTeardown, StaticPoolOutlivesStaticLeases) {
   static pool_type pool(10);
-  static const auto held = pool.acquire(5);  // ends first, after main
+  static const auto held = pool.acquire(5);  // destroyed first, after main
   EXPECT_EQ(*held, 5);
 }
 

@@ -47,7 +47,7 @@ TEST_P(ObjectPool, NothingIsConstructedBeforeItIsAcquired) {
   EXPECT_EQ(tracked::counts().constructed, 0);
 }
 
-// A lease knows its pool, and is of the same type for all pools of a kind.
+// A lease knows its pool, and has the same type for all pools of a kind.
 TEST_P(ObjectPool, ASecondPoolTakesWhatTheFirstHasNoRoomFor) {
   pool_type first(1);
   pool_type second(1);

@@ -17,14 +17,14 @@
 namespace lido {
 namespace {
 
-/// Plain members: an object that two threads hold at once, or that passes between them without an
-/// edge, is a data race.
+/// An object with plain members: if two threads hold it at once, or it passes between them without
+/// an edge, that is a data race.
 struct owned {
   unsigned owner;
   unsigned uses;
 };
 
-/// Takes possession; returns whether nobody else had it. A checked pool fills free slots.
+/// Takes possession; returns whether no other thread had it. A checked pool fills free slots.
 bool take(owned& object, unsigned me) {
   const bool free = object.owner == 0 || object.owner == 0x1DEADB0B;
   object.owner = me;
@@ -32,7 +32,7 @@ bool take(owned& object, unsigned me) {
   return free;
 }
 
-/// Ends possession. The write must survive optimisation, for whoever finds the bytes next.
+/// Ends possession. The write must survive optimisation, for the next reader of the bytes.
 void leave(owned& object) {
   object.owner = 0;
   test::keep_bytes(&object);
@@ -46,7 +46,7 @@ class ObjectPoolThreads : public ::testing::Test,
   /// Slots keep their bytes under default_init, so each starts and ends without an owner.
   static void disown_all(pool_type& pool) { test::release_all(pool, test::drain(pool)); }
 
-  /// Replaces what it holds, one by one; returns how often it got nothing or what another owned.
+  /// Replaces the held objects one by one; returns how often it got nothing or an owned object.
   static unsigned churn(pool_type& pool, unsigned me, std::size_t hold, unsigned rounds) {
     unsigned failures = 0;
     std::vector<owned*> held(hold);

@@ -43,7 +43,7 @@ struct address_hider {
   int operator&() const { return 0; }  // NOLINT(google-runtime-operator)
 };
 
-/// Holds another of its kind, as the nodes of a list do.
+/// Holds a lease of its own kind, as the nodes of a list do.
 struct list_node {
   lease<list_node> next;
 };

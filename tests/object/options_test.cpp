@@ -27,7 +27,7 @@ struct huge {
   char bytes[(SIZE_MAX >> 24U) + 1];  // NOLINT(modernize-avoid-c-arrays)
 };
 
-/// What the error says that a pool with these options throws.
+/// Returns the text of the error that a pool with these options throws.
 template <class T = int>
 std::string refusal(const object_pool_options& options) {
   try {

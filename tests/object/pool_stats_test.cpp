@@ -35,12 +35,12 @@ INSTANTIATE_TEST_SUITE_P(Caches, PoolStats,
                                                                     : "None";
                          });
 
-// Threads hold some objects for good, acquire and release others, and refill and flush meanwhile.
+// Some threads hold objects throughout, and acquire and release others, with refills and flushes.
 TEST_P(PoolStats, LieWithinTheirRangesBesideUse) {
   constexpr unsigned threads = 3;
   constexpr std::size_t held = 5;
   constexpr std::size_t most_more = 40;
-  constexpr std::size_t moved = 16;  // by one thread at once; on their way they are in use
+  constexpr std::size_t moved = 16;  // by one thread at once; in transit they count as in use
   object_pool<int> pool({.capacity = 4000, .max_cached = moved, .caches = GetParam()});
   std::atomic<unsigned> ready{0};
   std::atomic<bool> done{false};
@@ -126,30 +126,30 @@ TEST_P(PoolStats, MissAtMostWhatChangedHands) {
   pool.release(given);
 }
 
-// Where all slots are back, a number below 0 would pass for right. Here some stay in use.
+// If all slots were back, a number below 0 would pass as correct. Here some stay in use.
 TEST_P(PoolStats, AreExactWhileSlotsAreHeldThatHaveChangedThreads) {
   object_pool<int> pool({.capacity = 300, .caches = GetParam()});
   std::vector<lease<int>> held;
-  std::vector<std::unique_ptr<test::parked_crew>> threads;  // whose caches stay open
+  std::vector<std::unique_ptr<test::parked_crew>> threads;  // their caches stay open
   for (std::size_t turn = 1; turn <= 6; ++turn) {
     threads.push_back(std::make_unique<test::parked_crew>(1, [&](unsigned /*thread*/) {
       for (int i = 0; i < 30; ++i) {
         held.push_back(pool.acquire());
       }
-      held.erase(held.begin(), held.begin() + 20);  // acquired by the thread before
+      held.erase(held.begin(), held.begin() + 20);  // acquired by the previous thread
     }));
     EXPECT_EQ(pool.stats().in_use, 10 * turn);
     EXPECT_EQ(pool.stats().idle, 300 - 10 * turn);
   }
 }
 
-// Segments come meanwhile. Each turn acquires three times 501 objects and releases 501.
+// Segments are added during the test. Each turn acquires three times 501 objects and releases 501.
 TEST_P(PoolStats, AreExactWhileSlotsAreHeldThatWereAcquiredManyAtOnce) {
   constexpr int many = 500;
   object_pool<int> pool(
       {.capacity = 0, .max_capacity = 100'000, .when_full = when_full::grow, .caches = GetParam()});
   std::vector<int*> held;
-  std::vector<std::unique_ptr<test::parked_crew>> threads;  // whose caches stay open
+  std::vector<std::unique_ptr<test::parked_crew>> threads;  // their caches stay open
   for (std::size_t turn = 1; turn <= 6; ++turn) {
     threads.push_back(std::make_unique<test::parked_crew>(1, [&](unsigned /*thread*/) {
       std::array<int*, many> some{};
@@ -159,7 +159,7 @@ TEST_P(PoolStats, AreExactWhileSlotsAreHeldThatWereAcquiredManyAtOnce) {
         held.push_back(pool.try_acquire_ptr());
       }
       std::copy_n(held.begin(), many, some.begin());
-      held.erase(held.begin(), held.begin() + many);  // acquired by the thread before
+      held.erase(held.begin(), held.begin() + many);  // acquired by the previous thread
       pool.release_n(some);
       pool.release(held.front());
       held.erase(held.begin());
@@ -265,7 +265,7 @@ TEST(PoolNumbers, OfAFullPool) {
 
 class HighWater : public ::testing::TestWithParam<cache_kind> {};
 
-// Nobody looks while it lasts.
+// No thread reads the statistics during the burst.
 TEST_P(HighWater, RemembersABurst) {
   for (const std::size_t capacity : {20U, 1000U, 100'000U}) {
     object_pool<int> pool({.capacity = capacity, .caches = GetParam()});
@@ -293,7 +293,7 @@ TEST_P(HighWater, IsOfAllThreads) {
   EXPECT_GE(pool.stats().high_water, 1700U);
 }
 
-// Such a thread has no cache, but what it has counts with what others have.
+// Such a thread has no cache, but its objects count together with those of others.
 TEST_P(HighWater, IsAlsoOfThreadsWithoutANumber) {
   object_pool<int> pool({.capacity = 1000, .caches = GetParam()});
   const auto mine = acquire_many(pool, 500);
@@ -322,7 +322,7 @@ TEST_P(HighWater, IsNotMovedByUsesOneAfterAnother) {
   EXPECT_LE(pool.stats().high_water, 1U);
 }
 
-// Otherwise what each thread has released for another would add up.
+// Otherwise the objects that each thread has released for another would add up.
 TEST_P(HighWater, IsNotMovedByHandOversBetweenThreads) {
   constexpr std::size_t most = 40;
   object_pool<int> pool({.capacity = 1000, .caches = GetParam()});
@@ -362,7 +362,7 @@ TEST(PoolNumbers, OfAPoolThatWaits) {
   EXPECT_EQ(pool.stats().exhausted, 2U);
 }
 
-// Prometheus takes a counter that falls for a new process, and adds all of it once more.
+// Prometheus takes a falling counter for a new process, and adds all of it again.
 TEST(PoolNumbers, AWaitIsNoRefusalWhileItLasts) {
   object_pool<int> pool({.capacity = 2, .when_full = when_full::wait});
   std::atomic<bool> done{false};

@@ -1,4 +1,4 @@
-// Whose a stop token in front of the arguments is: of the wait, or of the object.
+// A stop token in front of the arguments belongs to the wait or to the object.
 #include <gtest/gtest.h>
 
 #include <any>
@@ -20,7 +20,7 @@ struct job {
   int number;
 };
 
-// What acquire(token, 7) might mean is written in one of two ways; see compile_fail.
+// Because acquire(token, 7) would be ambiguous, it is written in one of two ways; see compile_fail.
 TEST(StopToken, OfAnObjectThatTakesOneIsPassedOrWaitedWith) {
   object_pool<job> jobs({.capacity = 1, .when_full = when_full::wait});
   std::stop_source source;
@@ -62,7 +62,7 @@ struct starting_traits : pool_traits<job> {
   };
 };
 
-// The same without a move, and for objects that stay: by a time, and by a tag.
+// Calls for objects that are not moved, and for kept objects, differ by a time or a tag.
 TEST(StopToken, OfAnObjectThatIsNotMovedIsPassedOrWaitedWith) {
   object_pool<pinned_job> jobs(2);
   object_pool<job, starting_traits> kept(2);
@@ -78,7 +78,7 @@ struct needs_token {
   std::stop_token stop;
 };
 
-// There is one way to read the call.
+// There is only one way to read the call.
 TEST(StopToken, WaitsWhereTheObjectTakesOneOnlyByItself) {
   object_pool<int> numbers(2);
   object_pool<std::any> anything(2);  // its constructor takes any argument

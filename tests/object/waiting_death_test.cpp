@@ -76,7 +76,7 @@ TEST_F(WaitingWithoutFenceDeathTest, WhileAPoolLivesEveryoneIsServed) {
       {
         waited_for pool({.capacity = 16, .when_full = when_full::wait});
         std::vector<waited_for::lease_type> held;
-        // In a thread that ends: of one that only looks on, nobody could empty the cache.
+        // In a thread that ends: no thread could empty the cache of an idle one.
         std::thread([&] {
           for (int i = 0; i < 12; ++i) {
             held.push_back(pool.acquire(i));
@@ -90,7 +90,7 @@ TEST_F(WaitingWithoutFenceDeathTest, WhileAPoolLivesEveryoneIsServed) {
       ::testing::ExitedWithCode(0), "");
 }
 
-/// Of a pool whose free slots are in the cache of a thread that only looks on.
+/// Checks a pool whose free slots are in the cache of an idle thread.
 bool gives_up_in_time(waited_for& pool) {
   const test::parked_crew onlooker(1, [&](unsigned /*index*/) {
     for (int burst = 0; burst < 10; ++burst) {
@@ -106,11 +106,11 @@ bool gives_up_in_time(waited_for& pool) {
   return is_uncertain && !had_one;
 }
 
-// It looks again and again, since it cannot know that there is no slot, but not after its time.
+// It looks again and again, since it cannot know that there is no slot, but gives up in time.
 TEST_F(WaitingWithoutFenceDeathTest, WhileAPoolLivesWhoeverGetsNoneGivesUpInTime) {
   EXPECT_EXIT(
       {
-        (void)::alarm(120);  // ends a wait that never does
+        (void)::alarm(120);  // ends a wait that would never end
         waited_for pool({.capacity = 64, .when_full = when_full::wait});
         end(gives_up_in_time(pool));
       },

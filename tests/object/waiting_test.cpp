@@ -132,7 +132,7 @@ TEST_P(Waiting, FirstComeFirstServed) {
   std::vector<std::jthread> crew;
   for (int place = 0; place < 6; ++place) {
     crew.emplace_back([&, place] {
-      // Every third one will not be there any more.
+      // Every third one gives up before it is served.
       const auto mine = place % 3 == 1 ? pool.acquire_for(1ms, place) : pool.acquire(place);
       if (mine) {
         served.push_back(place);  // one slot: one thread at a time
@@ -232,7 +232,7 @@ TEST_P(Waiting, MoreThreadsThanSlotsAreAllServed) {
   EXPECT_EQ(test::count_acquirable(pool), 3U);
 }
 
-// Whatever `when_full` says.
+// Waits in pools that fail when full: they work whatever `when_full` says.
 class WaitingInAPoolThatFails : public ::testing::TestWithParam<test::pool_kind> {
  protected:
   test::kind_pool<int> pool_{1};

@@ -118,7 +118,7 @@ TEST(WarmPoolWithoutKeptObjects, AllocatesNothing) {
   EXPECT_EQ(count, 0);
 }
 
-/// Pages of addresses that this process has.
+/// Returns how many pages of addresses this process has.
 std::size_t mapped_pages() {
   std::size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -127,7 +127,7 @@ std::size_t mapped_pages() {
 
 TEST(WarmPoolWithoutKeptObjects, AsksForNoAddressesLater) {
   prepare_thread();
-  (void)mapped_pages();  // what streams need once
+  (void)mapped_pages();  // allocates what streams need once
   object_pool<int> pool({.capacity = slots, .warm = true});
   const std::size_t before = mapped_pages();
   pool.release(pool.try_acquire_ptr());

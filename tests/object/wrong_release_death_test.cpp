@@ -1,5 +1,5 @@
-// In a build with AddressSanitizer a release of what is not in use ends the program, also where no
-// destructor touches the object, and whatever pool it is.
+// In a build with AddressSanitizer, releasing an object that is not in use ends the program. It
+// does so for every pool, even if no destructor touches the object.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -20,7 +20,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, WrongReleaseDeathTest, test::pool_kinds, test::p
 
 constexpr auto report = "lido: a release of what is not in use.*\n(.*\n)*.*AddressSanitizer";
 
-/// A second release, which finds the slot free.
+/// Releases an object twice; the second release finds the slot free.
 template <class T, class Traits = pool_traits<T>>
 void expect_report(const object_pool_options& options = {.capacity = 8}) {
   object_pool<T, Traits> pool(test::of_this_kind(options));

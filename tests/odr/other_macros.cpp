@@ -1,5 +1,5 @@
-// A program whose macros give the standard containers or strings another layout than the library's:
-// all but resource pools work.
+// A program whose macros give the standard containers or strings a layout that differs from the
+// library's: all but resource pools work.
 #include <cstdio>
 #include <cstdlib>
 #include <list>
@@ -34,7 +34,7 @@ void use_blocks() {
   require(blocks.stats().blocks.in_use >= 5, "nodes are blocks");
 }
 
-/// What a constructor writes beside a pool that it takes for a larger one shows here.
+/// Shows the stray writes of a constructor that takes its pool for a larger one.
 template <class T>
 struct guarded {
   static constexpr std::size_t pattern = 0x5a5a5a5a;

@@ -1,4 +1,4 @@
-// Resource pools have containers and strings in common with the library: this must not link.
+// Resource pools share containers and strings with the library: this must not link.
 #include "lido/resource_pool.hpp"
 
 int main() {

@@ -1,5 +1,5 @@
 /// @file
-/// What the other translation unit offers.
+/// Functions of the other translation unit.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Each option of pools of objects, slot maps and block resources, and that the part which obeys it
-// sees it. What it does in every case is tested elsewhere.
+// Tests that each option of object pools, slot maps and block resources reaches the part that obeys
+// it. Its effects in every case are tested elsewhere.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ bool knows(const registry& pools, std::string_view name) {
   return found;
 }
 
-/// Free slots in the cache of a thread that has had all.
+/// Returns the free slots in the cache of a thread that has had all.
 template <class Pool>
 std::size_t cached_after_use(Pool& pool) {
   test::release_all(pool, test::drain(pool));

@@ -1,5 +1,5 @@
-// Each option of pools of resources, and that the part which obeys it sees it: the right option, in
-// the right unit. What it does in every case is tested elsewhere.
+// Tests that each option of resource pools reaches the part that obeys it: the right option, in the
+// right unit. Its effects in every case are tested elsewhere.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ using test::eventually;
 using test::fake_lease;
 using test::fake_pool;
 
-/// Notes the deadlines that the pool gives it.
+/// Records the deadlines that the pool gives it.
 struct noting_factory : test::fake_factory {
   std::chrono::nanoseconds* time_left;
 
@@ -41,10 +41,10 @@ struct noting_factory : test::fake_factory {
   }
 };
 
-/// Pools with time that the test moves, unless a row says otherwise.
+/// Pools with a clock that the test moves, unless a row says otherwise.
 class ResourceOptions : public ::testing::Test {
  protected:
-  /// Only what is given has an effect.
+  /// Returns options of which only those set have an effect.
   [[nodiscard]] resource_pool_options quiet() const {
     return {.max_size = 1,
             .idle_timeout = 0s,
@@ -67,7 +67,8 @@ class ResourceOptions : public ::testing::Test {
     clock.advance(time);
     pool->tick();
   }
-  /// Not before `limit`, and within the second that a pool may take to look.
+  /// Returns true if it does not happen before `limit`, but within the second that a pool may take
+  /// to look.
   template <class Happened>
   bool happens_after(std::chrono::nanoseconds limit, const Happened& happened) {
     pass(limit - 10ms);
@@ -86,8 +87,7 @@ class ResourceOptions : public ::testing::Test {
   static bool is_over_in(std::chrono::nanoseconds time, std::chrono::nanoseconds limit) {
     return time >= limit && time < limit + 5s;  // no default is so short
   }
-  /// Whether attempts to create that fail, since there were `before`, come one after the other
-  /// within some seconds.
+  /// Returns whether failing creates, after `before` ones, follow one another within seconds.
   [[nodiscard]] bool retries_soon(int before) {
     const auto end = steady_clock::now() + 5s;
     while (server.creates < before + 15 && steady_clock::now() < end) {
@@ -348,7 +348,8 @@ TEST_F(ResourceOptions, OfKeysAreObeyed) {
     all.max_size = size;
     return all;
   };
-  /// Whether the one that has waited for longer is served, although the other one has the key.
+  /// Returns whether the waiter that has waited for longer is served, although the other one has
+  /// the key.
   const auto oldest_is_first = [&](time_limit prefer, std::chrono::milliseconds waits) {
     const auto keyed = make({.max_total = 1, .prefer_same_key_for = prefer, .each_key = each(1)});
     std::vector<int> served;

@@ -1,5 +1,5 @@
 /// @file
-/// A table of options, with what shows that each is obeyed.
+/// A table of options, with a check that each is obeyed.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ struct option_row {
   std::function<bool()> is_obeyed;
 };
 
-/// `options`: how many there are.
+/// Expects that all rows are obeyed. `options`: number of options.
 template <std::size_t Rows>
 void expect_all(const option_row (&rows)[Rows], std::size_t options) {
   for (const option_row& one : rows) {

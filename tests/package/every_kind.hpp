@@ -1,5 +1,4 @@
-// Each kind of pool, used once. The file that includes this has Lido already, in the way that is
-// tested.
+// Each kind of pool, used once. The including file has Lido already, in the way that is tested.
 #pragma once
 
 #include <cstdio>

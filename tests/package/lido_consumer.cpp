@@ -1,4 +1,4 @@
-// What a user's first program does, built against Lido in each of the ways a user can get it.
+// A user's first program, built against Lido in each of the ways a user can get it.
 #include <lido/keyed_resource_pool.hpp>
 #include <lido/lido.hpp>
 

@@ -111,7 +111,7 @@ TEST(BlockResource, OverAlignedRequestsGoUpstream) {
   blocks.deallocate(one, 8, 16);
 }
 
-// A cache that has blocks answers before anybody else is asked.
+// A cache that has blocks must not serve requests that belong upstream.
 TEST(BlockResource, OverAlignedRequestsGoUpstreamBesideAFullCache) {
   counting_upstream upstream;
   block_resource blocks({.block_bytes = 64, .blocks = 64, .alignment = 16, .upstream = &upstream});
@@ -142,7 +142,7 @@ TEST(BlockResource, ThrowsWhenExhausted) {
     EXPECT_EQ(error.bytes(), 40U);
     EXPECT_EQ(error.alignment(), 8U);
     EXPECT_EQ(error.in_use(), 8U);
-    const std::bad_alloc& base = error;  // what containers and their users catch
+    const std::bad_alloc& base = error;  // the type that containers and their users catch
     EXPECT_STREQ(base.what(), error.what());
   }
   EXPECT_EQ(blocks.stats().overflowed, 1U);
@@ -200,7 +200,7 @@ TEST(BlockResource, SaysWhatUpstreamHadNoMemoryFor) {
     (void)behind.allocate(65);
     ADD_FAILURE() << "there was memory";
   } catch (const no_block& error) {
-    EXPECT_EQ(error.resource_name(), "nodes");  // the one that failed
+    EXPECT_EQ(error.resource_name(), "nodes");  // the resource that failed
   }
 }
 
@@ -293,7 +293,7 @@ TEST(BlockResourceOptions, WhatMakesNoSenseIsRefusedByName) {
 
 TEST(BlockResourceOptions, SizesThatOverflowAreRefused) {
   EXPECT_THROW(block_resource({.block_bytes = SIZE_MAX, .blocks = 1}), std::bad_array_new_length);
-  // Sums that come back to nothing.
+  // Sums that overflow to nothing.
   constexpr std::size_t half = SIZE_MAX / 2 + 1;
   EXPECT_THROW(block_resource({.sizes = {{half - 32, 1}, {half - 16, 1}}}),
                std::bad_array_new_length);

@@ -94,7 +94,7 @@ TEST(BlockResourceThreads, BlocksInTheCachesOfOthersAreFound) {
   EXPECT_NO_THROW(all.assign(1000, 2));
 }
 
-// More threads than there are lines that count.
+// There are more threads than counter lines.
 TEST(BlockResourceThreads, EveryRequestThatGoesUpstreamIsCounted) {
   constexpr unsigned many = 12;
   constexpr unsigned rounds = 500;

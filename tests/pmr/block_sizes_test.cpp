@@ -25,7 +25,7 @@ namespace {
 using test::counting_upstream;
 using ::testing::HasSubstr;
 
-/// Number of the size that serves a request of so many bytes; -1: none.
+/// Returns the index of the size that serves a request of so many bytes, or -1.
 int size_of(block_resource& blocks, std::size_t bytes) {
   void* const one = blocks.allocate(bytes, 8);
   std::memset(one, 0xAB, bytes);
@@ -75,7 +75,7 @@ TEST(BlockSizes, BlocksOfEachSizeHaveTheAlignmentOfAll) {
   for (const std::size_t alignment : {1U, 2U, 8U, 16U, 32U, 64U, 256U, 4096U}) {
     constexpr std::size_t each = 3;
     const std::size_t unit = std::max<std::size_t>(alignment, 8);
-    const std::size_t asked[] = {1, unit + 5, 5 * unit - 3};  // of which some are odd
+    const std::size_t asked[] = {1, unit + 5, 5 * unit - 3};  // some of them odd
     block_resource blocks({.sizes = {{asked[0], each}, {asked[1], each}, {asked[2], each}},
                            .alignment = alignment,
                            .upstream = std::pmr::null_memory_resource()});
@@ -174,7 +174,7 @@ TEST(BlockSizes, OverAlignedRequestsGoUpstream) {
   blocks.deallocate(one, 16, 64);
 }
 
-// A cache that has blocks answers before anybody else is asked.
+// A cache that has blocks must not serve requests that belong upstream.
 TEST(BlockSizes, OverAlignedRequestsGoUpstreamBesideAFullCache) {
   counting_upstream upstream;
   block_resource blocks({.sizes = {{64, 64}}, .alignment = 16, .upstream = &upstream});

@@ -25,7 +25,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// The parameter: how many sizes there are.
+/// Checked blocks; the parameter is the number of sizes.
 class CheckedBlocks : public ::testing::TestWithParam<std::size_t> {
  protected:
   static block_resource_options options(std::string_view name = "nodes") {
@@ -38,7 +38,7 @@ class CheckedBlocks : public ::testing::TestWithParam<std::size_t> {
     }
     return options;
   }
-  /// Most that a block may be asked for: blocks of the largest size.
+  /// Returns the most that a block can hold: the largest size.
   static std::size_t bytes() { return GetParam() == 1 ? 64 : 256; }
 
   test::misuse_log log_;

@@ -1,6 +1,6 @@
-// The promises of the core in one program, for systems that have no test framework. Exact counts,
-// ends of threads, waits and deadlines, growth, a slot map, blocks for C, and a misuse that is
-// caught.
+// Tests the promises of the core in one program, for systems without a test framework. They are
+// exact counts, ends of threads, waits and deadlines, growth, a slot map, blocks for C, and a
+// caught misuse.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -38,13 +38,13 @@ void in_threads(int count, Body body) {
   }
 }
 
-/// How many threads have the slot at that address, of slots that lie close together.
+/// Returns how many threads have the slot at that address, where slots are contiguous.
 std::atomic<int>& owners_of(const long* object) {
   static std::array<std::atomic<int>, 4096> owners{};
   return owners[reinterpret_cast<std::uintptr_t>(object) / alignof(long) % owners.size()];
 }
 
-/// Takes as many objects as the threads want together: none may fail.
+/// Takes as many objects as the threads want together: no acquire may fail.
 void counts_are_exact(lido::cache_kind kind) {
   constexpr int threads = 4;
   constexpr std::size_t held = 16;

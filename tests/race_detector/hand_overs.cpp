@@ -1,6 +1,6 @@
-// A program under ThreadSanitizer with a library that it does not see. Without an argument it hands
-// objects from thread to thread through each kind of pool, as pools allow, and expects no report.
-// With the name of a fault it has that race, and expects one.
+// Runs under ThreadSanitizer with an uninstrumented library. Without an argument it hands objects
+// from thread to thread through each kind of pool, as pools allow, and expects no report. With the
+// name of a fault it has that race, and expects one.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -36,7 +36,7 @@ void in_threads(const Body& body) {
 
 struct message {
   long words[4] = {};
-  std::string text;  // on the heap, which has an order of its own
+  std::string text;  // on the heap, which has its own ordering
 };
 
 void write(message& one) {
@@ -47,7 +47,7 @@ void write(message& one) {
 
 // ---- objects ------------------------------------------------------------------------------------
 
-/// Bursts that are larger than a cache, singles and bulk; as many as all threads need are there.
+/// Runs bursts larger than a cache, singles and bulk; there are enough objects for all threads.
 template <class Pool>
 void hand_over_objects(Pool& pool) {
   in_threads([&](unsigned me) {
@@ -72,7 +72,7 @@ void hand_over_objects(Pool& pool) {
   });
 }
 
-/// Fewer than all threads need.
+/// Waits for objects, of which there are fewer than all threads need.
 template <class Pool>
 void wait_for_objects(Pool& pool) {
   in_threads([&](unsigned /*me*/) {
@@ -102,7 +102,7 @@ void use_objects() {
   hand_over_objects(checked);
 }
 
-/// Segments come and go; the thread that shrinks destroys what others kept.
+/// Adds and removes segments; the thread that shrinks destroys the kept objects of others.
 void use_growing_pool() {
   lido::object_pool<message, kept_traits> pool(
       {.capacity = 0, .max_capacity = 100'000, .when_full = lido::when_full::grow});
@@ -230,7 +230,7 @@ void use_keys() {
 
 // ---- faults -------------------------------------------------------------------------------------
 
-/// A thread goes on with an object that it has released, and that another thread has by now.
+/// Uses an object after its release, when another thread already has it.
 void use_after_release() {
   lido::object_pool<message> pool(1);
   std::atomic<message*> released{nullptr};
@@ -253,7 +253,7 @@ void use_after_release() {
   }
 }
 
-/// Two threads write to one object, and no hand-over lies between them.
+/// Lets two threads write to one object without a hand-over between them.
 void share_without_order() {
   lido::resource_pool<connection> pool(connector{}, {.max_size = 1});
   const auto mine = pool.acquire();

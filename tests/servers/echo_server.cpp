@@ -18,7 +18,7 @@ using error_code = boost::system::error_code;
 
 namespace {
 
-/// A filter sees a packet before TCP does. What this one drops has never arrived.
+/// Makes the socket lose packets: a filter sees them before TCP does, and drops them.
 bool lose_packets(int socket, bool on) {
   sock_filter drop{BPF_RET | BPF_K, 0, 0, 0};
   const sock_fprog program{1, &drop};
@@ -26,7 +26,7 @@ bool lose_packets(int socket, bool on) {
             : ::setsockopt(socket, SOL_SOCKET, SO_DETACH_FILTER, &program, sizeof(int)) == 0;
 }
 
-/// A socket in repair is closed without a word.
+/// Closes the socket silently, by its repair mode.
 bool silence(int socket) {
   const int on = 1;
   return ::setsockopt(socket, IPPROTO_TCP, TCP_REPAIR, &on, sizeof on) == 0;
@@ -114,7 +114,7 @@ void echo_server::accept() {
   });
 }
 
-/// In the thread of the server; waits for it.
+/// Runs `f` in the thread of the server, and waits for it.
 template <class F>
 void echo_server::run(const F& f) {
   std::promise<void> done;

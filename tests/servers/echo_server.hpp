@@ -1,5 +1,5 @@
 /// @file
-/// A server of our own, in this process: sends back each line. With the faults that real ones have.
+/// A server in this process that sends back each line, and has the faults of real servers.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ class echo_server {
  public:
   using tcp = boost::asio::ip::tcp;
 
-  /// At a free port of 127.0.0.1, in a thread of its own.
+  /// Listens at a free port of 127.0.0.1, in its own thread.
   echo_server();
   echo_server(const echo_server&) = delete;
   echo_server& operator=(const echo_server&) = delete;
@@ -26,21 +26,21 @@ class echo_server {
   [[nodiscard]] int connections() const { return open_; }
   [[nodiscard]] int accepted() const { return accepted_; }
 
-  /// Closes all connections there are.
+  /// Closes all open connections.
   void hang_up();
-  /// Sends a line to everybody, unasked.
+  /// Sends an unrequested line to all clients.
   void speak_unasked();
-  /// From now on, silently: takes what comes, answers nothing.
+  /// Turns silence on or off: a silent server reads everything and answers nothing.
   void fall_silent(bool on) { silent_ = on; }
-  /// Refuses connections, or takes them again at the same port.
+  /// Refuses connections, or accepts them again at the same port.
   void refuse(bool on);
-  /// From now on every packet to this server is lost, also those that ask for a connection. Peers
-  /// hear nothing, not even that their data has arrived, as of a machine without its cable. Or:
-  /// the cable is back, and what peers have sent in between they send again. False: the system
-  /// does not do it.
+  /// Turns the loss of all packets to this server on or off, including those that request a
+  /// connection. Peers hear nothing, not even that their data has arrived, as from a machine
+  /// without its cable. Once the loss is off, peers send again what was lost. Returns false if the
+  /// system cannot do it.
   bool vanish(bool on);
-  /// Forgets all connections without a word, as a machine whose power was cut: peers hear RST when
-  /// they say something. False: only root may.
+  /// Forgets all connections silently, as after a power cut: peers get RST when they send. Returns
+  /// false if not run by root.
   bool forget();
 
  private:
@@ -58,7 +58,7 @@ class echo_server {
   boost::asio::io_context context_{1};
   tcp::acceptor acceptor_{context_};
   int port_ = 0;
-  std::set<std::shared_ptr<session>> sessions_;  // of the thread
+  std::set<std::shared_ptr<session>> sessions_;  // used only by the server's thread
   std::jthread thread_;
 };
 

@@ -30,7 +30,7 @@ std::string need(const std::string& name) {
   return *found;
 }
 
-/// From that place on.
+/// Returns the text from that offset on.
 std::string text_of(const fs::path& log, std::uintmax_t from) {
   std::ifstream file(log);
   file.seekg(static_cast<std::streamoff>(from));
@@ -39,16 +39,17 @@ std::string text_of(const fs::path& log, std::uintmax_t from) {
   return text.str();
 }
 
-/// Whether the server says it is `ready`, or else that another has its port. Asked by its log,
-/// since at the port that other may answer. Throws if it says neither.
+/// Returns true once the server reports `ready`, or false if another process has its port. Reads
+/// the server's log, because at the port that other process may answer. Throws if the log has
+/// neither.
 bool comes_up(server_process& process, const fs::path& log, std::uintmax_t from,
               const std::string& ready) {
   const auto end = std::chrono::steady_clock::now() + patience;
   for (;;) {
-    const bool has_ended = process.has_ended();  // before its last words are read
+    const bool has_ended = process.has_ended();  // before its last lines are read
     const std::string said = text_of(log, from);
     if (said.find("ddress already in use") != std::string::npos) {
-      return false;  // PgBouncer goes on without it
+      return false;  // PgBouncer continues without it
     }
     if (has_ended || std::chrono::steady_clock::now() > end) {
       throw std::runtime_error("the server does not come up: " + said);
@@ -60,7 +61,8 @@ bool comes_up(server_process& process, const fs::path& log, std::uintmax_t from,
   }
 }
 
-/// Anew while another has its port. `command` may choose another one each time.
+/// Starts the server, again while another process has its port. `command` may choose another port
+/// each time.
 template <class Command>
 void start(std::optional<server_process>& process, const temporary_folder& folder,
            const std::string& ready, const Command& command) {

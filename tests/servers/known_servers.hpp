@@ -1,6 +1,6 @@
 /// @file
-/// Redis, PostgreSQL and PgBouncer, each with a password, and Prometheus, in a temporary folder, on
-/// a free port: on another one if somebody was faster.
+/// Redis, PostgreSQL and PgBouncer, each with a password, and Prometheus. Each runs in a temporary
+/// folder, on a free port: on another one if a process was faster.
 #pragma once
 
 #include <optional>
@@ -15,21 +15,21 @@ inline constexpr const char* password = "open sesame";
 
 class redis {
  public:
-  /// What it is started as.
+  /// The role it is started in.
   enum class role { server, node, sentinel };
 
-  /// The program, or nothing where it is not installed.
+  /// Returns the program, or nothing if it is not installed.
   [[nodiscard]] static std::optional<std::string> program() { return find_program("redis-server"); }
 
-  /// Accepts connections when this returns. `settings` are lines of its configuration. Throws
-  /// std::runtime_error.
+  /// Starts the server, which accepts connections when this returns. `settings` are lines of its
+  /// configuration. Throws std::runtime_error.
   explicit redis(role as = role::server, std::string settings = {});
 
   [[nodiscard]] int port() const { return port_; }
-  /// At which the nodes of a cluster talk to this one.
+  /// Returns the port at which the nodes of a cluster talk to this one.
   [[nodiscard]] int bus_port() const { return bus_port_; }
   [[nodiscard]] server_process& process() { return *process_; }
-  /// At the same port, after its process was ended.
+  /// Restarts at the same port, after its process was ended.
   void restart();
 
  private:
@@ -40,16 +40,16 @@ class redis {
   role role_;
   std::string settings_;
   int port_ = 0;
-  int bus_port_ = 0;  // of the node of a cluster
+  int bus_port_ = 0;  // of a cluster's node
   std::optional<server_process> process_;
 };
 
-/// The user and the database are called lido.
+/// A PostgreSQL server. The user and the database are called lido.
 class postgres {
  public:
   [[nodiscard]] static std::optional<std::string> program() { return find_program("initdb"); }
 
-  /// As above; makes a new database cluster, which takes seconds.
+  /// Makes a new database cluster, which takes seconds. Otherwise as for redis.
   postgres();
 
   [[nodiscard]] int port() const { return port_; }
@@ -65,19 +65,19 @@ class postgres {
   std::optional<server_process> process_;
 };
 
-/// In transaction mode, in front of a PostgreSQL.
+/// A PgBouncer in transaction mode, in front of a PostgreSQL.
 class pgbouncer {
  public:
   [[nodiscard]] static std::optional<std::string> program() { return find_program("pgbouncer"); }
 
-  /// With at most that many connections to the server. `auth_type` says how clients sign in.
-  /// `settings` are more lines of its configuration.
+  /// Starts it with at most that many connections to the server. `auth_type`: how clients log in.
+  /// `settings`: more lines of its configuration.
   pgbouncer(const postgres& server, int connections, const std::string& auth_type = "plain",
             const std::string& settings = {});
 
   [[nodiscard]] std::string conninfo() const;
   [[nodiscard]] server_process& process() { return *process_; }
-  /// At the same port, after its process was ended.
+  /// Restarts at the same port, after its process was ended.
   void restart();
 
  private:
@@ -89,13 +89,13 @@ class pgbouncer {
   std::optional<server_process> process_;
 };
 
-/// Asks a port of 127.0.0.1 for metrics, five times a second.
+/// A Prometheus that scrapes a port of 127.0.0.1 five times a second.
 class prometheus {
  public:
   prometheus();
 
   [[nodiscard]] int port() const { return port_; }
-  /// Where nothing listens yet.
+  /// Returns the port that is scraped, at which nothing listens yet.
   [[nodiscard]] int scraped_port() const { return scraped_port_; }
 
  private:

@@ -34,7 +34,7 @@ void wait_until(const std::string& what, const Condition& is_so) {
   }
 }
 
-/// How many lines of a text have both words.
+/// Returns how many lines of a text contain both words.
 std::size_t lines_with(const std::string& text, const std::string& one, const std::string& two) {
   std::istringstream lines(text);
   std::size_t count = 0;

@@ -1,6 +1,6 @@
 /// @file
-/// Several Redis that belong together, all with the same password: a cluster, and a master with
-/// replicas and sentinels.
+/// Groups of Redis servers with the same password: a cluster, and a master with replicas and
+/// sentinels.
 #pragma once
 
 #include <deque>
@@ -15,11 +15,11 @@ namespace servers {
 /// a second counts as failed.
 class redis_cluster {
  public:
-  /// All slots are served when this returns, and each master has its replica. Throws
-  /// std::runtime_error.
+  /// Starts the cluster; when this returns, all slots are served, and each master has its replica.
+  /// Throws std::runtime_error.
   redis_cluster();
 
-  /// The masters come first, as long as none has failed.
+  /// Returns the nodes; the masters come first, as long as none has failed.
   [[nodiscard]] std::deque<redis>& nodes() { return nodes_; }
   [[nodiscard]] int port() const { return nodes_.front().port(); }
 
@@ -33,10 +33,11 @@ class redis_sentinels {
  public:
   static constexpr const char* name = "orders";
 
-  /// Each sentinel knows the others and the replicas when this returns. Throws std::runtime_error.
+  /// Starts the group; when this returns, each sentinel knows the others and the replicas. Throws
+  /// std::runtime_error.
   redis_sentinels();
 
-  /// The master comes first, as long as it has not failed.
+  /// Returns the servers; the master comes first, as long as it has not failed.
   [[nodiscard]] std::deque<redis>& nodes() { return nodes_; }
   [[nodiscard]] std::vector<int> ports() const;
 

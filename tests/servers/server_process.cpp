@@ -64,7 +64,7 @@ sockaddr_in loopback(int port) {
   return address;
 }
 
-/// Through setpriv(1), which also asks the kernel to end the child with its parent.
+/// Starts a process through setpriv(1), which also makes the kernel end the child with its parent.
 pid_t spawn(const std::vector<std::string>& command, const fs::path& log) {
   std::vector<std::string> words{"setpriv", "--pdeathsig", "KILL"};
   if (is_root() && ::getpwnam(servant) != nullptr) {
@@ -104,11 +104,11 @@ struct process_stat {
   pid_t parent = 0;
 };
 
-/// What /proc/<number>/stat says; zeros if it is gone.
+/// Returns the content of /proc/<number>/stat, or zeros if the process is gone.
 process_stat stat_of(const fs::path& process) {
   std::ifstream file(process / "stat");
   std::string text{std::istreambuf_iterator<char>(file), {}};
-  // The name, which may hold anything, is in parentheses; then come the state and the parent.
+  // The name, which may contain anything, is in parentheses; then come the state and the parent.
   std::istringstream behind_name(text.substr(std::min(text.size(), text.rfind(')') + 1)));
   process_stat found;
   behind_name >> found.state >> found.parent;
@@ -229,11 +229,10 @@ void server_process::end_family() {
     return;
   }
   // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): the interface of the system
-  // When it is gone its children are ours: their end can be waited for, and nothing is left of
-  // them.
+  // When the process is gone its children are ours: we can wait for their end, and none remains.
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   signal(SIGSTOP);
-  (void)::waitpid(pid_, nullptr, WUNTRACED);  // from now on it makes no others
+  (void)::waitpid(pid_, nullptr, WUNTRACED);  // from now on it starts no others
   const std::vector<pid_t> children = children_of(pid_);
   for (const pid_t child : children) {
     (void)::kill(child, SIGKILL);
@@ -267,7 +266,7 @@ void run_program(const std::vector<std::string>& command, const fs::path& log) {
 
 standing_still::standing_still(pid_t process) {
   (void)::kill(process, SIGSTOP);
-  // Which it may hear of later than its next question.
+  // The process may receive the signal later than its next request.
   const fs::path entry = fs::path("/proc") / std::to_string(process);
   for (int i = 0; i < 5000 && stat_of(entry).state != 'T'; ++i) {
     std::this_thread::sleep_for(1ms);

@@ -1,5 +1,5 @@
-// Uses pools before the constructors of Lido have run: in a constructor that comes earlier, and in
-// one of a library that the program needs. Afterwards threads have caches.
+// Uses pools before the constructors of Lido have run: in an earlier constructor, and in one of a
+// library that the program needs. Afterwards threads have caches.
 #include "early.hpp"
 
 #include <cstdio>

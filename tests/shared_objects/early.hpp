@@ -1,10 +1,10 @@
 /// @file
-/// Pools that are used before the constructors of Lido have run.
+/// Uses pools before the constructors of Lido have run.
 #pragma once
 
 #include "lido/object_pool.hpp"
 
-/// As long as it takes until a thread with a number has a cache.
+/// Uses the pool until a thread with a number has a cache.
 inline void use_early(lido::object_pool<int>& pool) {
   for (int round = 0; round < 1000; ++round) {
     const auto first = pool.acquire(1);

@@ -1,5 +1,5 @@
-// A library that the program needs, and that has no Lido of its own: the program exports one. So
-// its static objects are constructed before that Lido's.
+// A library that the program needs, and that contains no Lido: the program exports one. So its
+// static objects are constructed before those of that Lido.
 #include "early.hpp"
 
 lido::object_pool<int>& pool_of_library() {

@@ -1,6 +1,6 @@
-// Pools that one object made are used by another one, in every order of loading and using. Where
-// the objects have a copy of Lido each, the first use ends the program with a sentence; where they
-// have one copy together, it works.
+// Uses pools that another shared object made, in every order of loading and using. If each object
+// has its own copy of Lido, the first use ends the program with a message; if they share one copy,
+// it works.
 //
 // Usage: foreign refused|works local|global A.so B.so
 //
@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::string_view sentence =
     "lido: pool 'jobs' was made by another copy of Lido: link a shared one\n";
-constexpr int bursts = 200;  // more than it takes until a cache is open
+constexpr int bursts = 200;  // enough to open a cache
 
 void require(bool held, const std::string& what) {
   if (!held) {
@@ -51,14 +51,14 @@ struct loader {
   }
 };
 
-/// Which object makes the pool, and which one uses it.
+/// The object that makes the pool, and the one that uses it.
 struct parties {
   foreign_kinds maker;
   foreign_kinds user;
-  void* closed = nullptr;  ///< the maker, which is closed before the pool is used
+  void* closed = nullptr;  ///< the maker, if it is closed before the pool is used
 };
 
-/// The calling thread's numbers are then the lowest of that copy, and its cache in a pool open.
+/// Gives the calling thread the lowest numbers of that copy, and an open cache in a pool.
 void warm_up(const foreign_kind& kind, void* pool) {
   for (int burst = 0; burst < bursts; ++burst) {
     std::array<std::uintptr_t, 8> taken{};
@@ -109,8 +109,8 @@ constexpr std::array orders{
           }},
 };
 
-/// Only where the modules have a copy of Lido each, and so stay loaded. Of a module that goes, no
-/// pool may be left.
+/// Only if each module has its own copy of Lido, and so stays loaded. A module that is unloaded may
+/// leave no pool.
 constexpr order closing{"the pool of a module that was closed, in another one",
                         [](const loader& from) {
                           const auto [module, closed] = from.load(0);
@@ -122,7 +122,7 @@ void close_but_keep(void* module, const char* path) {
   require(::dlopen(path, RTLD_NOW | RTLD_NOLOAD) == module, "a closed module is unloaded");
 }
 
-/// How a foreign thread comes to the pool.
+/// The ways in which a foreign thread reaches the pool.
 enum class way : unsigned char { take, give, destroy, take_without_number, give_without_number };
 constexpr std::array ways{way::take, way::give, way::destroy, way::take_without_number,
                           way::give_without_number};
@@ -135,7 +135,7 @@ void run_in_thread(const std::function<void()>& body) {
   std::thread(body).join();
 }
 
-/// In a thread whose numbers were taken back: the keys of all copies come before this one.
+/// Runs in a thread that has given its numbers back: the keys of all copies come before this one.
 void run_in_ending_thread(const std::function<void()>& body) {
   struct visitor {
     const std::function<void()>* body;
@@ -155,7 +155,8 @@ void run_in_ending_thread(const std::function<void()>& body) {
   (void)pthread_key_delete(last.key);
 }
 
-/// The maker's thread has an open cache, and the user's thread is the first one of its own copy.
+/// Uses a pool whose maker's thread has an open cache; the user's thread is the first one of its
+/// own copy.
 void use(const parties& of, const loader& from, std::size_t kind, way how) {
   const foreign_kind& maker = of.maker.first[kind];
   const foreign_kind& user = of.user.first[kind];
@@ -221,7 +222,7 @@ bool works(const ending& found) {
          found.errors.empty();
 }
 
-/// All kinds of pools in all ways. Returns how many cases that were.
+/// Tries all kinds of pools in all ways. Returns the number of cases.
 std::size_t try_all(const order& one, const loader& from, bool together) {
   std::size_t tried = 0;
   for (std::size_t kind = 0; kind < foreign_kinds_here().count; ++kind) {
@@ -238,7 +239,7 @@ std::size_t try_all(const order& one, const loader& from, bool together) {
   return tried;
 }
 
-/// What else can be done with the host's pools, in a module. Returns how many cases that were.
+/// Tries the other calls on the host's pools, in a module. Returns the number of cases.
 std::size_t try_calls(const loader& from, bool together) {
   std::size_t tried = 0;
   const foreign_kinds kinds = foreign_kinds_here();

@@ -1,5 +1,5 @@
 /// @file
-/// What an object with a copy of Lido offers for pools that it made, or that another one did.
+/// Functions of an object with a copy of Lido, for pools that it or another object made.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@ struct foreign_call {
   void (*run)(void* pool);
 };
 
-/// Of one kind of pool. What is taken is one word: an address or a handle.
+/// Functions of one kind of pool. A taken item is one word: an address or a handle.
 struct foreign_kind {
   const char* name;
   void* (*make)();
   void (*destroy)(void* pool);
   std::uintptr_t (*take)(void* pool);
   void (*give)(void* pool, std::uintptr_t taken);
-  // In code with another copy of Lido than the one that made the pool.
-  bool may_take;  ///< and destroy
+  // Permissions of code with another copy of Lido than the pool's maker.
+  bool may_take;  ///< take, and destroy the pool
   bool may_give;
   const foreign_call* calls = nullptr;
   std::size_t count_calls = 0;
@@ -30,6 +30,6 @@ struct foreign_kinds {
   std::size_t count;
 };
 
-/// What a module exports: `extern "C" foreign_kinds lido_test_foreign()`.
+/// The function that a module exports: `extern "C" foreign_kinds lido_test_foreign()`.
 using foreign_entry = foreign_kinds (*)();
 foreign_kinds foreign_kinds_here();

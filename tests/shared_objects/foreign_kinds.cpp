@@ -1,4 +1,4 @@
-// Pools of every kind, made and used with the copy of Lido that this is linked with.
+// Pools of every kind, made and used with the copy of Lido that this file is linked with.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -57,7 +57,7 @@ constexpr std::array plain_calls{
     foreign_call{"capacity", [](void* pool) { (void)plain::at(pool).capacity(); }},
 };
 
-/// Many at once: those but the first are given back at once.
+/// Acquires many at once, and releases all but the first at once.
 struct many : plain {
   static std::uintptr_t take(void* pool) {
     std::array<int*, 40> taken{};
@@ -71,7 +71,7 @@ struct many : plain {
   }
 };
 
-/// An acquire that may wait, and the end of a lease.
+/// Uses an acquire that may wait, and the end of a lease.
 struct waits : pools<lido::object_pool<int>, lido::when_full::wait> {
   static std::uintptr_t take(void* pool) {
     return word_of(new lido::lease<int>(at(pool).acquire_for(std::chrono::seconds(10))));
@@ -107,7 +107,7 @@ struct blocks {
   }
 };
 
-/// The same blocks by virtual functions, which are those of the maker's copy.
+/// Uses block resources through virtual functions, which are those of the maker's copy.
 struct memory_resources {
   static std::pmr::memory_resource& at(void* pool) {
     return *static_cast<std::pmr::memory_resource*>(pool);
@@ -122,7 +122,7 @@ struct memory_resources {
   }
 };
 
-/// Leases may end anywhere: the pool's own code does what is more than a compare-and-swap.
+/// Leases may end anywhere: the pool's own code does everything beyond a compare-and-swap.
 struct resources {
   using pool_type = lido::resource_pool<int>;
   static pool_type& at(void* pool) { return *static_cast<pool_type*>(pool); }

@@ -1,5 +1,4 @@
-// A module that a host loads anew when it was built anew: pools of every kind, used by threads
-// inside it.
+// A module that a host reloads after each build: pools of every kind, used by threads inside it.
 #include <atomic>
 #include <string>
 #include <thread>
@@ -14,7 +13,7 @@
 namespace {
 
 struct particle {
-  std::string text;  // so that there is something to construct and destroy
+  std::string text;  // so that construction and destruction do something
   int value = 0;
 };
 
@@ -22,7 +21,7 @@ struct keeping_traits : lido::pool_traits<particle> {
   using hooks = lido::keep;
 };
 
-/// Four threads, and the calling one, which ends after the module was unloaded.
+/// Uses a pool in four threads and the calling one, which ends after the module was unloaded.
 template <class Pool>
 bool all_come_back(Pool& pool) {
   std::atomic<int> acquired{0};

@@ -1,10 +1,11 @@
 /// @file
-/// What a module that is loaded anew shows to its host.
+/// The functions that a reloadable module shows to its host.
 #pragma once
 
 #include "lido/platform/compiler.hpp"
 
-/// Of the module's code; defined in the one source that differs between two versions.
+/// Returns the version of the module's code; defined in the one source that differs between
+/// versions.
 int version_of_game();
 
 /// Uses pools, and returns the version if they work, or else 0.

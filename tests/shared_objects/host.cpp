@@ -1,4 +1,4 @@
-// Loads two shared objects that both use Lido, lets threads use both, and unloads them again.
+// Loads two shared objects that both use Lido, uses both in threads, and unloads them again.
 //
 // Usage: host local|global apart|together A.so B.so
 //
@@ -44,13 +44,14 @@ struct loaded {
   const plugin* functions = nullptr;
 };
 
-/// Two threads meet the shared objects in opposite orders. In each, their numbers must differ.
+/// Lets two threads reach the shared objects in opposite orders. In each, their numbers must
+/// differ.
 void meet_in_opposite_orders(const plugin& a, const plugin& b) {
   void* const pool_a = a.make_pool(capacity);
   void* const pool_b = b.make_pool(capacity);
   std::size_t numbers[2][2] = {};
   std::barrier both(2);
-  // A thread that meets another at the registry does without a number for once.
+  // A thread that meets another at the registry once has no number.
   const auto number_in = [](const plugin& object, void* pool) {
     std::size_t number = 0;
     for (int tries = 0; number == 0 && tries < 1000; ++tries) {
@@ -83,7 +84,7 @@ void meet_in_opposite_orders(const plugin& a, const plugin& b) {
   b.destroy_pool(pool_b);
 }
 
-/// `user` may be the owner of the pool, or the other one where both have one copy of Lido.
+/// Uses both; `user` may be the owner of the pool, or the other one if both share one copy of Lido.
 void work_in_both(const plugin& a, const plugin& b, const plugin& user_of_b) {
   void* const pool_a = a.make_pool(capacity);
   void* const pool_b = b.make_pool(capacity);
@@ -106,14 +107,14 @@ void work_in_both(const plugin& a, const plugin& b, const plugin& user_of_b) {
   }
   require(alone, "an object had two owners");
   for (const auto& [of, pool] : {std::pair{&a, pool_a}, std::pair{&b, pool_b}}) {
-    // The main thread, which made the pools, may have one.
+    // The main thread, which made the pools, may have an open cache.
     require(of->open_caches(pool) <= 1, "an ended thread has left its cache open");
     require(of->count_acquirable(pool) == capacity, "slots are lost");
     of->destroy_pool(pool);
   }
 }
 
-/// A thread that has used both ends after they have been closed.
+/// Closes both before a thread that has used them ends.
 void close_before_the_thread_ends(loaded& a, loaded& b) {
   std::barrier closed(2);
   std::thread user([&] {

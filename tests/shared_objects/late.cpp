@@ -1,5 +1,5 @@
-// Resource pools in static storage, which share threads: some are used and end while the process
-// exits, one never ends, and one is made then.
+// Resource pools in static storage, which share threads: some are used and destroyed while the
+// process exits, one is never destroyed, and one is made during the exit.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -23,7 +23,7 @@ void use(pool_type& pool) {
   }
 }
 
-/// Uses its pool, and another one that it makes, as the last thing that it does.
+/// Uses its pool, and makes another one, in its destructor.
 struct last_user {
   std::unique_ptr<pool_type> pool = make_pool();
   last_user() = default;

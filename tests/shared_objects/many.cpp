@@ -1,4 +1,4 @@
-// Loads many modules with a copy of Lido each, and uses a pool in each of them.
+// Loads many modules with their own copies of Lido, and uses a pool in each of them.
 //
 // Usage: many MODULE.so COUNT
 #include <dlfcn.h>

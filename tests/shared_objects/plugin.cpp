@@ -1,4 +1,4 @@
-// A shared object with hidden visibility that uses Lido and does not tell anybody.
+// A shared object with hidden visibility that uses Lido only inside.
 #include "plugin.hpp"
 
 #include <array>
@@ -13,7 +13,8 @@ struct owned {
 };
 using pool_type = lido::object_pool<owned>;
 
-/// Its last writer must survive optimisation, though the object's life ends with it.
+/// Replaces the owner. The last write must survive optimisation, though the object's life ends with
+/// it.
 unsigned replace_owner(owned& object, unsigned me) {
   const unsigned before = object.owner;
   object.owner = me;
@@ -78,7 +79,7 @@ constexpr plugin functions{make_pool, destroy_pool, use_once, work, count_acquir
 
 }  // namespace
 
-// All that it exports.
+// The only export.
 extern "C" [[LIDO_VISIBLE]] const plugin* lido_test_plugin();
 extern "C" const plugin* lido_test_plugin() {
   return &functions;

@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
   fs::copy_file(arguments[2], module);
   void* handle = load(module);
   require(run(handle) == 1, "pools of the first module do not work");
-  // A thread that has used the module's pools outlives the module, and uses those of the next one.
+  // A thread that has used the module's pools outlives it, and uses those of the next module.
   std::barrier turn(2);
   int seen_by_thread = 0;
   std::thread user([&] {

@@ -1,5 +1,5 @@
 // Loads a module, lets it use resource pools, and unloads it, many times. No thread of the pools
-// may be left then: it would run code that is not there.
+// may remain then: it would run code that no longer exists.
 //
 // Usage: unload MODULE.so
 #include <chrono>
@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
     require(threads() > 1, "the module has no threads");
     require(lido_test::close_module(module), "closing failed");
     require(!lido_test::is_module_loaded(argv[1]), "the module is still loaded");
-    // The system may take a moment to forget a thread that was joined.
+    // The system may need a moment to forget a joined thread.
     for (int late = 0; threads() != 1 && late < 1'000; ++late) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }

@@ -1,5 +1,5 @@
-// A module with a Lido of its own that is unloaded, as without `-z nodelete`. One of its pools lies
-// in static storage, so that dlclose ends it.
+// A module that contains Lido and can be unloaded, as without `-z nodelete`. One of its pools is in
+// static storage, so that dlclose destroys it.
 #include <memory>
 #include <vector>
 
@@ -18,7 +18,7 @@ std::unique_ptr<lido::resource_pool<int>> late;
 
 }  // namespace
 
-// All that it exports.
+// The only export.
 extern "C" [[LIDO_VISIBLE]] int lido_test_use();
 extern "C" int lido_test_use() {
   late = make_pool();

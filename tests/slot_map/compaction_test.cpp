@@ -10,7 +10,7 @@
 namespace lido {
 namespace {
 
-/// Counts the moves it is told of.
+/// Counts the moves reported to it.
 struct move_count {
   int moves = 0;
   void on_move(int& /*value*/, slot_handle<int> /*handle*/) noexcept { ++moves; }
@@ -140,7 +140,7 @@ TEST(Compaction, MemoryIsGivenBackWhenMoreThanTheThresholdIsFree) {
   }
 }
 
-// Or a map about that size would give memory back and ask for it in turn.
+// Otherwise a map of about that size would alternately return and request memory.
 TEST(Compaction, TheFirstPlacesStayWhateverTheThreshold) {
   slot_map<int> map({.shrink_threshold = 0, .compaction = compaction_mode::immediate});
   map.erase(map.insert(1));

@@ -9,7 +9,7 @@
 namespace lido {
 namespace {
 
-/// Counts what lives.
+/// Counts live objects.
 struct counted {
   explicit counted(std::atomic<int>& alive) : all(&alive) { ++*all; }
   counted(const counted&) = delete;
@@ -42,7 +42,7 @@ TEST(ConcurrentSlotMapClear, ErasesAllAndEachHandleIsStale) {
   }
 }
 
-// A visitor of a value ends it when it leaves; a clear does not wait, and may be called there.
+// A visitor of a value destroys it on leaving; a clear does not wait, and may be called there.
 TEST(ConcurrentSlotMapClear, DoesNotWaitForVisitors) {
   std::atomic<int> alive{0};
   counted_map map(2);
@@ -72,7 +72,7 @@ TEST(ConcurrentSlotMapClear, TellsTheHookOfEach) {
   EXPECT_EQ(told, 7);
 }
 
-// Nothing is ended twice or kept; what a thread inserted before the last clear is gone.
+// Nothing is destroyed twice or left; a value inserted before the last clear is gone.
 TEST(ConcurrentSlotMapClear, MayRunBesideInsertsErasesAndOtherClears) {
   std::atomic<int> alive{0};
   counted_map map(64);

@@ -1,4 +1,4 @@
-// What a concurrent_slot_map promises of the begin and the end of a value, and of itself.
+// Promises of a concurrent_slot_map about the start and end of a value, and of the map itself.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace lido {
 namespace {
 
-/// Takes another value with it.
+/// Erases another value in its destructor.
 struct owner {
   explicit owner(int& count) : ended(&count) {}
   owner(const owner&) = delete;
@@ -135,7 +135,7 @@ void fill(concurrent_slot_map<int>& numbers, int count) {
   }
 }
 
-/// Whatever caches hold, and however many values there may be.
+/// Holds whatever caches contain, and however many values there may be.
 TEST(ConcurrentSlotMapEnds, FirstSlotsOfANewMapAreTheLowest) {
   for (const std::size_t most : {10'000U, 1'000'000U}) {
     for (const std::size_t cached : {0U, 16U, 100U, 512U}) {

@@ -88,7 +88,7 @@ TEST(ConcurrentSlotMap, WalkMeetsEachValueOnceAndMayEraseInsertAndStop) {
     if (value % 4 == 0) {
       EXPECT_TRUE(numbers.erase(own));
       EXPECT_FALSE(numbers.contains(own));
-      value = -1;  // it is there until the callback ends
+      value = -1;  // it exists until the callback ends
     }
     return value % 2 == 1 ? step::erase : step::next;
   }));
@@ -158,7 +158,7 @@ TEST(ConcurrentSlotMap, ThrowingConstructorLosesNoSlot) {
   EXPECT_EQ(map.size(), 2U);
 }
 
-/// Refuses, and counts.
+/// Hooks that refuse, and count.
 struct strict_hooks {
   std::atomic<int>* inserted;
   std::atomic<int>* erased;
@@ -186,7 +186,7 @@ TEST(ConcurrentSlotMap, HooksAreToldAndMayRefuse) {
   EXPECT_EQ(erased, 1);
 }
 
-/// Keeps the handle it is given, and refuses.
+/// Hooks that store the handle they are given, and refuse.
 struct remembering_hooks {
   slot_handle<int>* seen;
   bool* refuse;
@@ -234,7 +234,7 @@ TEST(ConcurrentSlotMap, DestructorEndsAllValues) {
   EXPECT_EQ(watched.use_count(), 1);
 }
 
-/// Neither copied nor moved.
+/// A type that can be neither copied nor moved.
 struct fixed_value {
   explicit fixed_value(int number) : value(number) {}
   fixed_value(const fixed_value&) = delete;
@@ -298,7 +298,7 @@ TEST(ConcurrentSlotMap, WalkAloneMeetsEachValueOnceAndMayEraseInsertAndStop) {
   EXPECT_TRUE(numbers.for_each_alone([&](int& value, slot_handle<int> own) {
     EXPECT_TRUE(numbers.contains(own));
     if (value < 0) {
-      return step::next;  // a new one, which it may meet or not
+      return step::next;  // a new one, which the walk may visit or not
     }
     EXPECT_TRUE(met.insert(value).second);
     (void)numbers.try_emplace(-1);

@@ -1,4 +1,4 @@
-// Walks of a concurrent_slot_map enter many values at once. What that must not change.
+// Walks of a concurrent_slot_map, which enter many values at once, and the promises they must keep.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -114,7 +114,7 @@ TEST(ConcurrentSlotMapWalk, CallbackMayVisitEachOtherValue) {
   });
 }
 
-// A thread that stays with one value keeps others from that one, and from no other.
+// A thread that stays in one value keeps others out of that one, and of no other.
 TEST(ConcurrentSlotMapWalk, KeepsOthersFromTheValueItIsWithOnly) {
   concurrent_slot_map<int> map(2);
   const auto first = map.insert(0);

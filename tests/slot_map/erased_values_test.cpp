@@ -1,4 +1,4 @@
-// AddressSanitizer knows the places of slot maps that hold no value.
+// AddressSanitizer knows the slots of slot maps that contain no value.
 #include "support/sanitizers.hpp"
 
 #if LIDO_TEST_ASAN
@@ -68,7 +68,7 @@ TEST(ErasedValues, AMapThatHasGrownLeavesNothingPoisonedBehind) {
     map.for_each([&](const wide& value) { sum += value[0]; });
     EXPECT_EQ(sum, 1 + 999L * 1000 / 2);
   }
-  // What has been freed is poisoned, too, but is open as soon as somebody is given it.
+  // Freed memory is poisoned, too, but is accessible once it is allocated again.
   std::vector<std::unique_ptr<std::array<wide, 16>>> blocks;
   for (int i = 0; i < 1000 && outgrown != nullptr; ++i) {
     blocks.push_back(std::make_unique<std::array<wide, 16>>());
@@ -98,7 +98,7 @@ TEST(ErasedValues, OfAConcurrentMapToo) {
   EXPECT_TRUE(is_open(value, sizeof(wide)));
 }
 
-// The same addresses may be another mapping's next.
+// The same addresses may belong to another mapping next.
 TEST(ErasedValues, AConcurrentMapLeavesNothingPoisonedBehind) {
   const void* place = nullptr;
   {

@@ -1,4 +1,4 @@
-// A slot map keeps nothing in the places of erased values, and does not look there.
+// A slot map stores nothing in the memory of erased values, and does not read it.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -13,8 +13,7 @@ namespace {
 using test::page;
 using page_handle = slot_handle<page>;
 
-// To end such a value takes no look at it either. The hole that came last is the first to be
-// filled.
+// Erasing such a value does not read it either. The latest hole is the first to be filled.
 TEST(HoleMemory, NothingReadsOrWritesAnErasedValue) {
   slot_map<page> map({.reserve = 40, .compaction = compaction_mode::manual});
   std::vector<page_handle> handles;

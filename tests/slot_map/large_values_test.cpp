@@ -1,4 +1,4 @@
-// Values that are larger than the stack of the thread that adds them: each is made in its place.
+// Values that are larger than the stack of the thread that adds them: each is constructed in place.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #ifdef _WIN32
@@ -28,7 +28,7 @@ constexpr std::size_t stack_bytes = 512 * 1024;
 struct chunk {
   explicit chunk(int number) noexcept : id(number) {}
   chunk(const chunk& other) noexcept : id(other.id) {}
-  // Not inlined, or the optimiser leaves the bytes of one on the stack out.
+  // Not inlined, or the optimiser would omit the bytes of a value on the stack.
   [[LIDO_NOINLINE]] chunk(chunk&& other) noexcept : id(std::exchange(other.id, -1)) {}
   chunk& operator=(const chunk&) = delete;
   chunk& operator=(chunk&&) = delete;
@@ -39,7 +39,7 @@ struct chunk {
   std::array<std::byte, 2 * stack_bytes> bytes;  // NOLINT(*-member-init)
 };
 
-#ifdef _WIN32  // where each new page of the stack is touched in turn
+#ifdef _WIN32  // each new page of the stack is touched in turn there
 
 void on_small_stack(std::function<void()> test) {
   const auto body = [](void* run) -> DWORD {
@@ -59,7 +59,7 @@ void on_small_stack(std::function<void()> test) {
   pthread_attr_t attributes;
   ASSERT_EQ(pthread_attr_init(&attributes), 0);
   ASSERT_EQ(pthread_attr_setstacksize(&attributes, stack_bytes), 0);
-  // Behind the stack, so that a value on it does not reach other memory.
+  // A guard so large that a value on the stack does not reach other memory.
   ASSERT_EQ(pthread_attr_setguardsize(&attributes, 8 * stack_bytes), 0);
   pthread_t thread{};
   const auto body = [](void* run) -> void* {
@@ -115,7 +115,7 @@ TEST(SlotMapLargeValues, AreAddedInEveryWayOnASmallStack) {
   });
 }
 
-/// No heap of its own.
+/// A type without its own heap memory.
 struct homeless : chunk {
   using chunk::chunk;
   static void* operator new(std::size_t) = delete;

@@ -43,7 +43,7 @@ std::vector<int> brightness_of_each(const Map& particles) {
   return all;
 }
 
-/// What both maps do alike.
+/// Behaviour that both maps share.
 template <class Map>
 class MemberCallbacks : public ::testing::Test {
  protected:

@@ -1,4 +1,4 @@
-// Slot maps that have been moved, and what they leave behind.
+// Slot maps that have been moved, and their moved-from sources.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -60,7 +60,7 @@ TEST(SlotMap, AMapThatWasMovedFromKeepsItsNumbersAndItsMode) {
   // NOLINTEND(bugprone-use-after-move)
 }
 
-/// As many as fit, and then none.
+/// Inserts as many as fit, and then erases all.
 void fill_and_empty(word_map& words) {
   const std::size_t room = words.capacity();
   while (words.size() < room) {

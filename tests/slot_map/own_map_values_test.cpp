@@ -1,4 +1,4 @@
-// Values that know the map they are in, so that its type is named before theirs is complete.
+// Values that refer to their map, so that its type is named before theirs is complete.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -18,7 +18,7 @@ TEST(SlotMapTypes, AValueMayPointAtAnotherOneOfItsMap) {
   const auto gone = enemies.emplace();
   const auto hunted = enemies.emplace();
   const auto hunter = enemies.emplace(enemies.pointer(hunted), 3);
-  enemies.erase(gone);  // one of the others moves there
+  enemies.erase(gone);  // another value moves there
   for (int i = 0; i < 100; ++i) {
     (void)enemies.emplace();
   }
@@ -64,7 +64,7 @@ TEST(SlotMapTypes, AValueMayHaveAMapOfItsKind) {
   EXPECT_EQ(moved.kids[kid].kids[grandchild].name, 3);
 }
 
-/// Known to hooks before what it is made of is.
+/// Declared for hooks before its members are known.
 struct told_of;
 struct parted_hooks {
   int erased = 0;

@@ -28,7 +28,7 @@ std::vector<typename Map::handle_type> fill(Map& map) {
   return handles;
 }
 
-/// With four workers, however few cores there are.
+/// Runs with four workers, however few cores there are.
 class Par : public ::testing::Test {
  private:
   tbb::global_control workers_{tbb::global_control::max_allowed_parallelism, 4};
@@ -114,7 +114,7 @@ TEST_F(Par, ConcurrentSlotMapPassesOnWhatACallbackThrowsAndLeavesItsValues) {
   EXPECT_EQ(visits, count) << "nobody is with a value any more";
 }
 
-// Insertions and erasures of another thread, and of the callbacks themselves.
+// Values are inserted and erased by another thread, and by the callbacks themselves.
 TEST_F(Par, ConcurrentSlotMapMeetsWhatStaysWhileOthersComeAndGo) {
   concurrent_slot_map<int> map(2 * count);
   (void)fill(map);

@@ -1,4 +1,4 @@
-// Real-time threads that wait for a value which another thread on the same processor is with.
+// Real-time threads that wait for a value which another thread on the same processor is visiting.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,11 +18,11 @@ using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
 constexpr auto hold = 20ms;
-/// After which a thread that waits without a nap is given no precedence any more, or the test would
-/// not end.
+/// Time after which a thread that waits without a nap loses its precedence, or the test would not
+/// end.
 constexpr auto patience = 5s;
 constexpr int waiter_priority = 10;
-/// What is promised. A waiter sees the release after its nap, so that naps must be far shorter.
+/// The promised bound. A waiter sees the release after its nap, so that naps must be far shorter.
 constexpr auto bound = 100ms;
 static_assert(std::chrono::microseconds(detail::tuning::longest_nap) <= bound / 10);
 
@@ -32,7 +32,7 @@ struct experiment {
   int holder_priority = 0;                                ///< 0: a normal thread
 };
 
-/// How long after the release a real-time thread goes on. Zero: it may not be one.
+/// Returns how long after the release a real-time thread continues, or zero if it may not be one.
 steady_clock::duration measure(const experiment& now) {
   std::atomic<bool> held{false};
   std::atomic<bool> refused{false};
@@ -76,7 +76,7 @@ steady_clock::duration measure(const experiment& now) {
 
 class RealTimeVisits : public testing::Test {
  protected:
-  // The shortest of some: beside other work on the processor the holder takes longer.
+  // Checks the shortest of some waits: beside other work on the processor the holder takes longer.
   static void expect_short_waits(const experiment& now) {
     steady_clock::duration shortest = steady_clock::duration::max();
     for (int i = 0; i < 3 && shortest >= bound; ++i) {

@@ -54,7 +54,7 @@ std::vector<int> levels_below(slot_map<parent>& map, slot_handle<parent> root) {
   return levels;
 }
 
-// With room for all, and with none at all: the array then grows under the constructors.
+// Runs with space for all values, and with none: the array then grows during the constructors.
 TEST(SlotMapReentrant, AConstructorMayInsert) {
   for (const compaction_mode mode : reentrant_modes) {
     for (const std::size_t room : {0U, 1U, 100U}) {
@@ -112,7 +112,7 @@ TEST(SlotMapReentrant, AConstructorThatThrowsAfterItHasInsertedLosesNothing) {
       const auto other = map.emplace(map, 0);
       for (const int refuse_at : {0, 3, 20}) {
         EXPECT_THROW((void)map.emplace(map, 20, refuse_at), refused);
-        // The children that were complete before stay.
+        // The children that were complete before remain.
         map.erase_if([&](parent& each) { return &each != map.find(other); });
         EXPECT_EQ(map.size(), 1U);
       }
@@ -122,7 +122,7 @@ TEST(SlotMapReentrant, AConstructorThatThrowsAfterItHasInsertedLosesNothing) {
   }
 }
 
-/// Runs what it is told in its constructor and its destructor.
+/// Runs the given functions in its constructor and its destructor.
 struct scripted {
   explicit scripted(int number, std::function<void()> at_start = {},
                     std::function<void()> at_end = {})
@@ -214,7 +214,7 @@ TEST(SlotMapReentrant, WhatIsUnderConstructionCountsForTheLargestSize) {
   EXPECT_EQ(map.size(), 2U);
   map.clear();
   map.shrink_to_fit();
-  // Both have their place when the array has grown already; otherwise the last one has none.
+  // With the array already grown, both have their slots; otherwise the last one has none.
   map.reserve(2);
   EXPECT_NO_THROW((void)map.emplace(1, inserts));
   map.clear();

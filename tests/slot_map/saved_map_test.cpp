@@ -1,4 +1,4 @@
-// Snapshots, what restore refuses, values under given handles, copies.
+// Snapshots, refusals of restore, values under given handles, copies.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -24,7 +24,7 @@ using int_handle = slot_handle<int>;
 constexpr std::array saved_modes{compaction_mode::immediate, compaction_mode::deferred,
                                  compaction_mode::manual};
 
-/// What a user would read from a file.
+/// A snapshot as a user would read it from a file.
 template <class T>
 struct saved {
   explicit saved(const slot_map_snapshot<T>& from)
@@ -43,7 +43,7 @@ struct saved {
   std::uint32_t first_generation;
 };
 
-/// With holes, free slots and slots that are used up.
+/// Fills a map so that it has holes, free slots and used-up slots.
 template <class Map>
 std::vector<int_handle> fill(Map& map, int steps) {
   std::minstd_rand random(7);
@@ -98,7 +98,7 @@ TEST(SavedMap, ItsOwnSnapshotTakesItBack) {
   EXPECT_TRUE(map.empty());
 }
 
-/// Why a snapshot is not restored.
+/// Returns why a snapshot is not restored.
 std::string refusal_of(saved_few& map, const saved<int>& bad) {
   try {
     map.restore(bad.view());
@@ -175,7 +175,7 @@ TEST(SavedMap, RefusesAnotherFormatAndAnotherByteOrder) {
   EXPECT_EQ(map.at(one), 1);
 }
 
-// Whatever restore accepts is a map that keeps its promises.
+// If restore accepts a snapshot, the map keeps its promises.
 TEST(SavedMap, SurvivesAnyFlippedBit) {
   saved_few map;
   (void)fill(map, 60);
@@ -203,7 +203,7 @@ TEST(SavedMap, SurvivesAnyFlippedBit) {
   EXPECT_LT(accepted, good.table.size() * 3);
 }
 
-/// Its copies throw on order.
+/// A type whose copies throw on request.
 struct copied {
   explicit copied(int number) : value(number) { ++alive; }
   copied(const copied& other) : value(other.value) {
@@ -388,7 +388,7 @@ TEST(EmplaceAt, MayTakeAValueOfItsOwnArrayWhenThatGrows) {
   EXPECT_EQ(map.at(slot_handle<std::string>(5, 1)), map.at(one));
 }
 
-// Or a later insert would give a int_handle that was stale.
+// Otherwise a later insert would return a handle that was stale.
 TEST(EmplaceAt, ThatThrowsLeavesTheGenerationAlone) {
   for (const compaction_mode mode : saved_modes) {
     slot_map<copied> map({.compaction = mode});

@@ -38,7 +38,7 @@ TEST(SlotHandle, GoesIntoOrderedAndUnorderedSets) {
   EXPECT_LT(number_handle(1, 1), number_handle(2, 1));
 }
 
-/// A handle of its own type inside a type: the type is not complete yet.
+/// A type that contains a handle of itself while it is still incomplete.
 struct node {
   slot_handle<node> next;
 };

@@ -11,7 +11,7 @@
 namespace lido {
 namespace {
 
-// What dcm_pool promises with max_size and reserve: no new and no delete.
+// dcm_pool promises this with max_size and reserve: no new and no delete.
 TEST(SlotMapAllocation, AReservedMapAllocatesNothing) {
   for (const compaction_mode mode :
        {compaction_mode::immediate, compaction_mode::deferred, compaction_mode::manual}) {
@@ -51,7 +51,7 @@ TEST(SlotMapAllocation, AHoleOfAFullMapIsFilledWithoutAny) {
   EXPECT_EQ(test::allocations().allocations, before);
 }
 
-// Its own slot is used up, and there is no memory for another.
+// The value's own slot is used up, and there is no memory for another.
 TEST(SlotMapAllocation, WhereNoSlotCanBeHadAHoleStaysAndNothingIsMade) {
   slot_map<std::shared_ptr<int>, no_hooks, 1> map({.reserve = 2});
   const auto shared = std::make_shared<int>(0);
@@ -69,7 +69,7 @@ TEST(SlotMapAllocation, WhereNoSlotCanBeHadAHoleStaysAndNothingIsMade) {
   EXPECT_EQ(map.holes(), 0U);
 }
 
-// The slot of the value that would go is used up.
+// The slot of the value to evict is used up.
 TEST(SlotMapAllocation, AnEvictionThatFindsNoSlotChangesNothing) {
   slot_map<int, no_hooks, 1> map({.max_size = 2, .reserve = 2});
   const auto first = map.emplace(1);

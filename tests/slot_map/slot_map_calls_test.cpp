@@ -68,8 +68,8 @@ TEST(SlotMapSort, OfNoneOneAndSortedValues) {
 }
 
 TEST(SlotMapSort, TakesTimeForEachValueOnceInARotation) {
-  // A hundred thousand values in a few milliseconds of the processor; with a walk along each cycle,
-  // in a minute.
+  // Sorts a hundred thousand values in a few milliseconds of processor time; a walk along each
+  // cycle would take a minute.
   const std::clock_t began = std::clock();
   number_map map;
   constexpr int count = 100'000;
@@ -97,7 +97,7 @@ TEST(SlotMapSort, WhoseComparisonThrowsChangesNoOrder) {
   EXPECT_EQ(std::vector<int>(map.begin(), map.end()), (std::vector{3, 1, 2}));
 }
 
-/// What hooks were told.
+/// Records the calls of hooks.
 struct told {
   std::vector<std::pair<int, int_handle>> moves;
   std::vector<int> erased;

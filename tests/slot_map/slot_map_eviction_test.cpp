@@ -1,4 +1,4 @@
-// Evictions that fail, what emplace_or_evict says of each, and one that finds no slot.
+// Evictions that fail, the results of emplace_or_evict for each, and one that finds no slot.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using test::refused;
 
-/// Cannot be made from what is negative; moves without throwing.
+/// A type that refuses negative numbers, and moves without throwing.
 struct wary {
   explicit wary(int number) : value(number) {
     if (number < 0) {
@@ -28,7 +28,7 @@ constexpr auto quieter = [](const auto& left, const auto& right) {
   return left.value < right.value;
 };
 
-/// Refuses on order.
+/// Hooks that refuse on request.
 struct gatekeeper {
   bool refuses = false;
   std::vector<int> gone;
@@ -95,7 +95,7 @@ TEST_P(SlotMapEviction, ThatIsRefusedByTheHookHasCostTheOldValue) {
   EXPECT_EQ(map.size(), 3U);
 }
 
-// Each second one ends the last value that a slot may have, when no other slot is free.
+// Each second one destroys the last value that a slot may have, when no other slot is free.
 TEST(SlotMapEvictionOfLastGenerations, TakesANewSlot) {
   slot_map<int, no_hooks, 2> map({.max_size = 2});
   std::set<slot_handle<int>> given{map.insert(1), map.insert(2)};

@@ -15,7 +15,7 @@ namespace {
 
 using test::refused;
 
-/// Writes down what it is told, and refuses on order.
+/// Hooks that record their calls, and refuse on request.
 struct journal {
   std::string text;
   bool refuse = false;
@@ -46,7 +46,7 @@ TEST(SlotMapHooks, AreToldWhatHappens) {
   EXPECT_EQ(map.hooks().text, "+1+2-1>2>2-2");
 }
 
-/// Counts what is there whenever a value has moved.
+/// Hooks that count the values whenever one has moved.
 struct census {
   const slot_map<int, census>* map = nullptr;
   int told = 0;
@@ -60,7 +60,7 @@ struct census {
   }
 };
 
-// The holes at the end are none any more when the first value has moved.
+// The holes at the end are gone when the first value has moved.
 TEST(SlotMapHooks, SeeAllNumbersRightWhileHolesAreClosed) {
   slot_map<int, census> map({.reserve = 100, .compaction = compaction_mode::manual});
   std::vector<slot_handle<int>> all;
@@ -74,7 +74,7 @@ TEST(SlotMapHooks, SeeAllNumbersRightWhileHolesAreClosed) {
   };
   erase(40, 99);
   erase(3, 5);
-  erase(99, 100);  // the end is behind a hole now
+  erase(99, 100);  // the end is now behind a hole
   map.hooks() = {.map = &map};
   map.compact();
   EXPECT_EQ(map.hooks().told, 2);
@@ -93,7 +93,7 @@ TEST(SlotMapHooks, ThatRefuseAnInsertionTakeItBack) {
   EXPECT_EQ(map.hooks().text, "+2");
 }
 
-// What it grew for is gone, and not what it has.
+// The value that it grew for is gone, the others are not.
 TEST(SlotMapHooks, ThatRefuseAnInsertionAfterGrowthLoseNothing) {
   slot_map<int, journal> map;
   std::vector<slot_handle<int>> all{map.insert(0)};
@@ -109,7 +109,7 @@ TEST(SlotMapHooks, ThatRefuseAnInsertionAfterGrowthLoseNothing) {
   }
 }
 
-/// Copied for want of a move, and not always.
+/// Hooks without a move constructor, whose copies may throw.
 struct heavy_hooks {
   heavy_hooks() = default;
   heavy_hooks(const heavy_hooks& other) : throws(other.throws) {
@@ -134,7 +134,7 @@ TEST(SlotMapHooks, ThatRefuseToMoveLeaveTheMapAsItWas) {
   EXPECT_EQ(map.name(), "heavy");
 }
 
-/// They can only be moved, and show whether they were.
+/// Hooks that can only be moved, and show whether they were.
 struct unique_hooks {
   std::unique_ptr<int> erased;
   void on_erase(const int& /*value*/, slot_handle<int> /*handle*/) const noexcept {
@@ -178,7 +178,7 @@ TEST(SlotMapHooks, ThatRefuseAnEvictionLeaveNoHoleWhereNoneIsToBe) {
   EXPECT_EQ(map.hooks().text, "+1+2+3-1>3");
 }
 
-/// Hooks chosen at run time, as users of std::function do it.
+/// Hooks chosen at run time, as users of std::function choose them.
 struct late_hooks {
   std::function<void(int&, slot_handle<int>)> inserted;
   void on_insert(int& value, slot_handle<int> handle) {

@@ -1,5 +1,5 @@
-/// Random operations on a slot map and on a model of it that cannot be wrong, compared all along.
-/// Also built with broken rules, and must fail then.
+/// Compares random operations on a slot map with a model that cannot be wrong, throughout. Also
+/// built with broken rules, and must fail then.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -117,7 +117,7 @@ class session {
     }
   }
 
-  // None of these changes what a handle leads to.
+  // Rearranges values, none of which may change what a handle refers to.
   void rearrange() {
     map_.sort([this](int a, int b) { return (a ^ mask_) < (b ^ mask_); });
     mask_ = (mask_ * 5 + 1) & 0xFFFF;
@@ -129,7 +129,7 @@ class session {
     EXPECT_TRUE(copy.empty());
   }
 
-  // Saves, goes on, and takes back what came since. Then undoes an erase, or fails to.
+  // Saves, continues, and restores. Then undoes an erase, or fails to.
   void go_back() {
     const auto now = map_.snapshot();
     const std::vector<int> values(now.values.begin(), now.values.end());
@@ -152,7 +152,7 @@ class session {
     }
   }
 
-  // Erases some as the walk's verdict says, some by their handles, and inserts.
+  // Erases some values by the walk's verdict, some by their handles, and inserts others.
   void walk() {
     const std::map<number_handle, int> before = model_;
     std::map<number_handle, int> visits;

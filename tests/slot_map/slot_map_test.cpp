@@ -232,7 +232,7 @@ TEST(SlotMap, ClearMakesEveryHandleStale) {
   EXPECT_EQ(words[words.insert("three")], "three");
 }
 
-// They may name values that this map has yet to have.
+// Such handles may name values that this map has not inserted yet.
 TEST(SlotMap, AHandleOfAnotherMapLeadsToNoValueThatIsGone) {
   word_map here;
   word_map there;
@@ -306,7 +306,7 @@ TEST(SlotMap, SlotWithoutGenerationsLeftIsNotUsedAgain) {
   EXPECT_EQ(numbers.used_up_slots(), 5U);
 }
 
-// The oldest slot's age becomes that of new ones, so that one goes on to its own end.
+// New slots continue at the age of the oldest slot removed, so no generations are lost.
 TEST(SlotMap, ShrinkingUsesNoSlotsUp) {
   constexpr std::uint32_t generations = 100;
   slot_map<int, no_hooks, generations> numbers;

@@ -1,4 +1,4 @@
-// Which handles the hooks of slot maps are told, and what holds where nothing is said.
+// The handles passed to hooks of slot maps, and the defaults without hooks.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace {
 using number_handle = slot_handle<int>;
 using number_handles = std::vector<number_handle>;
 
-/// Writes down the handles.
+/// Hooks that record the handles.
 struct scribe {
   number_handles* inserted;
   number_handles* erased;

@@ -41,7 +41,7 @@ TEST(SlotMapTypes, MoveOnlyValues) {
   }
 }
 
-/// No default constructor, no assignment.
+/// A type without default constructor and assignment.
 struct stubborn {
   explicit stubborn(int number) : value(number) {}
   const int value;
@@ -84,7 +84,7 @@ TEST(SlotMapTypes, Aggregates) {
   EXPECT_EQ(map[map.emplace(1, 2)].x, 1);
 }
 
-/// Gives away no address, as proxies and some smart pointers.
+/// A type that conceals its address, as proxies and some smart pointers do.
 struct evasive {
   evasive* operator&() const { return nullptr; }  // NOLINT(google-runtime-operator)
   int value = 3;
@@ -114,7 +114,7 @@ TEST(SlotMapTypes, DefaultInitialisedValueIsWrittenFromOutside) {
   EXPECT_EQ(map[first].numbers[63], 7);
 }
 
-/// Counts its objects, refuses constructions on order; copies as well as moves.
+/// A type that counts its objects and refuses constructions on request; it can be copied and moved.
 struct costly {
   explicit costly(int number) : value(number) { count(); }
   costly(const costly& other) : value(other.value) { count(); }
@@ -133,7 +133,7 @@ struct costly {
   }
 };
 
-/// As costly, but there is no copy to fall back on.
+/// A type whose moves may throw, as those of costly, without a copy to fall back on.
 struct risky {
   explicit risky(int number) : value(std::make_unique<int>(number)), guard(number) {}
   // NOLINTNEXTLINE(performance-noexcept-move-constructor): that it throws is the point
@@ -221,7 +221,8 @@ TEST_F(SlotMapExceptions, CompactionThatFailsAtAnyCopyLosesNothing) {
   }
 }
 
-// 15 is last when it goes, so that the hole at 14 is behind the end when the first move throws.
+// Value 15 is last when it is erased, so that the hole at 14 is beyond the end when the first move
+// throws.
 TEST_F(SlotMapExceptions, CompactionThatFailsForgetsHolesBehindTheEnd) {
   for (int at = 1; at <= 4; ++at) {
     slot_map<costly> map({.reserve = 16, .compaction = compaction_mode::manual});
@@ -277,7 +278,7 @@ TEST_F(SlotMapExceptions, GrowthOfATypeThatOnlyMovesAndThrowsLosesNoHandle) {
   EXPECT_EQ(*map[handles[3]].value, 3);
 }
 
-/// Two threads would do no more: ranges in any order, with an empty one.
+/// Calls ranges in any order, with an empty one, as two threads might.
 struct backwards {
   void operator()(std::uint32_t count, const auto& body) const {
     body(count / 2, count);

@@ -109,7 +109,7 @@ TEST(SlotTable, ASlotThatGivesUpItsPlaceIsFreeUnlessUsedUp) {
   EXPECT_EQ(take(table, 4), 1U);
 }
 
-// As a handle of another map may be.
+// A handle of another map may name such a slot.
 TEST(SlotTable, AFreeSlotIsFoundByNoGeneration) {
   few table;
   const slot_index first = take(table, 0);
@@ -124,7 +124,7 @@ TEST(SlotTable, AFreeSlotIsFoundByNoGeneration) {
   EXPECT_EQ(find(table, first, 2), 2U);
 }
 
-// The bits of a handle and of a place meet in one word.
+// The bits of a handle and of an index share one word.
 TEST(SlotTable, PlaceAndSlotMayBeAnyNumbers) {
   few table;
   for (const std::uint32_t place : {0U, 1U, 77U, 0x7FFF'FFFFU, 0x8000'0000U, 0xFFFF'FFFEU}) {

@@ -1,4 +1,4 @@
-// Callbacks that change the map while a walk goes around holes, by the bits of the places.
+// Callbacks that change the map while a walk skips holes, by the bits of the indices.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace {
 using number_map = slot_map<int>;
 using number_handle = slot_handle<int>;
 
-/// The first visit erases each third of 200 values, so that the rest of the walk goes around holes
-/// in each mode. The last value is of them: the end is at 199 then. Value i is at place i.
+/// Erases each third of 200 values at the first visit, so that the rest of the walk skips holes in
+/// each mode. The last value is among them: the end is at 199 then. Value i is at index i.
 class WalkAroundHoles : public ::testing::TestWithParam<compaction_mode> {
  protected:
   static constexpr int count = 200;
@@ -25,7 +25,7 @@ class WalkAroundHoles : public ::testing::TestWithParam<compaction_mode> {
 
   void erase(int value) { values.erase(handles[static_cast<std::size_t>(value)]); }
 
-  /// `f(value)` at each visit returns a step.
+  /// Walks; `f(value)` returns a step at each visit.
   template <class F>
   bool walk(F f) {
     values.clear();
@@ -44,7 +44,8 @@ class WalkAroundHoles : public ::testing::TestWithParam<compaction_mode> {
     });
   }
 
-  /// Of the first values those that `wanted(value)` says, and none twice.
+  /// Checks that the visited values are those of the first ones that `wanted(value)` selects, each
+  /// once.
   template <class Wanted>
   void expect_visited(Wanted wanted) const {
     for (int i = 0; i < count; ++i) {
@@ -79,16 +80,16 @@ TEST_P(WalkAroundHoles, ErasesEarlierOwnAndLaterOnesNearAndFar) {
   EXPECT_EQ(values.size(), left - 6);
 }
 
-// The hole that came last is filled first.
+// The latest hole is filled first.
 TEST_P(WalkAroundHoles, InsertsIntoEarlierAndLaterHoles) {
   EXPECT_TRUE(walk([&](int own) {
     if (own == 35) {
-      (void)values.insert(1000);  // where 33 was
+      (void)values.insert(1000);  // at the index of 33
     } else if (own == 36) {
       erase(38);
-      (void)values.insert(1001);  // where 38 was
+      (void)values.insert(1001);  // at the index of 38
     } else if (own == 39) {
-      (void)values.insert(1002);  // where 196 was
+      (void)values.insert(1002);  // at the index of 196
     }
     return own == 33 ? step::erase : step::next;
   }));
@@ -156,7 +157,7 @@ TEST_P(WalkAroundHoles, WalkInAWalkErasesOwnAndLaterOnes) {
     }
     values.for_each(
         [](int& value) { return value >= 30 && value % 2 != 0 ? step::erase : step::next; });
-    return step::erase;  // it is gone already
+    return step::erase;  // it is already gone
   }));
   expect_visited([](int value) { return value <= 33 || value % 2 == 0; });
 }

@@ -124,7 +124,7 @@ TEST_P(Walk, CallbackMayEraseItsValueAndSaySo) {
   EXPECT_TRUE(values.empty());
 }
 
-// The new value may be where the old one was.
+// The new value may take the index of the old one.
 TEST_P(Walk, CallbackMayEraseItsValueInsertAnotherAndSaySo) {
   for (const int count : {1, 40, 100}) {
     values.clear();
@@ -254,7 +254,7 @@ TEST_P(Walk, OverAConstMapStepsOverHolesAndMayStop) {
   fixed.for_each([&](const int& value, number_handle own) { EXPECT_EQ(fixed.find(own), &value); });
 }
 
-// Only places before the old end are looked at, and none twice, wherever the end is then.
+// The walk visits only indices before the old end, and none twice, wherever the end is then.
 TEST_P(Walk, CallbackMayEraseFromTheEndToBeforeItsOwnPlace) {
   for (const int fresh : {0, 50, 200}) {
     values.clear();
@@ -265,7 +265,7 @@ TEST_P(Walk, CallbackMayEraseFromTheEndToBeforeItsOwnPlace) {
       const int own = value;
       ++visits[own];
       if (own == 0) {
-        values.erase(handles[0]);  // a hole, so that the rest goes by bits
+        values.erase(handles[0]);  // a hole, so that the rest uses bits
       }
       if (own == 30) {
         for (std::size_t i = 99; i > 0; --i) {

@@ -1,4 +1,4 @@
-// Walks around holes that were there before: what a walk meets, however the holes lie.
+// Walks around earlier holes: the visited values, wherever the holes are.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace lido {
 namespace {
 
-/// Which of `count` values, value i at place i, go before the walk.
+/// Selects which of `count` values, value i at index i, are erased before the walk.
 using layout = bool (*)(int value, std::mt19937& random);
 
 class WalkWindows : public ::testing::TestWithParam<layout> {

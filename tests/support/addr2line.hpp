@@ -1,5 +1,5 @@
 /// @file
-/// Runs the commands that a report ends with.
+/// Runs the commands at the end of a report.
 #pragma once
 
 #include <array>
@@ -16,7 +16,8 @@ inline constexpr const char* lines_command = "llvm-symbolizer --relative-address
 inline constexpr const char* lines_command = "addr2line -Cfpie";
 #endif
 
-/// Functions, files and lines of all places that a report names; empty if it has no command.
+/// Returns functions, files and lines of all code addresses in a report; empty if it has no
+/// command.
 inline std::string resolve(const std::string& report) {
   const std::string name = "addr2line";
   const char* const chosen = std::getenv("ADDR2LINE");  // NOLINT(concurrency-mt-unsafe): not set

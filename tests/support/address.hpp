@@ -1,5 +1,5 @@
 /// @file
-/// Addresses as numbers, to ask of what they are multiples.
+/// Addresses as numbers, to check their alignment.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 /// @file
-/// Slots without a type, and where they come from.
+/// Untyped slots, and their allocator.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class allocated_slots {
     return distance < stride * capacity_ && distance % stride == 0;
   }
 
-  /// One by one, up to `most`.
+  /// Acquires one by one, up to `most`.
   [[nodiscard]] list acquire_n(std::size_t most) {
     list all;
     while (all.size() < most) {

@@ -1,5 +1,5 @@
 /// @file
-/// What the tests use of either Asio, with or without Boost.
+/// The names that tests use of either Asio, with or without Boost.
 #pragma once
 
 #if defined(LIDO_STANDALONE_ASIO)

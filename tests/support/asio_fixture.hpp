@@ -17,7 +17,7 @@ namespace lido::test {
 
 namespace net = detail_asio::net;
 
-/// What handlers have received; the last one's lease and error.
+/// Results that handlers have received; the last one's lease and error.
 struct asio_outcome {
   std::atomic<int> calls{0};
   fake_lease lease;
@@ -33,17 +33,18 @@ struct asio_outcome {
   }
 };
 
-/// A handler of a context that ends before any thread runs it. `kept` ends with the handler.
+/// Returns a handler of a context that is destroyed before any thread runs it. `kept` is destroyed
+/// with the handler.
 template <class Kept = int>
 auto never_run(Kept kept = {}) {
   return
       [kept = std::move(kept)](const auto&... /*answer*/) { ADD_FAILURE() << "no thread runs it"; };
 }
 
-/// At the end nothing is left of the pool, whatever became of its handlers.
+/// Checks at the end that nothing of the pool remains, whatever became of its handlers.
 class asio_operations : public ::testing::Test {
  protected:
-  /// Begins an acquire whose handler runs at `where`, an executor or a context.
+  /// Starts an acquire whose handler runs at `where`, an executor or a context.
   template <class Where, class Handler>
   void ask(Where&& where, Handler handler, std::stop_token stop = {}) {
     async_acquire(pool, 100s, net::bind_executor(where, std::move(handler)), std::move(stop));

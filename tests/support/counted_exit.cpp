@@ -1,4 +1,4 @@
-// For builds that count branches: gcov's counts are written at exit(), and lost where a process
+// For builds that count branches: gcov writes its counts at exit(), and loses them if a process
 // ends without it.
 
 #include <sys/syscall.h>

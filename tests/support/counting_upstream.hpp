@@ -1,5 +1,5 @@
 /// @file
-/// An upstream resource that counts, and wants back exactly what it gave.
+/// An upstream resource that counts, and checks that it gets back exactly what it gave.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 namespace lido::test {
 
-/// Thread-safe. Everything must be back when it ends.
+/// Thread-safe. All blocks must be back when it is destroyed.
 class counting_upstream : public std::pmr::memory_resource {
  public:
   counting_upstream() = default;

@@ -1,5 +1,5 @@
 /// @file
-/// Threads for tests: a crew that runs to its end, and one that stands still in the middle.
+/// Threads for tests: a crew that runs to its end, and one that is parked in the middle.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ void run_crew(unsigned count, const Body& body) {
   }
 }
 
-/// Runs `body` in one thread of its own and waits until it has ended.
+/// Runs `body` in a new thread and waits until it has ended.
 template <class Body>
 void run_in_new_thread(const Body& body) {
   run_crew(1, [&body](unsigned /*index*/) { body(); });
 }
 
-/// Threads that have each run `body(i)` and stay alive, doing nothing, as long as the crew lives.
+/// Threads that have each run `body(i)` and then stay alive, idle, during the crew's lifetime.
 class parked_crew {
  public:
   template <class Body>
@@ -48,10 +48,10 @@ class parked_crew {
  private:
   std::latch ready_;
   std::latch leave_{1};
-  std::vector<std::jthread> threads_;  // last: joined before the latches go
+  std::vector<std::jthread> threads_;  // last: joined before the latches are destroyed
 };
 
-/// Executor of a walk: two threads, a half each.
+/// Executor of a walk with two threads and half the work for each.
 struct two_threads {
   void operator()(std::uint32_t count, const auto& body) const {
     std::jthread other([&] { body(count / 2, count); });

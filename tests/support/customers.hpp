@@ -1,5 +1,5 @@
 /// @file
-/// Waiters for the one resource of a pool, each in a way of its own.
+/// Waiters for the only resource of a pool, which wait in different ways.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 
 namespace lido::test {
 
-/// A coroutine that nothing waits for.
+/// A coroutine without a caller that waits for it.
 struct detached {
   struct promise_type {  // NOLINT(readability-identifier-naming): the language's
     static detached get_return_object() { return {}; }
@@ -30,8 +30,8 @@ struct detached {
   };
 };
 
-/// Awaits a resource, and calls `serve` with it. Not inline: Clang 14 cannot compile a coroutine
-/// that is, with its sanitizer of function types.
+/// Awaits a resource, and calls `serve` with it. Not inline: Clang 14 with its sanitizer of
+/// function types cannot compile an inline coroutine.
 detached await_resource(fake_pool& pool, std::chrono::seconds patience,
                         std::function<void(fake_lease)> serve);
 
@@ -43,16 +43,16 @@ inline void PrintTo(way_to_wait way, std::ostream* out) {  // NOLINT(readability
                                           : "coroutine");
 }
 
-/// A queue that a test knows: no waiter joins it before the one in front has.
+/// A queue in a known order: no waiter joins it before the previous one is in it.
 ///
 /// Each notes that it was served while it has the resource, of which there is one, so the notes are
 /// in the order of service.
 class customers {
  public:
-  /// Of a pool with one resource, that is out.
+  /// Takes a pool with one resource, which is in use.
   explicit customers(fake_pool& pool, bool discard = false) : pool_(pool), discard_(discard) {}
 
-  /// `wait(serve)` begins to wait, and calls `serve(lease)` when it has.
+  /// Adds a waiter: `wait(serve)` starts to wait, and calls `serve(lease)` once it has a lease.
   template <class Wait>
   void join(const Wait& wait) {
     const std::size_t waiting = pool_.stats().waiting;
@@ -73,7 +73,7 @@ class customers {
     });
   }
 
-  /// Their places in the queue, in the order of service, once all have been served.
+  /// Returns positions in the queue, in the order of service, once all have been served.
   [[nodiscard]] std::vector<int> served() {
     const auto all_served = [this] {
       const std::lock_guard guard(mutex_);
@@ -83,7 +83,7 @@ class customers {
     const std::lock_guard guard(mutex_);
     return served_;
   }
-  /// As they came.
+  /// Returns positions in the order of arrival.
   [[nodiscard]] std::vector<int> joined() const {
     std::vector<int> places(static_cast<std::size_t>(joined_));
     std::iota(places.begin(), places.end(), 0);
@@ -111,7 +111,7 @@ class customers {
   int joined_ = 0;
   std::mutex mutex_;
   std::vector<int> served_;
-  std::vector<std::jthread> threads_;  // last: joined before the others go
+  std::vector<std::jthread> threads_;  // last: joined before the others are destroyed
 };
 
 }  // namespace lido::test

@@ -1,5 +1,5 @@
 /// @file
-/// Takes all that a pool has, as the judge of what it has.
+/// Takes all that a pool has, to check what it has.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ template <class Element>
   return static_cast<std::size_t>(std::unique(elements.begin(), elements.end()) - elements.begin());
 }
 
-/// How many different objects can be out at once; they are back afterwards.
+/// Returns how many different objects can be out at once; releases them afterwards.
 template <class Pool>
 [[nodiscard]] std::size_t count_acquirable(Pool& pool) {
   const auto all = drain(pool);
@@ -40,7 +40,7 @@ template <class Pool>
   return count;
 }
 
-/// Leaves the calling thread's cache as full as it gets: many acquires, then many releases.
+/// Leaves the calling thread's cache as full as possible: many acquires, then many releases.
 template <class Pool>
 void fill_own_cache(Pool& pool, std::size_t most) {
   std::vector<typename Pool::value_type*> held;

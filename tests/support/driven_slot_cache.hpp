@@ -13,7 +13,7 @@
 
 namespace lido::test {
 
-/// Items are addresses of nothing: 1, 2, 3 ...
+/// Returns an item, a fictitious address, for number 1, 2, 3 ...
 inline void* item(std::uintptr_t number) {
   return reinterpret_cast<void*>(number * 64);  // NOLINT(performance-no-int-to-ptr)
 }
@@ -24,7 +24,7 @@ struct lone_cache {
   detail::slot_cache cache;
 };
 
-/// A cache with room for `limit` items. The owner's calls do what slot_allocator does around the
+/// A cache with space for `limit` items. The owner's calls do what slot_allocator does around the
 /// cache, whole or in two steps: the hit path, and what follows when it fails.
 class driven_slot_cache {
  public:
@@ -43,18 +43,18 @@ class driven_slot_cache {
   [[nodiscard]] detail::slot_cache::phase state() const { return cache_.state().now(); }
   [[nodiscard]] std::uint32_t count() const { return cache_.visible_count(kind_); }
 
-  /// The owner pushes; false: the cache had no room, and the item is still the owner's.
+  /// Pushes as the owner; returns false if the cache was full, and the owner still has the item.
   bool push(void* what) {
     return (kind_ != lido::cache_kind::locked && cache_.push(what)) || finish_push(what);
   }
 
-  /// The owner pops; null: the cache had nothing.
+  /// Pops as the owner; returns null if the cache was empty.
   void* pop() {
     void* found = nullptr;
     return kind_ != lido::cache_kind::locked && cache_.pop(found) ? found : finish_pop();
   }
 
-  /// The second step of a pop whose first failed.
+  /// Runs the second step of a pop whose first failed.
   void* finish_pop() {
     if (kind_ == lido::cache_kind::locked) {
       if (void* const found = cache_.pop_locked(); found != nullptr) {
@@ -69,7 +69,7 @@ class driven_slot_cache {
     return found.item;
   }
 
-  /// The second step of a push whose first failed.
+  /// Runs the second step of a push whose first failed.
   bool finish_push(void* what) {
     if (kind_ == lido::cache_kind::locked && cache_.push_locked(what, limit)) {
       return true;
@@ -84,7 +84,7 @@ class driven_slot_cache {
       cache_.cells()[found.count++].store(found.item, std::memory_order_relaxed);
       found.item = nullptr;
     }
-    const bool too_many = found.count > limit;  // what was pushed is on top: not put back again
+    const bool too_many = found.count > limit;  // the pushed item is on top: not put back again
     found.count -= too_many ? 1 : 0;
     cache_.open(kind_, found.count, limit);
     return found.item == nullptr && !too_many;
@@ -104,10 +104,10 @@ class driven_slot_cache {
     return all;
   }
 
-  /// A thief announces itself to whatever state the cache is in.
+  /// Announces a thief, whatever state the cache is in.
   std::optional<detail::slot_cache::control> announce() { return cache_.revoke(cache_.state()); }
 
-  /// The thief's second step, after the fence, which one thread does not need.
+  /// Runs the thief's second step, after the fence, which one thread does not need.
   std::optional<items> harvest(detail::slot_cache::control announced) {
     std::array<void*, detail::slot_cache::most_items + 1> loot{};
     const auto taken = cache_.harvest(kind_, announced, loot);
@@ -117,13 +117,13 @@ class driven_slot_cache {
     return items(loot.begin(), loot.begin() + *taken);
   }
 
-  /// Both steps in one go.
+  /// Runs both steps in one go.
   items rob() {
     const auto announced = announce();
     return announced.has_value() ? harvest(*announced).value_or(items{}) : items{};
   }
 
-  /// The owner moves what it has into more cells.
+  /// Moves the owner's items into more cells.
   void replace_cells() {
     const settled found = cache_.settle(kind_);
     std::array<void*, limit + 1> kept{};

@@ -1,5 +1,5 @@
 /// @file
-/// A thread that is past the end of its number, and can get no other.
+/// A thread that has given up its number, and can get no other.
 #pragma once
 
 #ifdef _WIN32
@@ -17,7 +17,7 @@ namespace lido::test {
 
 #ifdef _WIN32
 
-/// What the thread is to run at its very end, where it has no thread-local variables any more.
+/// A function to run at the very end of a thread, which has no thread-local variables any more.
 struct last_words {
   const std::function<void()>* body = nullptr;
   DWORD thread = 0;
@@ -43,8 +43,8 @@ extern "C" __declspec(allocate(".CRT$XLYZ"), selectany) const PIMAGE_TLS_CALLBAC
     &on_loader_event;
 #endif
 
-/// Runs `body` in a thread of its own that has already given its number back. It runs under a mutex
-/// of the loader, so it can wait for no other thread to begin or end. `before` has run by then.
+/// Runs `body` in a new thread that has already given its number back. It runs under a mutex of the
+/// loader, so it can wait for no other thread to start or end. `before` has run by then.
 inline void run_in_ending_thread(
     const std::function<void()>& body, const std::function<void()>& before = [] {}) {
   std::jthread([&] {
@@ -56,8 +56,7 @@ inline void run_in_ending_thread(
 
 #else
 
-/// Runs `body` in a thread of its own that has already given its number back. `before` has run by
-/// then.
+/// Runs `body` in a new thread that has already given its number back. `before` has run by then.
 inline void run_in_ending_thread(
     const std::function<void()>& body, const std::function<void()>& before = [] {}) {
   struct visitor {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <new>
 
-// What the linker makes of the names with --wrap.
+// The linker's names of the functions with --wrap.
 // NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" {
 void* __real_calloc(std::size_t count, std::size_t size) noexcept;
@@ -17,7 +17,7 @@ namespace lido::test {
 namespace {
 
 constinit thread_local allocation_plan plan;
-constexpr long exhausted = -1;  // fail_at once a sticky failure has begun
+constexpr long exhausted = -1;  // fail_at after the start of a sticky failure
 
 bool fails() noexcept {
   if (plan.fail_at == exhausted) {
@@ -83,7 +83,7 @@ extern "C" {
 void* __wrap_calloc(std::size_t count, std::size_t size) noexcept;
 void* __wrap_malloc(std::size_t size) noexcept;
 void __wrap_free(void* place) noexcept;
-// Which compilers make of malloc where all is set to zero.
+// Compilers turn malloc into calloc if all bytes are set to zero.
 void* __wrap_calloc(std::size_t count, std::size_t size) noexcept {
   return lido::test::allocate_by_malloc([&] { return __real_calloc(count, size); });
 }

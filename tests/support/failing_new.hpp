@@ -1,5 +1,5 @@
 /// @file
-/// Memory that runs out on order: that of `operator new`, and of std::malloc where the executable
+/// Memory that runs out on request: that of `operator new`, and of std::malloc where the executable
 /// calls it itself. Only for executables that `lido_failing_memory` in tests/CMakeLists.txt links.
 #pragma once
 
@@ -7,20 +7,20 @@
 
 namespace lido::test {
 
-/// What the calling thread's allocations do, and did.
+/// Settings for the calling thread's allocations, and their counts.
 struct allocation_plan {
-  long fail_at = 0;     ///< the how-manieth allocation from now fails; 0: none
-  bool sticky = false;  ///< all later ones fail, too
+  long fail_at = 0;     ///< number of the first failing allocation from now; 0: none
+  bool sticky = false;  ///< whether all later ones fail, too
   long allocations = 0;
-  long of_malloc = 0;  ///< of these
+  long of_malloc = 0;  ///< number of those by malloc
   long refused = 0;
-  /// By all threads, and not yet freed: one may free what another has allocated.
+  /// Allocations by all threads, not yet freed: one may free what another has allocated.
   static inline std::atomic<long> outstanding = 0;
 };
 
 allocation_plan& allocations() noexcept;
 
-/// Makes memory run out for as long as it lives.
+/// Makes memory run out during its lifetime.
 class failing_allocations {
  public:
   explicit failing_allocations(long first, bool sticky) noexcept {
@@ -33,7 +33,7 @@ class failing_allocations {
 
   static void stop() noexcept { allocations().fail_at = 0; }
 
-  /// Whether the failure is still to come.
+  /// Returns whether the failure is still to come.
   [[nodiscard]] static bool pending() noexcept { return allocations().fail_at > 0; }
 };
 

@@ -1,6 +1,5 @@
 /// @file
-/// A server that does not exist, and connections to it: what a test of resource pools needs to
-/// make things go wrong.
+/// A fictitious server, and connections to it, with which tests of resource pools provoke faults.
 #pragma once
 
 #include <array>
@@ -14,7 +13,7 @@
 
 namespace lido::test {
 
-/// Says what connections do, and counts them.
+/// Controls the behaviour of connections, and counts them.
 struct fake_server {
   std::atomic<int> next_id{1};
   std::atomic<int> creates{0};
@@ -30,8 +29,8 @@ struct fake_server {
   std::atomic<bool> slow{false};            ///< create waits until this is false
   std::atomic<bool> slow_validate{false};
   std::atomic<bool> slow_destroy{false};
-  std::atomic<bool> broken{false};        ///< validate says no
-  std::atomic<bool> refuse_reset{false};  ///< reset says no
+  std::atomic<bool> broken{false};        ///< validate returns false
+  std::atomic<bool> refuse_reset{false};  ///< reset returns false
 
   [[nodiscard]] int destroyed_for(destroy_reason reason) const {
     return destroyed.at(static_cast<std::size_t>(reason));
@@ -44,8 +43,8 @@ inline void wait_while(const std::atomic<bool>& held) {
   }
 }
 
-/// Waits until `done()`; gives up after a minute, which only a test that fails waits for. Returns
-/// whether it is.
+/// Waits until `done()`; gives up after a minute, which happens only in a failing test. Returns
+/// whether it is done.
 template <class Done>
 bool eventually(const Done& done) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
@@ -58,8 +57,8 @@ bool eventually(const Done& done) {
   return true;
 }
 
-/// Whether what `wait()` waits for does not take until the next look of a pool, which comes after
-/// a second: `wait()` returns how long it took. On a busy machine some take longer, but seldom a
+/// Returns whether the wait ends before the next look of a pool, which comes after a second:
+/// `wait()` returns how long it took. On a busy machine some waits take longer, but seldom a
 /// quarter of them, and not each time.
 template <class Wait>
 bool is_mostly_soon(const Wait& wait) {
@@ -77,7 +76,7 @@ bool is_mostly_soon(const Wait& wait) {
   return false;
 }
 
-/// For factories whose resources say no, when the asking thread is told to stop.
+/// Helps factories whose resources refuse validation when the asking thread is told to stop.
 struct answers_no_and_stops {
   std::atomic<int>* asked;
   std::stop_source* stop;
@@ -128,7 +127,7 @@ struct fake_factory {
   }
 };
 
-/// Time that stands still until it is told to go on.
+/// A clock that advances only on request.
 class manual_clock : public time_source {
  public:
   [[nodiscard]] std::chrono::nanoseconds now() const noexcept override {

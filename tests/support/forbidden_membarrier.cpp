@@ -25,7 +25,7 @@ sock_filter statement(unsigned short code, std::uint32_t operand) {
   return {code, 0, 0, operand};
 }
 
-/// Skips the next statement unless the word that was loaded is `value`.
+/// Skips the next statement unless the loaded word is `value`.
 sock_filter only_if(std::uint32_t value) {
   return {jump_if_equal, 0, 1, value};
 }

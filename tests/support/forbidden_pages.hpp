@@ -1,5 +1,5 @@
 /// @file
-/// Objects at which a look ends the program.
+/// Objects at which an access ends the program.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,12 +17,13 @@ namespace lido::test {
 
 inline constexpr std::size_t page_size = std::size_t{64} * 1024;  // the largest of any system
 
-/// One page, so that the system can watch over it; trivial, so that default_init leaves it alone.
+/// An object of one page, which the system can protect; trivial, so that default_init leaves it
+/// alone.
 struct alignas(page_size) page {
   std::array<char, page_size> bytes;
 };
 
-/// They may be neither read nor written while it lives.
+/// Makes the pages inaccessible during its lifetime.
 class forbidden_pages {
  public:
   explicit forbidden_pages(const std::vector<page*>& pages) : pages_(pages) { protect(false); }

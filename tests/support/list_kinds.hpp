@@ -21,7 +21,7 @@ struct list_kind {
   const shared_list* lists;
   detail::room kind = detail::room::fixed;
 
-  /// An empty list with room for `nodes` indices.
+  /// Returns an empty list with space for `nodes` indices.
   [[nodiscard]] std::unique_ptr<detail::index_list> make_empty(std::uint32_t nodes) const {
     auto list = lists->make(nodes, nodes, kind);
     if (kind == detail::room::grows) {
@@ -33,8 +33,8 @@ struct list_kind {
   friend void PrintTo(const list_kind& printed, std::ostream* out) { *out << printed.name; }
 };
 
-/// Those that several threads may use. The links of Boost's stack race by the letter of the
-/// standard, so ThreadSanitizer must not see it.
+/// Returns the lists that several threads may use. The links of Boost's stack race by the letter of
+/// the standard, so ThreadSanitizer must not see it.
 inline std::vector<list_kind> shared_lists() {
   static const testing::narrow_tags own(64);
   static const testing::flaky_list flaky;
@@ -46,7 +46,7 @@ inline std::vector<list_kind> shared_lists() {
   return kinds;
 }
 
-/// With the narrow tag, which only one thread may use.
+/// Returns all lists, including that with the narrow tag, which only one thread may use.
 inline std::vector<list_kind> all_lists() {
   static const testing::narrow_tags narrow(1);
   std::vector<list_kind> kinds = shared_lists();

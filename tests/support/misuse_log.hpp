@@ -1,5 +1,5 @@
 /// @file
-/// A misuse handler that writes down what it hears and returns.
+/// A misuse handler that records reports and returns.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace lido::test {
 
-/// Installs itself for as long as it lives. One at a time; thread-safe otherwise.
+/// Installed during its lifetime. At most one exists at a time; thread-safe otherwise.
 class misuse_log {
  public:
   struct entry {
@@ -33,7 +33,7 @@ class misuse_log {
     current() = nullptr;
   }
 
-  /// Only while no other thread is in a call to a pool.
+  /// Returns the reports; call it only while no other thread is in a call to a pool.
   [[nodiscard]] const std::vector<entry>& entries() const { return entries_; }
   [[nodiscard]] std::vector<misuse_kind> kinds() const {
     std::vector<misuse_kind> all;

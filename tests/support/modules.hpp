@@ -1,5 +1,5 @@
 /// @file
-/// Modules that are loaded while a program runs: shared objects, or DLLs.
+/// Modules that are loaded at run time: shared objects, or DLLs.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace lido_test {
 
 #if defined(_WIN32)
 
-/// Null: it cannot be loaded. `is_global` is for symbols of shared objects.
+/// Returns null if it cannot be loaded. `is_global` is for symbols of shared objects.
 [[nodiscard]] inline void* load_module(const std::filesystem::path& path,
                                        bool /*is_global*/ = false) {
   return ::LoadLibraryW(path.c_str());
@@ -43,7 +43,7 @@ template <class Function>
 
 #else
 
-/// Null: it cannot be loaded.
+/// Returns null if it cannot be loaded.
 [[nodiscard]] inline void* load_module(const std::filesystem::path& path, bool is_global = false) {
   return ::dlopen(path.c_str(), RTLD_NOW | (is_global ? RTLD_GLOBAL : RTLD_LOCAL));
 }

@@ -1,5 +1,5 @@
 /// @file
-/// What keeps an optimiser from leaving out what a test needs.
+/// Functions that keep an optimiser from removing what a test needs.
 #pragma once
 
 #ifdef _MSC_VER
@@ -8,8 +8,7 @@
 
 namespace lido::test {
 
-/// Returns `object`, whose bytes somebody may have read and written for all that the compiler
-/// knows.
+/// Returns `object`, whose bytes other code may have read and written as far as the compiler knows.
 template <class T>
 [[nodiscard]] T* launder_for_test(T* object) {
 #ifdef _MSC_VER
@@ -22,7 +21,7 @@ template <class T>
 #endif
 }
 
-/// Has the optimiser keep the bytes of `object`.
+/// Makes the optimiser keep the bytes of `object`.
 inline void keep_bytes(const void* object) {
   (void)launder_for_test(object);
 }

@@ -14,7 +14,7 @@ namespace {
 std::atomic<bool> is_on{false};
 std::atomic<int> have_met{0};
 
-/// Of a port that the kernel chooses here and now. False: something went wrong.
+/// Binds to a port that the kernel chooses now. Returns false on errors.
 bool bind_own(int socket, sockaddr_in& own) noexcept {
   own = {};
   own.sin_family = AF_INET;
@@ -42,7 +42,7 @@ int own_peer::met() noexcept {
 
 }  // namespace lido::test
 
-// In place of the C library's, for all of the program.
+// Replaces the C library's function for the whole program.
 // NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the library's are reserved
 extern "C" int connect(int socket, const sockaddr* address, socklen_t size) {
   sockaddr_in own{};

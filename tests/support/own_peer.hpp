@@ -1,11 +1,11 @@
 /// @file
-/// Makes connects meet themselves, as one of many thousands does that goes to a port without a
-/// server, when the kernel happens to choose that port for this end.
+/// Makes connects reach themselves. Of many thousands to a port without a server one does, when the
+/// kernel happens to choose that port for this end.
 #pragma once
 
 namespace lido::test {
 
-/// While one lives, whatever this process connects by IPv4 is connected to itself instead.
+/// During its lifetime, each IPv4 connect of this process leads to itself.
 class own_peer {
  public:
   own_peer() noexcept;
@@ -13,7 +13,7 @@ class own_peer {
   own_peer& operator=(const own_peer&) = delete;
   ~own_peer();
 
-  /// Connects that have met themselves.
+  /// Returns the number of connects that have reached themselves.
   [[nodiscard]] static int met() noexcept;
 };
 

@@ -18,7 +18,7 @@
 
 namespace lido::test {
 
-/// boost: over the list of another library, except in pools that grow.
+/// Kinds of pools; boost uses the list of another library, except in pools that grow.
 enum class pool_kind : std::uint8_t { revocable, locked, uncached, boost };
 
 #if LIDO_TEST_TSAN  // which reports what Boost's list does
@@ -43,7 +43,7 @@ inline std::string pool_kind_name(const ::testing::TestParamInfo<pool_kind>& inf
   return "unknown";
 }
 
-/// Of the test that runs.
+/// Returns the kind of the running test.
 inline pool_kind this_kind() {
   return ::testing::WithParamInterface<pool_kind>::GetParam();
 }
@@ -76,7 +76,7 @@ struct keeping_traits : kind_traits<T> {
   using hooks = Hooks;
 };
 
-/// A pool of the kind of the test that runs.
+/// A pool of the kind of the running test.
 template <class T, class Traits = kind_traits<T>>
 class kind_pool : public object_pool<T, Traits> {
  public:

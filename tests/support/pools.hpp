@@ -1,5 +1,5 @@
 /// @file
-/// Pools by what a test is about: they grow, or keep their objects, whatever the options say.
+/// Pools by the subject of a test: they grow, or keep their objects, whatever the options say.
 #pragma once
 
 #include <utility>

@@ -1,5 +1,5 @@
 /// @file
-/// Included first in each source of a library for POSIX alone: the system's header without what
+/// Included first in each source of a library for plain POSIX: the system's header without what
 /// Linux adds.
 #pragma once
 

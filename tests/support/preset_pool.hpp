@@ -10,7 +10,7 @@
 
 namespace lido::test {
 
-// Each changes the options that a pool is given.
+// Each of these changes the options that a pool is given.
 struct as_given {
   static void apply(object_pool_options& /*options*/) {}
 };

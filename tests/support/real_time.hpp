@@ -1,5 +1,6 @@
 /// @file
-/// Threads that the scheduler prefers to all others, for tests of how threads wait for one another.
+/// Threads that the scheduler prefers to all others, for tests of threads that wait for one
+/// another.
 #pragma once
 
 #ifndef _WIN32
@@ -13,7 +14,7 @@
 
 namespace lido::test {
 
-/// What a test says that the system does not let go on.
+/// Message of a test that the system does not let run.
 inline constexpr const char* no_real_time = "this process may not have real-time threads";
 
 #ifdef _WIN32  // where the priority of a thread is no promise
@@ -27,7 +28,7 @@ inline void compute_for(std::chrono::nanoseconds /*time*/) {}
 
 #else
 
-/// Puts the calling thread under SCHED_FIFO. Returns false where the system does not permit it.
+/// Puts the calling thread under SCHED_FIFO. Returns false if the system does not permit it.
 [[nodiscard]] inline bool try_become_real_time(int priority) {
   const sched_param wanted{.sched_priority = priority};
   return ::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &wanted) == 0;
@@ -39,7 +40,7 @@ inline void end_real_time(std::thread::native_handle_type thread) {
   (void)::pthread_setschedparam(thread, SCHED_OTHER, &none);
 }
 
-/// All threads that call it share one processor.
+/// Restricts all calling threads to one processor.
 inline void stay_on_one_processor() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -54,7 +55,7 @@ inline void stay_on_one_processor() {
   }
 }
 
-/// Computes until the thread has had a processor for `time`.
+/// Computes until the thread has used a processor for `time`.
 inline void compute_for(std::chrono::nanoseconds time) {
   const auto used = [] {
     timespec now{};

@@ -1,5 +1,5 @@
 /// @file
-/// How much memory the process has.
+/// The memory of the process.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 namespace lido::test {
 
 struct process_memory {
-  std::size_t mapped = 0;    ///< bytes of addresses with something behind them
+  std::size_t mapped = 0;    ///< bytes of mapped addresses
   std::size_t resident = 0;  ///< bytes of memory
 };
 
@@ -41,8 +41,8 @@ struct process_memory {
   return memory_of_process().resident;
 }
 
-/// Pages of `bytes` from `first` on that have memory. None: the system does not tell, or it is an
-/// emulator, which does not of pages that cannot be read.
+/// Returns how many pages of `bytes` from `first` on have memory. Returns nothing if the system
+/// does not report it, or if an emulator does not for unreadable pages.
 [[nodiscard]] inline std::optional<std::size_t> resident_pages(void* first, std::size_t bytes) {
 #ifdef _WIN32
   constexpr std::size_t page = 4096;

@@ -1,5 +1,5 @@
 /// @file
-/// Pools of fake connections, in each mode of maintenance and with time that a test moves.
+/// Pools of fake connections, in each mode of maintenance and with a clock that a test moves.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,13 +18,13 @@ namespace lido::test {
 
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace): literals
 
-/// What a callback was told, if it got nothing.
+/// Returns the cause that a callback was given, if it got nothing.
 template <class R>
 std::optional<acquire_failure> cause_of(const acquire_result<R>& got) {
   return got ? std::nullopt : std::optional(got.failure());
 }
 
-/// What a callback was told.
+/// The results that a callback was given.
 struct outcome {
   std::atomic<int> calls{0};
   fake_lease lease;
@@ -39,7 +39,7 @@ struct outcome {
   }
 };
 
-/// Why a call fails that acquires and has to fail.
+/// Returns why a call to acquire fails, which it must.
 template <class Acquire>
 acquire_failure cause_of_call(const Acquire& acquire) {
   try {
@@ -55,7 +55,7 @@ inline acquire_failure failure_of(fake_pool& pool, std::chrono::milliseconds tim
   return cause_of_call([&] { return pool.acquire_for(timeout); });
 }
 
-/// In each mode; where somebody has to call tick(), a thread does.
+/// Runs in each mode; if tick() must be called, a thread does it.
 class resource_in_each_mode : public ::testing::TestWithParam<maintenance> {
  protected:
   fake_pool& start(resource_pool_options options) {
@@ -88,7 +88,7 @@ class resource_in_each_mode : public ::testing::TestWithParam<maintenance> {
   std::jthread ticker_;
 };
 
-/// By tick, with time that the test moves: nothing here sleeps.
+/// Runs by tick, with a clock that the test moves: nothing here sleeps.
 class resource_by_tick : public ::testing::Test {
  protected:
   fake_pool& start(resource_pool_options options) {
@@ -96,7 +96,7 @@ class resource_by_tick : public ::testing::Test {
     options.clock = &clock;
     return pool_.emplace(fake_factory{&server}, options);
   }
-  /// Makes `count` at once and puts them back.
+  /// Creates `count` at once and releases them.
   void fill(fake_pool& pool, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       held_.push_back(pool.try_acquire());
@@ -121,7 +121,7 @@ class resource_by_tick : public ::testing::Test {
   std::optional<fake_pool> pool_;
 };
 
-/// How the parameter is called in the names of tests.
+/// Returns the parameter's name in the names of tests.
 inline std::string name_of(maintenance mode) {
   const std::array names{"background", "by_tick"};
   return names.at(static_cast<std::size_t>(mode));

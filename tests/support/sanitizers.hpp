@@ -1,5 +1,5 @@
 /// @file
-/// What a sanitizer build cannot run.
+/// Marks what a sanitizer build cannot run.
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)

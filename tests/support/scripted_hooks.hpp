@@ -1,5 +1,5 @@
 /// @file
-/// Hooks that write down what is asked of them, and fail on order.
+/// Hooks that record their calls, and fail on request.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,15 +10,15 @@
 
 namespace lido::test {
 
-/// For tests of one thread; `kept_test` starts each of them anew.
+/// For tests of one thread; `kept_test` resets them for each.
 struct scripted_hooks {
   struct script {
     std::string log;  ///< a letter a call: c, a, d, x for create, activate, deactivate, destroy
     int last_argument = 0;
-    int throw_in_create = 0;      ///< the how-manieth call from now; 0: none
+    int throw_in_create = 0;      ///< number of the failing call from now; 0: none
     int throw_in_activate = 0;    ///< likewise
     int throw_in_deactivate = 0;  ///< likewise
-    bool refuse = false;          ///< what the next deactivation says
+    bool refuse = false;          ///< result of the next deactivation
   };
 
   static script& state() {

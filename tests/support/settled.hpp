@@ -1,5 +1,5 @@
 /// @file
-/// Statistics of a pool whose threads destroy what is closing.
+/// Statistics of a pool whose threads destroy closing resources.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 /// @file
-/// Signals that wake a thread out of its system call, for no reason of its own.
+/// Signals that interrupt a thread's system call for no reason of its own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 namespace lido::test {
 
-/// While it lives, SIGUSR1 ends system calls with EINTR. One at a time.
+/// Makes SIGUSR1 end system calls with EINTR during its lifetime. At most one exists at a time.
 class signals_without_restart {
  public:
   signals_without_restart() {
@@ -23,9 +23,9 @@ class signals_without_restart {
   signals_without_restart& operator=(const signals_without_restart&) = delete;
   ~signals_without_restart() { EXPECT_EQ(::sigaction(SIGUSR1, &before_, nullptr), 0); }
 
-  /// Nothing if it has come to its end. Requires: not joined.
+  /// Sends the signal, in vain if the thread has ended. Requires: not joined.
   static void send(std::jthread& to) { (void)::pthread_kill(to.native_handle(), SIGUSR1); }
-  /// By any thread so far.
+  /// Returns the number of signals handled so far, in all threads.
   [[nodiscard]] static int handled() { return count; }
 
  private:

@@ -1,5 +1,5 @@
 /// @file
-/// A thread number for certain, if there is one.
+/// Takes a thread number reliably, if there is one.
 #pragma once
 
 #include <thread>
@@ -8,7 +8,8 @@
 
 namespace lido::test {
 
-/// Asks again while others are at the registry; false: the table is full, or the thread is ending.
+/// Tries again while others use the registry; returns false if the table is full, or the thread is
+/// ending.
 inline bool take_thread_number() {
   constexpr int tries = 10'000;
   for (int i = 0; i < tries; ++i) {

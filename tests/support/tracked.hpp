@@ -1,21 +1,21 @@
 /// @file
-/// An instrumented type: counts what happens to its objects and throws on order.
+/// An instrumented type: counts what happens to its objects and throws on request.
 #pragma once
 
 #include <exception>
 
 namespace lido::test {
 
-/// What a constructor throws that was told to.
+/// Thrown by a constructor that was told to throw.
 struct refused : std::exception {};
 
-/// For tests of one thread; `tracked_test` starts each of them from zero.
+/// For tests of one thread; `tracked_test` resets the counts for each.
 class tracked {
  public:
   struct tally {
     int constructed = 0;
     int destroyed = 0;
-    int refuse_at = 0;  ///< the how-manieth construction from now throws; 0: none
+    int refuse_at = 0;  ///< number of the construction from now that throws; 0: none
 
     [[nodiscard]] int live() const noexcept { return constructed - destroyed; }
   };

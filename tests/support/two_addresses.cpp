@@ -53,7 +53,7 @@ int look_up(const char* host, const char* service, const addrinfo* wanted, addri
 
 }  // namespace
 
-// In place of the C library's, for all of the program.
+// Replaces the C library's function for the whole program.
 // NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the library's are reserved
 extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo* wanted,
                            addrinfo** found) {

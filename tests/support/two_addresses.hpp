@@ -1,15 +1,15 @@
 /// @file
 /// A name with several addresses, and one whose lookup hangs, without a change to the files and
-/// servers that names are looked up in.
+/// servers in which names are looked up.
 #pragma once
 
 namespace lido::test {
 
-/// The addresses of this name are `first` of the living one, which are addresses in digits with
-/// commas between them, and 127.0.0.1, in this order.
+/// This name has the addresses in `first` of the current object, numeric and separated by commas,
+/// and then 127.0.0.1.
 inline constexpr const char* two_addresses_name = "two.invalid";
 
-/// While one lives there is that name, in this process.
+/// Makes that name exist in this process during its lifetime.
 class two_addresses {
  public:
   explicit two_addresses(const char* first) noexcept;
@@ -18,7 +18,8 @@ class two_addresses {
   ~two_addresses();
 };
 
-/// While one lives, the lookup of this name does not end. Its end waits for those under way.
+/// Makes the lookup of this name hang during its lifetime. Its destructor waits for lookups under
+/// way.
 class hanging_name {
  public:
   static constexpr const char* text = "hangs.invalid";

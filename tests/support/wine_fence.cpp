@@ -1,10 +1,9 @@
 // For tests under Wine on Linux. Lido does not trust Wine's FlushProcessWriteBuffers, which does
-// nothing in many versions. Here the program does not say that it runs under Wine, and
-// membarrier(2) of Linux takes the place of that function. Where that is refused, all stays as it
-// is, and pools have locked caches.
+// nothing in many versions. Here the program conceals that it runs under Wine, and membarrier(2) of
+// Linux replaces that function. If that is refused, nothing changes, and pools have locked caches.
 //
-// Two imports of the library are replaced by functions of this file, which linkers take before what
-// the import libraries define. So it is the library as it ships.
+// Two imports of the library are replaced by functions of this file, which linkers prefer to those
+// of the import libraries. So the library is tested as it ships.
 #include "wine_fence.hpp"
 
 // The imports themselves must not be declared.
@@ -25,7 +24,7 @@ namespace {
 
 using fence_call = void(WINAPI*)();
 
-/// What GetProcAddress does.
+/// Does what GetProcAddress does.
 [[nodiscard]] FARPROC find(HMODULE module, const char* name) {
   const auto number = std::bit_cast<ULONG_PTR>(name);
   const bool is_name = number > 0xFFFF;
@@ -41,7 +40,8 @@ using fence_call = void(WINAPI*)();
   return status >= 0 ? std::bit_cast<FARPROC>(found) : nullptr;
 }
 
-/// A system call of Linux. Processes of Wine are processes of Linux, so it reaches the kernel.
+/// Makes a system call of Linux. Processes of Wine are processes of Linux, so it reaches the
+/// kernel.
 [[nodiscard]] long call_membarrier(long command) {
   constexpr long number = 324;
   long result = 0;
@@ -91,7 +91,7 @@ void WINAPI use_chosen_fence() {
 
 }  // namespace
 
-// What the linker makes of calls of functions in DLLs.
+// The linker's names for calls of functions in DLLs.
 extern "C" {
 extern fence_call __imp_FlushProcessWriteBuffers;
 fence_call __imp_FlushProcessWriteBuffers = use_chosen_fence;

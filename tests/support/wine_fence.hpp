@@ -1,5 +1,5 @@
 /// @file
-/// Which heavy fence the library gets in a test program for Windows.
+/// The heavy fence of the library in a test program for Windows.
 #pragma once
 
 namespace lido::test {
@@ -9,8 +9,8 @@ enum class heavy_fence {
   none,  ///< nothing at all
 };
 
-/// Chooses the fence. Requires: no pool has been used. Without a call it is the real one. Returns
-/// false where Wine runs and Linux refuses membarrier(2): pools have locked caches there.
+/// Chooses the fence; the default is the real one. Requires: no pool has been used. Returns false
+/// if Wine runs and Linux refuses membarrier(2): pools have locked caches there.
 [[nodiscard]] bool choose_heavy_fence(heavy_fence kind) noexcept;
 
 }  // namespace lido::test

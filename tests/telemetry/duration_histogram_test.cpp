@@ -1,4 +1,4 @@
-// Histograms of times: how exact they are.
+// Histograms of durations, and their precision.
 #include "lido/resource/duration_histogram.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// fmt prints what streams print.
+// fmt must print the same text as streams.
 #include "lido/fmt.hpp"
 
 #include <gtest/gtest.h>

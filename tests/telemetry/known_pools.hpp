@@ -1,5 +1,5 @@
 /// @file
-/// Pools in a registry whose numbers a test has chosen.
+/// Pools in a registry with numbers chosen by a test.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@ inline std::shared_ptr<const resource_pool_report> report_of_resources() {
   return report;
 }
 
-/// One of resources, or of slots if it is given null.
+/// A registered pool of resources, or of slots if it is given null.
 class known_pool {
  public:
   known_pool(registry& pools, std::string_view name,

@@ -1,4 +1,4 @@
-// The numbers of pools as text and as JSON, to the letter.
+// The exact text and JSON of pools' numbers.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -67,7 +67,7 @@ std::string json_named(std::string_view name) {
 }
 
 #if defined(__cpp_lib_jthread)
-// What all keys have together: as much as they have, or the most that one of them has.
+// Totals over all keys: the sum of their values, or the largest of them.
 TEST(PoolMetrics, ASumOfKeysHasEachMember) {
   const std::set<std::string_view> largest{"suspended", "mutex_locks", "longest_wait",
                                            "longest_create"};

@@ -1,4 +1,4 @@
-// What Prometheus is told of pools, as prometheus-cpp writes it.
+// The metrics of pools, as prometheus-cpp writes them.
 #include "lido/prometheus.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace lido {
 namespace {
 
-/// The lines that begin so.
+/// Returns the lines that begin so.
 std::string lines_of(const registry& pools, const std::string& begin) {
   std::istringstream all(::prometheus::TextSerializer().Serialize(pool_collector(pools).Collect()));
   std::string found;
@@ -85,7 +85,7 @@ TEST(PoolCollector, SortsTimesIntoBucketsOfOpenTelemetry) {
   EXPECT_EQ(lines_of(pools, name), wanted);
 }
 
-// Prometheus refuses all that a process says if one name is not UTF-8.
+// Prometheus refuses all metrics of a process if one name is not UTF-8.
 TEST(PoolCollector, ReplacesWhatANameMayNotHave) {
   registry pools;
   const test::known_pool odd(pools, "a\xFF\"\n", {});

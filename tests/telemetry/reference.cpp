@@ -1,4 +1,5 @@
-/// Prints the table of numbers for docs/reference/stats.md; told "json", pools with odd names.
+/// Prints the table of numbers for docs/reference/stats.md; with the argument "json", pools with
+/// odd names.
 #include <cstdio>
 #include <string>
 #include <string_view>

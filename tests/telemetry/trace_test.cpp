@@ -40,7 +40,7 @@ struct seen_event {
   std::size_t slots;
 };
 
-/// A finished trace, as a JSON reader has it.
+/// A finished trace, as a JSON reader sees it.
 struct seen_trace {
   explicit seen_trace(const std::stringstream& file) {
     std::istringstream text(file.str());
@@ -242,7 +242,7 @@ TEST(Trace, SaysNothingOfWhatBeganBeforeOrAfter) {
 TEST(Trace, LosesExactlyWhatFindsNoRoom) {
   object_pool<int> jobs{{.capacity = 1000, .name = "jobs", .max_cached = 8}};
   const auto make_trips = [&](std::size_t up_to) {
-    // Each thread has the number and the ring of the one before.
+    // Each thread has the number and the ring of the previous one.
     std::thread([&] {
       do {
         acquire_and_release(jobs, 100);
@@ -258,7 +258,7 @@ TEST(Trace, LosesExactlyWhatFindsNoRoom) {
     make_trips(trace::events_per_thread + 1000);
     lost = recording.lost();
     recording.drain();
-    make_trips(0);  // there is room again
+    make_trips(0);  // there is space again
     EXPECT_EQ(recording.lost(), lost);
   }
   const seen_trace seen(file);
@@ -281,7 +281,7 @@ TEST(Trace, KeepsEventsOfThreadsThatHaveEnded) {
     }
   });
   EXPECT_EQ(seen.all("wait", "one").size(), 10U);
-  EXPECT_GE(seen.threads.size(), 1U);  // the system may give one number again
+  EXPECT_GE(seen.threads.size(), 1U);  // the system may reuse a number
   for (const auto& [thread, name] : seen.threads) {
     EXPECT_EQ(name, "waits in vain");
   }

@@ -57,7 +57,7 @@ TEST(ConservationArguments, CostNothingWhenTheyThrow) {
   EXPECT_EQ(pool.stats().in_use, 0U);
 }
 
-/// A pool that says what it is told to: what a broken one would look like.
+/// A pool that reports what it is told to, as a broken one might.
 class false_pool {
  public:
   using value_type = int;

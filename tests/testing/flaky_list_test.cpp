@@ -82,12 +82,12 @@ TEST(FlakyList, FailsNoAcquireThatMustNotFail) {
   }
 }
 
-/// More of them than slots: everyone is served all the same.
+/// There are more waiters than slots: all are served nevertheless.
 TEST(FlakyList, ServesEveryWaiter) {
   const flaky_list list;
   object_pool<words> pool(
       {.capacity = 3, .when_full = when_full::wait, .caches = cache_kind::none, .list = &list});
-  // More than once, if no thread had to wait: a busy machine may let them come one after the other.
+  // Runs again if no thread had to wait: on a busy machine they may come one after the other.
   for (int attempt = 0; attempt < 20 && pool.stats().handed_over == 0; ++attempt) {
     std::atomic<int> served{0};
     test::run_crew(6, [&](unsigned self) {

@@ -1,4 +1,4 @@
-// Mistakes of users that an ordinary test passes, and what finds them. Each mistake is written
+// Mistakes of users that an ordinary test misses, and tools that find them. Each mistake is written
 // once, as a template over the pool, and run twice: missed without, found with.
 #include <gtest/gtest.h>
 
@@ -21,13 +21,13 @@ using plain = object_pool<message>;
 // ---- "it is still there when I look"
 // --------------------------------------------------------------
 
-#if !LIDO_TEST_ASAN  // which finds it by itself
+#if !LIDO_TEST_ASAN  // it finds the mistake by itself
 
 /// The mistake: the object is read after its release.
 template <class Pool>
 std::int64_t read_too_late(Pool& pool) {
   message* object = pool.try_acquire_ptr(41);
-  // As in a program whose use of the object the compiler cannot see through.
+  // Behaves like a program whose use of the object is opaque to the compiler.
   object = test::launder_for_test(object);
   pool.release(object);
   object = test::launder_for_test(object);
@@ -49,7 +49,7 @@ TEST(ReadAfterRelease, IsFoundByChecks) {
 // ---- "somebody will release it"
 // ----------------------------------------------------------------------
 
-/// The mistake: on the way out in the middle an object is forgotten.
+/// The mistake: an early return forgets an object.
 template <class Pool>
 void forget_one(Pool& pool, bool error) {
   message* const object = pool.try_acquire_ptr();

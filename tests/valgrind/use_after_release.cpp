@@ -1,5 +1,5 @@
 // Uses of a checked pool for Valgrind to judge: `correct`, `read` or `write` after release, or
-// `fresh`, a read of what was never written.
+// `fresh`, a read of memory that was never written.
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -25,7 +25,7 @@ int use(std::string_view how) {
   }
   if (how == "write") {
     (*object)[3] = 2;
-    (*object)[3] = 0x1DEADB0B1DEADB0B;  // as it was: the fill alone would not show it
+    (*object)[3] = 0x1DEADB0B1DEADB0B;  // the same value: the fill alone would not show it
   }
   pool.release(pool.try_acquire_ptr());
   return 0;

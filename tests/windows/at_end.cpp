@@ -1,5 +1,5 @@
-// A module with a static pool, which ends after the system has ended all other threads. One of them
-// was in the registry of threads just then.
+// A module with a static pool, which is destroyed after the system has ended all other threads. One
+// of them was in the registry of threads at that moment.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -11,7 +11,7 @@ namespace {
 
 std::atomic<bool> is_inside{false};
 
-/// What makes a thread stay there for ever.
+/// Makes a thread stay there for ever.
 struct stuck_listener final : lido::detail::thread_exit_listener {
   void visit_uses(void (* /*visit*/)(lido::detail::thread_use&)) noexcept override {
     is_inside = true;

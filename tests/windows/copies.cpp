@@ -1,5 +1,5 @@
-// A program with a static Lido, and DLLs with one each. A pool that one of them made is used by
-// another one: that ends the program with a sentence, which a child of this program shows.
+// A program with a static Lido, and DLLs with one each. The use of a pool that another of them made
+// ends the program with a message, as a child of this program shows.
 //
 // Usage: copies A.dll B.dll
 #include <process.h>
@@ -44,7 +44,7 @@ foreign_kinds load(const std::string& path) {
   return entry();
 }
 
-/// Its thread then has the lowest numbers of that copy, and its cache in the pool is open.
+/// Gives its thread the lowest numbers of that copy, and an open cache in the pool.
 void warm_up(const foreign_kind& kind, void* pool) {
   for (int burst = 0; burst < 200; ++burst) {
     std::array<std::uintptr_t, 8> taken{};
@@ -91,7 +91,8 @@ constexpr std::array orders{
           }},
 };
 
-/// The maker's thread has an open cache, and the user's thread is the first one of its own copy.
+/// Uses a pool whose maker's thread has an open cache; the user's thread is the first one of its
+/// own copy.
 void use(const parties& of, std::size_t kind, bool gives) {
   const foreign_kind& maker = of.maker.first[kind];
   const foreign_kind& user = of.user.first[kind];
@@ -109,7 +110,7 @@ struct ending {
   std::string errors;
 };
 
-/// One use, in a process of its own.
+/// Runs one use in a separate process.
 ending run_child(const char* self, const modules& from, std::size_t order, std::size_t kind,
                  bool gives) {
   const std::filesystem::path file =
@@ -139,7 +140,7 @@ int main(int argc, char** argv) {
   }
   int cases = 0;
   for (std::size_t order = 0; order < orders.size(); ++order) {
-    // All kinds of pools in the first order.
+    // The first order runs with all kinds of pools.
     const std::size_t kinds = order == 0 ? foreign_kinds_here().count : 1;
     for (std::size_t kind = 0; kind < kinds; ++kind) {
       for (const bool gives : {false, true}) {

@@ -1,4 +1,4 @@
-// Ends while a thread is at work in a module.
+// Ends while a thread is running in a module.
 //
 // Usage: ends MODULE.dll
 #include <cstdio>

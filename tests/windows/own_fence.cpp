@@ -1,4 +1,4 @@
-// On a Windows machine the library has the system's heavy fence, and nothing takes its place.
+// On a Windows machine the library has the system's heavy fence, and nothing replaces it.
 #include "support/wine_fence.hpp"
 
 namespace lido::test {

@@ -1,5 +1,5 @@
-// Measures a pair with Lido in a DLL beside one with a static Lido, by turns. Nothing takes the
-// place of the heavy fence here, so caches are locked under Wine, and revocable on Windows.
+// Measures pairs with Lido in a DLL and with a static Lido, alternately. Nothing replaces the heavy
+// fence here, so caches are locked under Wine, and revocable on Windows.
 //
 // Usage: pairs DLL.dll STATIC.dll
 #include <algorithm>

@@ -27,7 +27,7 @@ void require(bool held, const std::string& what) {
   }
 }
 
-/// Repeats each line, until the program ends.
+/// Repeats each line until the program ends.
 class echo_server {
  public:
   echo_server() : acceptor_(context_, {net::ip::address_v4::loopback(), 0}) {
@@ -90,13 +90,13 @@ std::string ask(tcp::socket& socket, const std::string& question) {
   return line;
 }
 
-/// A port at which no program listens.
+/// Returns a port at which no program listens.
 std::string free_port(net::io_context& context) {
   const tcp::acceptor taken(context, {net::ip::address_v4::loopback(), 0});
   return std::to_string(taken.local_endpoint().port());
 }
 
-/// The code of the error with which a create fails.
+/// Returns the error code of a failing create.
 boost::system::error_code failure_of(const lido::tcp_factory& factory,
                                      const lido::create_context& limit) {
   try {
@@ -172,5 +172,5 @@ int main() {
   failures_say_what_they_are(context);
   std::printf("report: tcp=held\n");
   (void)std::fflush(stdout);
-  std::_Exit(EXIT_SUCCESS);  // with the threads of the server
+  std::_Exit(EXIT_SUCCESS);  // without waiting for the server's threads
 }

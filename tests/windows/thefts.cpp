@@ -1,8 +1,8 @@
-// Owners of caches against a raider that robs them, with a heavy fence or without one.
+// Owners of caches against a raider that robs them, with or without a heavy fence.
 //
 // Usage: thefts real|none SECONDS
 //
-// Without the fence a raider and an owner both take one slot, or a thread never comes back from the
+// Without the fence a raider and an owner both take one slot, or a thread never returns from the
 // pool. A watchdog ends such a run.
 #include <array>
 #include <atomic>
@@ -30,7 +30,7 @@ constexpr unsigned raiders = 1;
 constexpr std::chrono::seconds patience(15);
 
 struct owned {
-  unsigned owner;  // 0: none. What the last owner wrote stays
+  unsigned owner;  // 0: none. The last owner's value remains
 
   unsigned replace(unsigned now) {
     return std::atomic_ref(owner).exchange(now, std::memory_order_relaxed);
@@ -44,13 +44,13 @@ using pool_type = lido::object_pool<owned>;
   std::_Exit(EXIT_FAILURE);
 }
 
-/// A line that everybody writes, without need: stores to the pool wait behind such a one, so that a
-/// fence that is missing is missed.
+/// A cache line that every thread writes, without need: stores to the pool wait behind such a
+/// write, so that a missing fence shows.
 struct alignas(128) {
   std::atomic<unsigned> word{0};
 } contended;
 
-/// What one thread has done.
+/// Counts of one thread.
 struct alignas(128) counted {
   std::atomic<std::uint64_t> operations{0};
 };
@@ -101,7 +101,7 @@ void clear_owners(pool_type& pool) {
   pool.release_n(objects);
 }
 
-/// Holds now more, now fewer.
+/// Acquires and releases, with a changing number of objects.
 void own(run& all, unsigned me) {
   std::minstd_rand random(me + 1);
   std::vector<owned*> held;
@@ -114,7 +114,7 @@ void own(run& all, unsigned me) {
     while (held.size() < wanted) {
       owned* const object = all.take(me);
       if (object == nullptr) {
-        break;  // the raider has it all
+        break;  // the raider has all objects
       }
       held.push_back(object);
     }
@@ -124,7 +124,7 @@ void own(run& all, unsigned me) {
   }
 }
 
-/// Takes all there is, and gives it back. Between two raids caches are opened once more.
+/// Takes all objects, and gives them back. Between two raids caches are opened once more.
 void raid(run& all, unsigned me) {
   std::vector<owned*> loot;
   while (!all.is_over.load(std::memory_order_relaxed)) {
@@ -143,7 +143,7 @@ void raid(run& all, unsigned me) {
   }
 }
 
-/// Ends the program if a thread does nothing any more.
+/// Ends the program if a thread makes no more progress.
 void watch(const run& all, steady_clock::time_point until) {
   struct seen {
     std::uint64_t operations = 0;

@@ -1,4 +1,4 @@
-// The checks of the particle demo, fed with particles that are missing or there twice.
+// The checks of the particle demo, fed with missing or duplicate particles.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ struct Books : testing::Test {
     }
   }
 
-  /// Identities as a pool would give them: one for each number.
+  /// Adds identities as a pool would give them: one for each number.
   void call(std::initializer_list<std::uint32_t> numbers) {
     for (const std::uint32_t number : numbers) {
       roll.present(1000 + number, number);

@@ -1,4 +1,4 @@
-// The fountain over a build of Lido that breaks a rule of its design: says BROKEN when the demo's
+// The fountain over a build of Lido that breaks a rule of its design; prints BROKEN when the demo's
 // checks notice.
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
@@ -20,7 +20,7 @@ constexpr int threads = 4;
 
 constexpr unsigned runs = 20;  // threads that do not meet notice nothing
 
-/// With room for the peak, and no more: what is lost is missing there.
+/// Runs with capacity for the peak, and no more: a lost slot is missed there.
 bool goes_well(unsigned seed) {
   const particles::demand load(usual, frames, seed);
   particles::tuned_store store(load.peak());
@@ -36,7 +36,7 @@ bool goes_well(unsigned seed) {
     std::cout << "BROKEN: " << line << std::endl;
   }
   if (books.found_wrong().count() != 0) {
-    std::_Exit(1);  // leases of one slot end twice in destructors
+    std::_Exit(1);  // leases of one slot are released twice in destructors
   }
   return true;
 }

@@ -1,5 +1,5 @@
 /// @file
-/// Reads pictures back, by the libraries' decoders.
+/// Decodes pictures with the libraries' decoders.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace particles {
 
-/// Throws std::runtime_error if the file is no such picture.
+/// Returns the decoded picture. Throws std::runtime_error if the file is no such picture.
 image read_png(const std::filesystem::path& file);
 std::vector<image> read_webp(const std::filesystem::path& file);
 

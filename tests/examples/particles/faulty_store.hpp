@@ -14,12 +14,12 @@ namespace particles {
 enum class fault : std::uint8_t {
   none,
   hides_one,        ///< a visit misses a particle
-  shows_one_twice,  ///< a visit meets a particle in two places
+  shows_one_twice,  ///< a visit encounters a particle twice
   keeps_a_dead_one,
   swallows_a_refusal
 };
 
-/// For one thread.
+/// A store with one fault, for one thread.
 class faulty_store {
  public:
   faulty_store(std::size_t capacity, fault which) : sound_(capacity), fault_(which) {}
@@ -53,7 +53,7 @@ class faulty_store {
   [[nodiscard]] std::size_t in_use() const noexcept { return sound_.in_use(); }
 
  private:
-  /// Once, and not at the very first.
+  /// Returns whether the fault strikes now: once, and not at the very first occasion.
   bool strikes(fault which) const { return which == fault_ && ++occasions_ == 100; }
 
   refusing_store sound_;

@@ -42,7 +42,7 @@ std::vector<std::uint8_t> bytes_of(const image& picture) {
   return bytes;
 }
 
-/// What is asked of a store, and the books it may have to be told of.
+/// The load of a store, and the books that it may have to report to.
 struct season {
   explicit season(std::uint64_t seed) : load(usual, frames, seed), books(load.total()) {}
   demand load;
@@ -62,7 +62,7 @@ outcome run_here(Store& store, season& one, std::uint64_t seed) {
   return {books.totals(), books.found_wrong().first(), bytes_of(paints.paint(store, 0, {}))};
 }
 
-/// More threads than cores, too.
+/// Runs on that many threads, which may exceed the cores.
 template <class Body>
 outcome on_threads(std::size_t threads, const Body& body) {
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
@@ -97,7 +97,7 @@ TEST(Fountain, CountsTheRefused) {
   EXPECT_EQ(found.sums.asked, found.sums.born + found.sums.refused);
 }
 
-/// `make(books)` makes the store.
+/// Runs the fountain on the store that `make(books)` makes.
 template <class Make>
 outcome run_new(const Make& make, std::uint64_t seed, std::size_t threads) {
   season one(seed);

@@ -1,4 +1,4 @@
-// Whether a file is the picture it should be.
+// Checks that a file is the expected picture.
 // Usage: lido_picture_check FILE WIDTH HEIGHT FRAMES
 #include <algorithm>
 #include <cstddef>
@@ -19,7 +19,7 @@ void expect(bool well, const std::string& what) {
   }
 }
 
-/// A black picture decodes, too.
+/// Returns whether a pixel is not black, since a black picture decodes, too.
 bool shows_something(const particles::image& picture) {
   return std::any_of(picture.pixels.begin(), picture.pixels.end(), [](const auto& pixel) {
     return std::max({pixel.red, pixel.green, pixel.blue}) > 150;

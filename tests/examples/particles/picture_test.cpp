@@ -1,4 +1,4 @@
-// Light, and what files keep of it.
+// Light, and its precision in files.
 #include <gtest/gtest.h>
 #include <tbb/parallel_for.h>
 #include <unistd.h>

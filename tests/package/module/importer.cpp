@@ -18,7 +18,7 @@ int main() {
   const lido::lease<int> held = pool.acquire(1);
   require(catch_exhausted(pool) == 1, "an exception of a file that includes Lido");
 
-  // What is found by its arguments alone: operators, and what the standard library asks for.
+  // Names found only by argument-dependent lookup: operators, and what the standard library calls.
   std::ostringstream text;
   text << pool.stats();
   require(text.str().find('1') != std::string::npos, "statistics as text");

@@ -1,4 +1,4 @@
-// What a file that imports Lido and one that includes it have in common.
+// The common part of a file that imports Lido and one that includes it.
 #pragma once
 
 int numbers_of_included(lido::object_pool<int>& pool);

@@ -1,6 +1,6 @@
-// A program with nothing of Lido but the one header. With LIDO_TEST_ALONE it contains Lido itself,
-// too; else another source file does. It includes the header twice, as a program does that has
-// headers of its own.
+// A program with nothing of Lido except the one header. With LIDO_TEST_ALONE it also contains Lido
+// itself; otherwise another source file does. It includes the header twice, as does a program with
+// several headers of its own.
 #include "lido_all.hpp"
 #if defined(LIDO_TEST_ALONE)
 #define LIDO_IMPLEMENTATION
