@@ -1,16 +1,15 @@
 /// @file
-/// Measures the time from a release to the moment when the thread that waited for it goes on: Lido
-/// with when_full::wait beside vectors under a mutex with condition variables.
+/// Measures the time from a release to the moment when the thread that waited for it continues:
+/// Lido with when_full::wait beside vectors under a mutex with condition variables.
 ///
 /// There are more threads than objects. A thread writes the time into its object just before it
 /// releases it. The next holder reads that time if it was already waiting then. Besides these
 /// hand-offs the bench measures the whole time of every acquire.
 ///
 /// Like Lido, mutex_in_turn gives a released object to the thread that has waited longest. The
-/// usual first version is mutex_barging: a release wakes one waiter, and any thread that comes by
-/// meanwhile may be faster. Its hand-offs are those of releases for which a sleeper happened to be
-/// awake. The releases that this sleeper waited through before show in its acquires: a short median
-/// and a long tail.
+/// usual first version is mutex_barging: a release wakes one waiter, and any other thread may take
+/// the object first. Its hand-offs are those of releases for which the woken thread came first. The
+/// releases that this thread missed before show in its acquires: a short median and a long tail.
 #include <lido/object_pool.hpp>
 
 #include <algorithm>
@@ -32,7 +31,7 @@ using lido_bench::bench_clock;
 constexpr auto work_time = std::chrono::microseconds(2);
 constexpr auto think_time = std::chrono::microseconds(2);
 
-/// An object that says when it was released last.
+/// An object that records its latest release.
 struct stamped {
   bench_clock::rep released;
 };
@@ -42,7 +41,7 @@ class lido_block {
   static constexpr std::string_view name{"lido_block"};
   explicit lido_block(std::size_t capacity)
       : pool_{{.capacity = capacity, .when_full = lido::when_full::wait}} {}
-  // The stamp must survive although the object it is in ends and begins.
+  // The stamp must survive although its object is destroyed and constructed.
   stamped* acquire() {
     stamped* object{pool_.acquire(lido::default_init).detach()};
     asm volatile("" : "+r"(object) : : "memory");  // NOLINT(hicpp-no-assembler)
@@ -97,7 +96,7 @@ class mutex_in_turn {
   }
   stamped* acquire() {
     std::unique_lock lock{mutex_};
-    if (!free_.empty()) {  // so no thread waits
+    if (!free_.empty()) {  // then no thread waits
       stamped* const object{free_.back()};
       free_.pop_back();
       return object;
@@ -116,7 +115,7 @@ class mutex_in_turn {
     turn& first{*turns_.front()};
     turns_.pop_front();
     first.given = object;
-    first.come.notify_one();  // inside the lock: its owner may end it as soon as it has the object
+    first.come.notify_one();  // locked: its owner may destroy it as soon as it has the object
   }
 
  private:
@@ -168,12 +167,12 @@ long long at(const std::vector<bench_clock::rep>& sorted, double share) {
   return static_cast<long long>(sorted[static_cast<std::size_t>(share * last)]);
 }
 
-/// What one contender took in all runs of one shape. The runs of the contenders take turns, so that
-/// what else the machine does meets them all.
+/// Times of one contender in all runs of one shape. The runs of the contenders take turns, so that
+/// other work on the machine affects all of them.
 struct tally {
   std::vector<bench_clock::rep> all;
-  std::vector<bench_clock::rep> p50;  ///< of each run
-  std::vector<bench_clock::rep> p99;  ///< of each run
+  std::vector<bench_clock::rep> p50;  ///< median of each run
+  std::vector<bench_clock::rep> p99;  ///< 99th percentile of each run
 
   void add(std::vector<bench_clock::rep> run) {
     std::sort(run.begin(), run.end());

@@ -1,6 +1,6 @@
-/// What blocks cost beside a hit. A resource that is made, used once and ended, with one size and
-/// with eight, beside the pools of the standard library. Pairs that find a resource full, or fit no
-/// block of it, beside malloc and the resource upstream.
+/// Costs of blocks other than hits. A resource that is made, used once and destroyed, with one size
+/// and with eight, beside the pools of the standard library. Pairs that find a resource full, or
+/// fit no block of it, beside malloc and the resource upstream.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -45,7 +45,7 @@ struct of_standard {
 template <typename Kind>
 using made_by = decltype(Kind::make());
 
-/// So many at once. The time is for one that is made, used for one pair, and ended.
+/// Measures so many at once. The time is for one that is made, used for one pair, and destroyed.
 template <typename Kind>
 void made_used_ended(benchmark::State& state) {
   using resource = made_by<Kind>;
@@ -77,7 +77,7 @@ void made_ended(benchmark::State& state) {
   }
 }
 
-/// All its blocks are in use for as long as this lives.
+/// A resource whose blocks are all in use during its lifetime.
 struct full_resource {
   full_resource() {
     for (void*& place : held) {
@@ -96,7 +96,8 @@ struct full_resource {
   std::array<void*, 1000> held{};
 };
 
-/// One for all threads. `bytes`: 64 find the resource full, more fit no block.
+/// A pair on a resource shared by all threads. `bytes`: 64 find the resource full, more fit no
+/// block.
 template <std::size_t Bytes>
 void lido_pair(benchmark::State& state) {
   static full_resource full;

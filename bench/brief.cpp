@@ -1,6 +1,6 @@
 /// @file
-/// The five rows of scripts/demo.sh: one workload, and the contenders everyone knows. In one
-/// translation unit, since the demo has no time for more. With main.cpp a program of its own.
+/// The five rows of scripts/demo.sh: one workload, and the best-known contenders. In one
+/// translation unit, since the demo has no time for more. With main.cpp a separate program.
 #include "contenders/boost_lockfree_stack.hpp"
 #include "contenders/floor.hpp"
 #include "contenders/glibc_malloc.hpp"

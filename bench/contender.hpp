@@ -1,5 +1,5 @@
 /// @file
-/// The concept every contender models, so that no workload knows a peer.
+/// The concept that every contender models, so that no workload depends on a peer.
 ///
 /// A contender is a class template over the object's size: the pool, which all threads share. Each
 /// thread has a `session`, built when the thread enters and destroyed before it ends. A session is
@@ -16,23 +16,23 @@
 
 namespace lido_bench {
 
-/// What a contender is asked to provide for.
+/// The needs that a contender must satisfy.
 struct sizing {
   std::size_t capacity;  ///< objects that must be able to be out at once
   unsigned threads;      ///< threads that will hold a session at once
 };
 
-/// The traits of a contender; a contender derives from this and hides what differs.
+/// The traits of a contender; a contender derives from this and hides those that differ.
 struct contender_defaults {
-  /// Exactly `sizing::capacity` objects and not one more: takes part in near_exhaustion.
+  /// True if there are exactly `sizing::capacity` objects: then it takes part in near_exhaustion.
   static constexpr bool fixed_capacity = false;
-  /// An object may be released by another thread than the one that acquired it.
+  /// True if an object may be released by another thread than the one that acquired it.
   static constexpr bool crosses_threads = true;
-  /// Nothing but the hand-over: takes part in handoff alone.
+  /// True if it does only the hand-over: then it takes part in handoff alone.
   static constexpr bool only_crosses_threads = false;
-  /// The workload need not look at the pointer. Only the floors: everything else can run dry.
+  /// True if the workload need not check the pointer. Only for the floors: all others can run dry.
   static constexpr bool never_fails = false;
-  /// More threads than this are not run.
+  /// Returns the largest number of threads to run.
   static unsigned max_threads() { return std::numeric_limits<unsigned>::max(); }
 };
 
@@ -52,7 +52,7 @@ struct alignas(std::max_align_t) block {
   std::byte bytes[Bytes];
 };
 
-/// Processors this process may run on.
+/// Returns how many processors this process may run on.
 inline unsigned cores() {
   cpu_set_t set;
   CPU_ZERO(&set);

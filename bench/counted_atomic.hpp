@@ -20,7 +20,7 @@ namespace lido::inline v0::detail {
 using std::atomic;
 using std::atomic_thread_fence;
 
-/// As std::atomic<T>, as far as the library uses it for what threads share.
+/// A std::atomic<T>, as far as the library uses it, for variables that threads share.
 template <class T>
 class shared_atomic {
  public:

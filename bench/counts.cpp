@@ -1,5 +1,4 @@
-/// What statistics cost: `Traits::counts` in a hit, and `time_uses` in a use of an idle
-/// resource.
+/// Costs of statistics: `Traits::counts` in a hit, and `time_uses` in a use of an idle resource.
 #include <benchmark/benchmark.h>
 
 #include "contender.hpp"

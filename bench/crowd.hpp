@@ -1,6 +1,6 @@
 /// @file
 /// More threads than resources: how many uses a second, how long one acquire beside them takes, and
-/// how alike the threads are served.
+/// how evenly the threads are served.
 #pragma once
 
 #include <algorithm>
@@ -20,15 +20,15 @@ struct crowd_row {
   std::string_view name;
   unsigned threads;
   std::size_t resources;
-  std::chrono::nanoseconds use;  ///< how long a thread keeps what it has
-  bool sleeps = false;           ///< and whether it sleeps meanwhile, as for an answer
+  std::chrono::nanoseconds use;  ///< how long a thread keeps its resource
+  bool sleeps = false;           ///< whether it sleeps during that time, as for an answer
 };
 
-/// What one turn of a contender found.
+/// Results of one turn of a contender.
 struct crowd_turn {
-  double uses = 0;            ///< a second, of all threads
-  std::vector<double> waits;  ///< milliseconds, of one thread that asks every 3 ms
-  double spread = 0;          ///< uses of the thread that had most, beside the one that had least
+  double uses = 0;            ///< uses a second, of all threads
+  std::vector<double> waits;  ///< milliseconds of a thread that acquires every 3 ms
+  double spread = 0;          ///< ratio of the uses of the busiest and the idlest thread
 };
 
 inline void keep(const crowd_row& row) {
@@ -77,7 +77,7 @@ crowd_turn crowd(unsigned threads, std::chrono::milliseconds length, const Use& 
   return found;
 }
 
-/// The rounds of one contender in one row.
+/// Results of one contender in one row.
 struct crowd_results {
   result uses, spread;
   std::vector<double> waits;
@@ -101,7 +101,7 @@ inline double milliseconds_since(bench_clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(bench_clock::now() - begin).count();
 }
 
-/// One turn of a pool of stub connections: the probe's time is that of its acquire.
+/// Runs one turn of a pool of stub connections: the probe's time is that of its acquire.
 template <class Pool>
 crowd_turn crowd_of(const crowd_row& row, std::chrono::milliseconds length) {
   Pool pool(row.resources);

@@ -1,6 +1,6 @@
-/// What it costs that there is no slot: `try_acquire`, and `acquire` that throws, of a pool whose
-/// slots are all out. Beside a list of free objects as engines have it, whose refusal proves
-/// nothing about caches, since it has none.
+/// Costs of refusals: `try_acquire`, and `acquire` that throws, of a pool whose slots are all out.
+/// Beside them a list of free objects as engines have it, whose refusal proves nothing about
+/// caches, since it has none.
 #include <benchmark/benchmark.h>
 
 #include <atomic>
@@ -33,7 +33,7 @@ struct fail_by_throw {
   }
 };
 
-/// All slots are in use for as long as this lives.
+/// A pool whose slots are all in use during its lifetime.
 template <typename Pool>
 struct empty_pool {
   empty_pool() {
@@ -49,8 +49,8 @@ struct empty_pool {
   std::vector<object*> held;
 };
 
-/// A model of ours of the fixed-size free list of Jolt Physics: a head with a tag, and a count of
-/// objects never used. Where both are out, a thread looks under a mutex for another page.
+/// Our model of the fixed-size free list of Jolt Physics: a head with a tag, and a count of objects
+/// never used. If both are used up, a thread looks for another page under a mutex.
 class engine_list {
  public:
   explicit engine_list(std::uint32_t capacity) : links_(capacity), capacity_{capacity} {}
@@ -64,7 +64,7 @@ class engine_list {
       if (first == none) {
         return acquire_unused();
       }
-      // relaxed: the tag tells whether the link was stale
+      // relaxed: the tag shows whether the link was stale
       const std::uint64_t next{links_[first].load(std::memory_order_relaxed)};
       // relaxed: a count that orders nothing
       const std::uint64_t tag{tag_.fetch_add(1, std::memory_order_relaxed)};
@@ -90,11 +90,11 @@ class engine_list {
   std::mutex pages_;
   alignas(64) std::atomic<std::uint64_t> head_{none};
   std::atomic<std::uint64_t> tag_{1};
-  std::atomic<std::uint64_t> unused_{0};  // 64 bits: it goes on counting
+  std::atomic<std::uint64_t> unused_{0};  // 64 bits: it counts on
 };
 
 void refused_by_engine_list(benchmark::State& state) {
-  static engine_list full{256};  // of all threads
+  static engine_list full{256};  // shared by all threads
   while (full.acquire() != engine_list::none) {
   }
   for (auto _ : state) {
@@ -104,7 +104,7 @@ void refused_by_engine_list(benchmark::State& state) {
 
 template <typename Way>
 void refused(benchmark::State& state) {
-  static empty_pool<typename Way::pool> empty;  // of all threads
+  static empty_pool<typename Way::pool> empty;  // shared by all threads
   for (auto _ : state) {
     if (!Way::is_refused(empty.slots)) {
       state.SkipWithError("there was a slot");

@@ -1,6 +1,6 @@
-/// Acquires N objects from a pool that is new, writes each once, and releases them: `fill`. A pool
-/// that grows beside one that has N slots from the start and beside malloc. And the time of a
-/// shrink: `shrink`, for each slot that it looks at.
+/// Acquires N objects from a new pool, writes each once, and releases them: `fill`. A growing pool
+/// is measured beside one that has N slots from the start and beside malloc. Also the time of a
+/// shrink: `shrink`, for each slot that it visits.
 #include <benchmark/benchmark.h>
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-/// What an operation of a locked cache costs. On a system without a heavy fence, revocable caches
-/// are locked ones. Measured is the pair of an acquire and a release in each kind of pool, beside
+/// Costs of an operation of a locked cache. On a system without a heavy fence, revocable caches are
+/// locked ones. The pair of an acquire and a release is measured in each kind of pool, beside
 /// models of other locks. All run in one thread, so that no operation waits for another thread.
 #include <benchmark/benchmark.h>
 
@@ -24,7 +24,7 @@ void pool(benchmark::State& state) {
   }
 }
 
-/// A stack with one thief, none of which comes here. `Lock` says how its owner holds it.
+/// A stack that could have one thief, which never appears here. `Lock`: how its owner locks it.
 template <typename Lock>
 class stack {
  public:
@@ -53,7 +53,7 @@ class stack {
 };
 
 /// A lock like Lido's: a word with a generation, which a compare-and-swap takes and a plain store
-/// gives back.
+/// releases.
 class by_compare_and_swap {
  public:
   void lock() {
@@ -69,7 +69,7 @@ class by_compare_and_swap {
   std::uint64_t held_{0};
 };
 
-/// The owner always wins, and learns from what it found whether a thief was there.
+/// A lock that the owner always gets; the value it found shows whether a thief was there.
 class by_exchange {
  public:
   void lock() {
@@ -84,7 +84,7 @@ class by_exchange {
   std::uint64_t held_{0};
 };
 
-/// Dekker's: the owner says that it is here, and looks for a thief after a full fence.
+/// Dekker's lock: the owner announces itself, and checks for a thief after a full fence.
 class by_flag_and_fence {
  public:
   void lock() {

@@ -1,6 +1,6 @@
 /// @file
-/// Keyed resource pools beside one another: a resource of the own key at hand, more threads than
-/// room with one key, with a few, and with one for each thread.
+/// Compares keyed resource pools: an idle resource of the thread's key, and more threads than
+/// resources with one key, with a few, and with one for each thread.
 #include <array>
 #include <chrono>
 #include <condition_variable>
@@ -28,7 +28,7 @@ using lido_bench::stub_connection;
 using lido_bench::time_per_use_of;
 using lido_bench::touch;
 
-/// How many resources there may be of all keys, and of each.
+/// The most resources of all keys, and of each.
 struct limits {
   std::size_t total = resources;
   std::size_t each = resources;
@@ -53,14 +53,14 @@ class lido_keyed {
   lido::keyed_resource_pool<unsigned, stub_connection> pool_;
 };
 
-/// As the peer below: no key goes before another.
+/// Lido without preference for a key, like the peer below.
 class lido_in_turn : public lido_keyed {
  public:
   static constexpr std::string_view name = "lido_in_turn";
   explicit lido_in_turn(const limits& most) : lido_keyed(most, 0ns) {}
 };
 
-/// One key only: what the same pool does without keys.
+/// Lido's pool without keys, for a single key.
 class lido_keyless : public lido_bench::lido_resources {
  public:
   static constexpr std::string_view name = "lido_without_keys";
@@ -138,7 +138,7 @@ class mutex_map {
     }
     waiter& next = *waiting_.front();
     waiting_.pop_front();
-    next.may_make = next.key != key;  // this one ends, and makes room
+    next.may_make = next.key != key;  // this one is destroyed, and its capacity is free
     next.given = one;
     next.served = true;
     next.woken.notify_one();
@@ -156,15 +156,15 @@ struct plan {
   int rounds = 5;
 };
 
-/// So many threads, and how each comes by a key: it has its own, as far as there are so many, or
-/// draws one for each use.
+/// So many threads, and how each gets a key: it has its own, as far as there are so many, or draws
+/// one for each use.
 struct crowd {
   unsigned threads;
   unsigned keys;
   const char* title;
   bool draws = false;
 };
-// Nothing is done with a resource, and there is room for all that can be out.
+// Pairs do nothing with a resource, and there are enough for all threads.
 constexpr crowd pairs[] = {
     {1, 1, "same/1"},          {2, 1, "same/2"},          {8, 1, "same/8"},
     {1, 1, "own/1"},           {2, 2, "own/2"},           {8, 8, "own/8"},
@@ -174,7 +174,7 @@ constexpr crowd pairs[] = {
 constexpr crowd waits[] = {{16, 1, "16/1"},     {1000, 1, "1000/1"}, {16, 4, "16/4"},
                            {1000, 4, "1000/4"}, {16, 16, "16/each"}, {1000, 1000, "1000/each"}};
 
-/// One thread's draws, each key as likely as the others.
+/// One thread's random keys, all equally likely.
 class alignas(128) lots {
  public:
   unsigned draw(unsigned keys) {
@@ -258,7 +258,7 @@ void compare(const plan& todo, Contender&... contenders) {
   (contenders.print_lengthy(), ...);
 }
 
-/// The numbers that are told of it, as ratios of this run.
+/// Prints the published numbers, as ratios of this run.
 template <class Keyed, class Peer>
 void print_ratios(Keyed& keyed, Peer& peer) {
   const auto print = [](const crowd& of, result& ours, result& others) {

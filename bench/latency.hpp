@@ -1,10 +1,9 @@
 /// @file
-/// `latency`: how long one single acquire takes, in percentiles; beside an average there must be no
-/// long tail.
+/// `latency`: the time of one single acquire, in percentiles; an average must not hide a long tail.
 ///
 /// Each thread holds a changing number of objects, up to twice what a cache of Lido may hold, so
-/// that caches run empty and full. It reads the clock around every acquire. What the clock itself
-/// takes is measured first and subtracted.
+/// that caches run empty and full. It reads the clock around every acquire. The cost of the clock
+/// itself is measured first and subtracted.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -20,10 +19,9 @@ namespace detail {
 
 constexpr std::size_t samples_per_thread{std::size_t{1} << 18U};
 constexpr std::size_t most_held{1024};
-constexpr std::chrono::seconds longest_sampling{
-    1};  // a contender that takes so long is slow enough
+constexpr std::chrono::seconds longest_sampling{1};  // a contender that takes longer is slow enough
 
-/// The shortest distance of two readings: what a reading adds to every sample.
+/// Returns the shortest distance of two readings, which each sample contains.
 inline std::int64_t clock_cost() {
   std::int64_t shortest{1000};
   for (int i{0}; i < 10000; ++i) {

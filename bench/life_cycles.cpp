@@ -1,5 +1,5 @@
 /// @file
-/// Objects that are expensive to make: kept, or made each time. With main.cpp a program of its own,
+/// Objects that are expensive to make: kept, or made each time. With main.cpp a separate program,
 /// lido_bench_life_cycles.
 #include "contenders/expensive.hpp"
 #include "register_all.hpp"

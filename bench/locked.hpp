@@ -1,10 +1,10 @@
 /// @file
-/// `locked`: locked instructions per operation, and all of an acquire with its release, counted in
-/// the machine code that each contender runs.
+/// `locked`: locked instructions per operation, and all instructions of an acquire with its
+/// release, counted in the machine code that each contender runs.
 ///
 /// The processor stops after every instruction (the trap flag of x86-64), and a signal handler
-/// looks at the next one. Two threads take turns, so there is no contention and no retry is
-/// counted: it is the least that any number of threads pays.
+/// examines the next one. Two threads take turns, so there is no contention and no retry is
+/// counted: this is the least that any number of threads pays.
 #pragma once
 
 #if defined(__x86_64__)
@@ -33,7 +33,7 @@ inline volatile std::uint64_t steps{0};
 inline volatile std::uint64_t locked_steps{0};
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
-/// True for a LOCK prefix, and for XCHG with memory, which locks without one.
+/// Returns true for a LOCK prefix, and for XCHG with memory, which locks without one.
 inline bool is_locked(const unsigned char* code) {
   constexpr std::string_view other_prefixes{"\x26\x2E\x36\x3E\x64\x65\x66\x67\xF2\xF3"};
   while (other_prefixes.find(static_cast<char>(*code)) != std::string_view::npos) {
@@ -48,7 +48,7 @@ inline bool is_locked(const unsigned char* code) {
 
 inline void on_step(int /*signal*/, siginfo_t* /*info*/, void* context) {
   auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  // An instruction has the type of none of ours.
+  // No type of ours describes an instruction.
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr)
   if (is_locked(reinterpret_cast<const unsigned char*>(registers[REG_RIP]))) {
     locked_steps = locked_steps + 1;
@@ -64,7 +64,7 @@ struct instruction_counts {
   std::uint64_t all{0};
 };
 
-/// Instructions of `body`, with its loop.
+/// Returns the number of instructions of `body`, with its loop.
 template <typename Body>
 instruction_counts count_instructions(const Body& body) {
   const instruction_counts before{locked_steps, steps};
@@ -74,7 +74,7 @@ instruction_counts count_instructions(const Body& body) {
   return {locked_steps - before.locked, steps - before.all};
 }
 
-/// What both threads share; `turn` lets lane 0 and lane 1 step by turns.
+/// State that both threads share; `turn` lets lane 0 and lane 1 step alternately.
 struct locked_counts {
   static constexpr unsigned rounds{2};
   static constexpr unsigned warm_up{8};
@@ -84,7 +84,7 @@ struct locked_counts {
   bool failed{false};  // an acquire got nothing
   instruction_counts in_pairs;
   instruction_counts in_bursts;
-  std::uint64_t in_handoffs{0};  ///< locked
+  std::uint64_t in_handoffs{0};  ///< locked instructions
 };
 
 template <typename Session>
@@ -106,7 +106,7 @@ void release_all(Session& session, locked_counts& counts) {
   }
 }
 
-/// Lane 0 alone: pairs, then bursts; the last round of each is counted.
+/// Counts lane 0 alone: pairs, then bursts; the last round of each is counted.
 template <typename Session>
 void count_alone(Session& session, locked_counts& counts) {
   const auto pairs = [&] {
@@ -130,7 +130,7 @@ void count_alone(Session& session, locked_counts& counts) {
   }
 }
 
-/// Lane 0 acquires 256 objects, then lane 1 releases them.
+/// Counts a hand-off: lane 0 acquires 256 objects, then lane 1 releases them.
 template <typename Session>
 void count_handoff(Session& session, unsigned lane, locked_counts& counts) {
   const auto half = [&] {

@@ -1,5 +1,5 @@
 /// @file
-/// Google Benchmark's main, with what the report's heading needs.
+/// Google Benchmark's main, with the data for the report's heading.
 #include <benchmark/benchmark.h>
 #include <dlfcn.h>
 
@@ -26,7 +26,7 @@ std::string processor() {
   return "unknown";
 }
 
-/// The library malloc comes from. A peer that replaced it would be measured twice.
+/// Returns the library that malloc comes from. A peer that replaced it would be measured twice.
 std::string malloc_library() {
   Dl_info info{};
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): dladdr takes any address

@@ -1,5 +1,5 @@
 /// @file
-/// `memory`: resident bytes of an object that is out, and of a small pool that no thread has used.
+/// `memory`: resident bytes of an acquired object, and of a small pool that no thread has used.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -31,8 +31,8 @@ inline double resident_bytes() {
 
 }  // namespace detail
 
-/// Resident bytes that `count` objects add while one thread holds them all; -1 if it does not get
-/// them.
+/// Returns the resident bytes that `count` objects add while one thread holds them all, or -1 if it
+/// does not get them.
 template <contender Pool>
 double bytes_of_objects(std::size_t count) {
   std::vector<void*> held(count);
@@ -46,7 +46,7 @@ double bytes_of_objects(std::size_t count) {
     self.enter_phase();
     take_all<Pool>(session, self, held);
     for (void* const object : held) {
-      std::memset(object, 1, 64);  // as a program that uses them
+      std::memset(object, 1, 64);  // as in a program that uses them
     }
     bytes = detail::resident_bytes() - before;
     give_all(session, held);
@@ -69,7 +69,7 @@ double bytes_of_unused_pools() {
 template <contender Pool>
 void run_memory(benchmark::State& state) {
   for (auto _ : state) {
-    bytes_of_objects<Pool>(detail::small_capacity);  // what a library needs once is not counted
+    bytes_of_objects<Pool>(detail::small_capacity);  // what a library allocates once is not counted
     const double bytes{bytes_of_objects<Pool>(detail::objects_out)};
     if (bytes < 0) {
       state.SkipWithError("starved");

@@ -1,7 +1,7 @@
 /// @file
-/// A contender of your own, for `scripts/bench.sh --report DIR --contender my_pool.hpp`. It may lie
-/// in any folder, and its class has the name of the file. contender.hpp says what else a contender
-/// may tell of itself.
+/// Your own contender, for `scripts/bench.sh --report DIR --contender my_pool.hpp`. It may be in
+/// any folder, and its class has the name of the file. contender.hpp lists the other properties
+/// that a contender may declare.
 #pragma once
 
 #include <memory_resource>
@@ -15,7 +15,7 @@ struct my_pool : lido_bench::contender_defaults {
   // static constexpr bool fixed_capacity{true};
   explicit my_pool(const lido_bench::sizing& /*size*/) {}
 
-  struct session {  // what each thread has of its own
+  struct session {  // state of each thread
     explicit session(my_pool& pool) : memory{pool.memory} {}
     // nullptr means "empty": the bench counts that as failed, yields and tries again.
     void* acquire() { return memory.allocate(Bytes); }

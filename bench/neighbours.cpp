@@ -1,5 +1,5 @@
-/// What neighbours in memory are worth: lists of two and more threads that share a pool, beside
-/// those of threads that have one each. With main.cpp a program of its own, lido_bench_neighbours.
+/// The value of neighbours in memory: lists of two and more threads that share a pool, beside those
+/// of threads with one pool each. With main.cpp a separate program, lido_bench_neighbours.
 #include <atomic>
 #include <memory>
 #include <string>

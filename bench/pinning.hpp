@@ -10,7 +10,7 @@
 
 namespace lido_bench {
 
-/// Processors that the process may run on, in ascending order.
+/// Returns the processors that the process may run on, in ascending order.
 inline std::vector<int> allowed_processors() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -25,17 +25,18 @@ inline std::vector<int> allowed_processors() {
   return allowed;
 }
 
-/// The processors that teams are pinned to, thread by thread and then again from the first. Empty
-/// unless main was asked to pin; main changes it before a team runs.
+/// Returns the processors that teams are pinned to, thread by thread and then again from the first.
+/// Empty unless main was asked to pin; main changes it before a team runs.
 inline std::vector<int>& pinned_processors() {
   static std::vector<int> processors;
   return processors;
 }
 
-/// Pins the calling thread, and threads that it starts, to the processor of its place in the team.
+/// Pins the calling thread, and threads that it starts, to the processor of its index in the team.
 /// Does nothing without `--pin`.
 ///
-/// @throws std::runtime_error where the system refuses; results would say that threads were pinned.
+/// @throws std::runtime_error if the system refuses; otherwise results would claim that threads
+/// were pinned.
 inline void pin_thread(unsigned index) {
   const std::vector<int>& processors{pinned_processors()};
   if (processors.empty()) {

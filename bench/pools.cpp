@@ -1,4 +1,4 @@
-/// What pools cost beside their slots: memory and time of pools that no thread uses, and of pools
+/// Costs of pools beside their slots: memory and time of pools that no thread uses, and of pools
 /// that a thread has used. Also the time that the end of a thread takes after its use of one.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
@@ -46,7 +46,7 @@ void use(pools& places) {
   }
 }
 
-/// So many pools of 16 slots; `used`: by one thread.
+/// Makes so many pools of 16 slots; `used`: by one thread.
 void pool_of_16(benchmark::State& state, bool used) {
   pools places(static_cast<std::size_t>(state.range(0)));
   const auto count{static_cast<double>(places.size())};
@@ -73,7 +73,7 @@ void pool_of_16(benchmark::State& state, bool used) {
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
-/// A pool of 1,000 that is made, used by one thread, and ended, as the only one.
+/// Measures a pool of 1,000 slots that is made, used by one thread, and destroyed, as the only one.
 void next_pool(benchmark::State& state) {
   for ([[maybe_unused]] auto _ : state) {
     pool next{1000};
@@ -81,7 +81,7 @@ void next_pool(benchmark::State& state) {
   }
 }
 
-/// The same where it is the first pool of the process.
+/// Measures such a pool as the first one of the process.
 void first_pool(benchmark::State& state) {
   using clock = std::chrono::steady_clock;
   static bool is_first{true};
@@ -99,8 +99,8 @@ void first_pool(benchmark::State& state) {
   }
 }
 
-/// From the last statement of a thread that used one pool until it is joined, while so many pools
-/// are alive.
+/// Measures from the last statement of a thread that used one pool until it is joined, while so
+/// many pools are alive.
 void thread_end(benchmark::State& state) {
   using clock = std::chrono::steady_clock;
   pools places(static_cast<std::size_t>(state.range(0)));
@@ -116,7 +116,7 @@ void thread_end(benchmark::State& state) {
   }
 }
 
-/// Twenty million slots that no thread has used.
+/// Measures twenty million slots that no thread has used.
 void large_pool(benchmark::State& state) {
   const std::size_t resident{resident_bytes()};
   const pool large{20'000'000};

@@ -1,6 +1,7 @@
 /// @file
 /// Threads that share connections to a real Redis, which the program starts itself: how many
-/// commands a second, and how long one whole call takes. One line a row; contenders take turns.
+/// commands a second, and how long one whole call takes. One line for each row; contenders take
+/// turns.
 #include <array>
 #include <chrono>
 #include <condition_variable>
@@ -29,7 +30,7 @@ lido::redis_connection connect(const servers::redis& server) {
   return factory_of(server).create({.deadline = std::chrono::steady_clock::now() + 5s, .stop = {}});
 }
 
-/// What a client library writes for itself: connections in a deque.
+/// A client library's typical own pool: connections in a deque.
 class deque_of_connections {
  public:
   static constexpr std::string_view name = "mutex_deque_cv";
@@ -100,7 +101,7 @@ class plain_pool {
   pool_of_connections<connector> pool_;
 };
 
-/// With the factory that comes with Lido, which looks at each connection when it comes back.
+/// Lido's pool with its own factory, which checks each connection when it is released.
 class complete_pool {
  public:
   static constexpr std::string_view name = "lido, redis_factory";

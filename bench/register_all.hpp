@@ -1,5 +1,5 @@
 /// @file
-/// What the build found.
+/// The contenders that the build found.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@ namespace lido_bench {
 /// Registers every workload of every contender of this build.
 void register_all();
 
-/// Names of the contenders whose libraries were absent, separated by commas.
+/// Returns the names of the contenders whose libraries were absent, separated by commas.
 std::string_view absent_contenders();
 
 }  // namespace lido_bench

@@ -14,8 +14,8 @@
 
 namespace lido_bench {
 
-/// One run of Google Benchmark is one run of a team: all iterations are one batch, so that no code
-/// of the framework stands between two operations.
+/// Runs a team once for each run of Google Benchmark: all iterations are one batch, so that no code
+/// of the framework is executed between two operations.
 template <typename Workload, contender Pool>
 void run_benchmark(benchmark::State& state, unsigned threads) {
   const auto iterations = static_cast<std::uint64_t>(state.max_iterations);
@@ -26,7 +26,7 @@ void run_benchmark(benchmark::State& state, unsigned threads) {
       return;
     }
     // Decides only how many iterations come next. The wall time of a short run on a busy machine
-    // may be a hundred times too long, and all repetitions would then be short ones.
+    // may be a hundred times too long, and then all repetitions would be short.
     state.SetIterationTime(result.cpu_seconds / std::min(threads, cores()));
     state.counters["ns_per_op"] = nanoseconds_per_operation<Workload>(result, threads, iterations);
     state.counters["cpu_ns_per_op"] =
@@ -40,7 +40,7 @@ void run_benchmark(benchmark::State& state, unsigned threads) {
   state.SetItemsProcessed(state.iterations() * Workload::operations * threads);
 }
 
-/// Threads of a hand-off come in pairs.
+/// Returns whether the workload runs on so many threads: those of a hand-off come in pairs.
 template <typename Workload, contender Pool>
 bool runs_on(unsigned threads) {
   return threads <= Pool::max_threads() && (!std::same_as<Workload, handoff> || threads % 2 == 0);
@@ -61,7 +61,7 @@ void register_workload(std::string_view suffix) {
   }
 }
 
-/// Every workload for objects of one size.
+/// Registers every workload for objects of one size.
 template <contender Pool>
 void register_size(std::string_view suffix) {
   if constexpr (!Pool::only_crosses_threads) {
@@ -81,7 +81,7 @@ void register_size(std::string_view suffix) {
   }
 }
 
-/// `measure/contender/threads:N`, which is run once a repetition.
+/// Registers `measure/contender/threads:N`, which is run once a repetition.
 template <contender Pool, typename Measure>
 void register_once(std::string_view measure, unsigned threads, Measure run) {
   std::string name{measure};
@@ -100,7 +100,7 @@ void register_latency() {
   }
 }
 
-/// What a time cannot say.
+/// Registers measures other than times.
 template <contender Pool>
 void register_measures() {
   if constexpr (!Pool::only_crosses_threads) {

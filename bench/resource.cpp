@@ -1,6 +1,6 @@
 /// @file
-/// Resource pools beside one another: an idle one at hand, more threads than resources, hand-over,
-/// thousands of waiting threads. One line a measurement; contenders take turns in every round.
+/// Compares resource pools: an idle resource, more threads than resources, hand-over, thousands of
+/// waiting threads. One line for each measurement; contenders take turns in every round.
 #include <malloc.h>
 #include <pthread.h>
 
@@ -33,7 +33,7 @@ using lido_bench::stub_connection;
 using lido_bench::time_per_use;
 using lido_bench::touch;
 
-/// The thread that calls it runs on one processor only.
+/// Restricts the calling thread to one processor.
 void stay_on(int processor) {
   cpu_set_t one;
   CPU_ZERO(&one);
@@ -41,12 +41,12 @@ void stay_on(int processor) {
   (void)pthread_setaffinity_np(pthread_self(), sizeof one, &one);
 }
 
-/// Of one contender's hand-overs, nanoseconds, and of all rounds together: the 99th percentile of
-/// one round differs from the next one's by more than contenders differ.
+/// Nanoseconds of one contender's hand-overs, over all rounds together: the 99th percentile varies
+/// more from round to round than between contenders.
 struct latencies {
   std::vector<std::vector<double>> rounds;
   void add_round(std::vector<double> round) { rounds.push_back(std::move(round)); }
-  /// Of the rounds of these numbers, which may come more than once.
+  /// Returns the percentile over these rounds, whose numbers may repeat.
   [[nodiscard]] double percentile(std::size_t which, const std::vector<std::size_t>& of) const {
     std::vector<double> all;
     for (const std::size_t round : of) {
@@ -68,8 +68,8 @@ struct latencies {
   [[nodiscard]] double most() const { return percentile(99, all_rounds()); }
 };
 
-/// How many times the 99th percentile of another one's hand-overs, and where that lies with a
-/// certainty of 95 %: the bootstrap over rounds, in which all took turns (Efron, 1979).
+/// The ratio of two contenders' 99th percentiles of hand-overs, and its interval with a certainty
+/// of 95 %: the bootstrap over rounds, in which all took turns (Efron, 1979).
 struct beside {
   double ratio, low, high;
   beside(const latencies& one, const latencies& other) : ratio(one.most() / other.most()) {
@@ -88,9 +88,9 @@ struct beside {
   }
 };
 
-/// Nanoseconds from the moment one thread gives a resource back to the moment that the next one,
-/// which waits on `processor`, has it. Where both run is not left to chance: to wake a processor
-/// takes ten times as long as to switch threads.
+/// Returns nanoseconds from one thread's release of a resource until the next one, which waits on
+/// `processor`, has it. Both are pinned: waking a processor takes ten times as long as switching
+/// threads.
 template <class Pool>
 std::vector<double> hand_over_times(int samples, int processor) {
   Pool pool(1);
@@ -122,7 +122,7 @@ std::vector<double> hand_over_times(int samples, int processor) {
   return waits;
 }
 
-/// From a thread that stays on the first processor to one on the same, or on the last.
+/// Measures from a thread on the first processor to one on the same, or on the last.
 template <class Pool>
 std::vector<double> hand_over(int samples, bool to_another) {
   cpu_set_t before;
@@ -140,7 +140,7 @@ std::vector<double> hand_over(int samples, bool to_another) {
   return found;
 }
 
-/// What is measured; all of it unless the command line names parts.
+/// The parts to measure; all of them unless the command line names some.
 struct plan {
   std::chrono::milliseconds length = 300ms;
   int rounds = 5;
@@ -190,7 +190,7 @@ struct runner {
   }
 };
 
-/// Measures one part alone. Returns false if the option names none.
+/// Selects one part alone. Returns false if the option names none.
 bool choose(const std::string& option, plan& todo) {
   todo.pairs = option == "--pairs";
   todo.waiting = option == "--waiting";
@@ -198,7 +198,7 @@ bool choose(const std::string& option, plan& todo) {
   todo.sharing = option == "--sharing";
   todo.small = option == "--small";
   todo.crowd = false;
-  if (todo.handing) {  // the same number in short turns, so that all contenders see the same
+  if (todo.handing) {  // the same number in short turns, so that conditions are alike for all
     todo.rounds *= 10;
     todo.samples /= 10;
   }
@@ -217,8 +217,8 @@ bool read_option(const std::string& option, plan& todo) {
   return choose(option, todo);
 }
 
-/// Lido beside a peer that sleeps: the waiter is on the releasing thread's processor (0), or on
-/// another one (1).
+/// Prints Lido beside a peer that sleeps: the waiter is on the releasing thread's processor (0), or
+/// on another one (1).
 template <class Lido, class Peer>
 void print_hand_over(int i, const Lido& lido, const Peer& peer) {
   const beside found(lido.hand[i], peer.hand[i]);
@@ -231,7 +231,7 @@ void print_hand_over(int i, const Lido& lido, const Peer& peer) {
   std::puts("");
 }
 
-/// The numbers that the pool is held to, as ratios of this run.
+/// Prints the numbers with limits for the pool, as ratios of this run.
 template <class Lido, class ByTick, class Floor, class Bare, class... Peer>
 void print_ratios(const plan& todo, Lido& lido, ByTick& by_tick, Floor& floor, Bare& bare,
                   Peer&... peers) {
@@ -281,7 +281,7 @@ struct sharer {
   }
 };
 
-/// More threads than resources, beside what most code bases have.
+/// Measures more threads than resources, beside the pool of most code bases.
 void share(const plan& todo) {
   sharer<lido_bench::lido_resources> lido;
   sharer<lido_bench::mutex_condition> mutex;
@@ -318,7 +318,7 @@ void compare(const plan& todo, Contender... contenders) {
   print_ratios(todo, contenders...);
 }
 
-/// Microseconds for each of a hundred pools of four that are made, used once and destroyed.
+/// Returns microseconds for each of a hundred pools of four that are made, used once and destroyed.
 template <class Pool>
 double time_of_small_pool() {
   constexpr int count = 100;
@@ -376,7 +376,7 @@ int main(int argc, char** argv) {
       return EXIT_FAILURE;
     }
   }
-  lido_bench::use_small_stacks();  // of ten thousand threads
+  lido_bench::use_small_stacks();  // for ten thousand threads
   if (todo.sharing) {
     share(todo);
   }

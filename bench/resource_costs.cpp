@@ -1,5 +1,5 @@
-/// What resource pools do beside lending. Refusals while so many leases are out, ticks over so many
-/// idle resources, and moves of places between keys. And the look that a lease takes at active
+/// Costs of resource pools other than lending: refusals while so many leases are out, ticks over so
+/// many idle resources, and moves of capacity between keys. Also a lease's check for active
 /// exceptions.
 #include <benchmark/benchmark.h>
 
@@ -34,7 +34,7 @@ struct by_throw {
   }
 };
 
-/// All resources are out.
+/// Measures refusals with all resources in use.
 template <class Way>
 void refused(benchmark::State& state) {
   const auto size = static_cast<std::size_t>(state.range(0));
@@ -53,7 +53,7 @@ void refused(benchmark::State& state) {
   }
 }
 
-/// A second later with each tick, so that each looks at all resources.
+/// A clock that advances a second at each tick, so that each tick checks all resources.
 class fast_clock : public lido::time_source {
  public:
   [[nodiscard]] std::chrono::nanoseconds now() const noexcept override { return now_; }
@@ -63,7 +63,7 @@ class fast_clock : public lido::time_source {
   std::chrono::nanoseconds now_ = 1s;
 };
 
-/// None is ever due for anything.
+/// Returns options with which no resource is ever due for anything.
 lido::resource_pool_options by_tick(std::size_t size, const fast_clock& clock) {
   return {.max_size = size,
           .idle_timeout = 0s,
@@ -73,7 +73,7 @@ lido::resource_pool_options by_tick(std::size_t size, const fast_clock& clock) {
           .clock = &clock};
 }
 
-/// So many are idle.
+/// Measures a tick with so many idle resources.
 void tick(benchmark::State& state) {
   const auto size = static_cast<std::size_t>(state.range(0));
   fast_clock clock;
@@ -92,7 +92,7 @@ void tick(benchmark::State& state) {
   }
 }
 
-/// Ten resources of each key.
+/// Measures a tick with ten resources of each key.
 void tick_with_keys(benchmark::State& state) {
   constexpr std::size_t each = 10;
   const auto keys = static_cast<unsigned>(state.range(0)) / each;
@@ -113,8 +113,8 @@ void tick_with_keys(benchmark::State& state) {
   }
 }
 
-/// Each acquire takes the place of the key that was not used for longest: one resource ends, and
-/// another is created.
+/// Measures acquires that each take the capacity of the least recently used key: one resource is
+/// destroyed, and another is created.
 void move_place(benchmark::State& state) {
   const auto places = static_cast<unsigned>(state.range(0));
   fast_clock clock;
@@ -151,7 +151,7 @@ struct careful_reset : without_reset {
   static bool reset(const int& used) { return used == 0; }
 };
 
-/// An acquire and a release, by one thread.
+/// Measures an acquire and a release in one thread.
 template <class Factory>
 void pair_with(benchmark::State& state) {
   pool all(Factory{}, {.max_size = 4});
@@ -162,7 +162,7 @@ void pair_with(benchmark::State& state) {
   }
 }
 
-/// At its beginning and at its end.
+/// Measures the check at the start and at the end of a lease.
 void unwinding_check(benchmark::State& state) {
   for (auto _ : state) {
     int before = std::uncaught_exceptions();

@@ -1,5 +1,5 @@
 /// @file
-/// Resource pools for lido_bench_resource: Lido's, and what one would write or take instead.
+/// Resource pools for lido_bench_resource: Lido's, and what one would write or use instead.
 #pragma once
 
 #include <linux/futex.h>
@@ -27,12 +27,12 @@ namespace lido_bench {
 
 using bench_clock = std::chrono::steady_clock;
 
-/// What is pooled: as cheap as can be, so that the pools are measured.
+/// The pooled resource: as cheap as possible, so that the pools are measured.
 struct stub_connection {
   int queries = 0;
 };
 
-/// With all checks: age, idle time, and which thread holds which resource since when.
+/// Lido with all checks: age, idle time, and which thread holds which resource since when.
 class lido_resources {
  public:
   static constexpr std::string_view name = "lido";
@@ -56,17 +56,17 @@ class lido_resources {
   lido::resource_pool<stub_connection> pool_;
 };
 
-/// Without a thread of its own.
+/// Lido without its own thread.
 class lido_by_tick : public lido_resources {
  public:
   static constexpr std::string_view name = "lido_by_tick";
   explicit lido_by_tick(std::size_t size) : lido_resources(size, lido::maintenance::by_tick) {}
 };
 
-/// No pool, but the least that serves threads in FIFO order and lets them sleep: each use draws a
-/// number and waits until that number is called. It checks nothing, and no thread can give up. If
-/// it takes longer with a thousand threads than with sixteen, the system spends the difference on
-/// switching between them.
+/// Not a pool, but the minimum that serves threads in FIFO order and lets them sleep: each use
+/// draws a number and waits until that number is called. It checks nothing, and no thread can give
+/// up. If it takes longer with a thousand threads than with sixteen, the system spends the
+/// difference on switching between them.
 class numbers_in_turn {
  public:
   static constexpr std::string_view name = "floor_in_turn";
@@ -107,7 +107,7 @@ class numbers_in_turn {
     return static_cast<std::uint32_t>(number / most_threads) * 4;
   }
 
-  /// Waits until the place is free for this number: the thread that used it a lap ago may not have
+  /// Waits until the entry is free for this number: the thread that used it a lap ago may not have
   /// run since.
   turn& turn_of(std::uint64_t number) {
     turn& found = turns_[number % most_threads];
@@ -132,7 +132,8 @@ class numbers_in_turn {
   alignas(64) std::atomic<std::uint64_t> called_{0};
 };
 
-/// The least that can be called a pool: no checks at all, and a thread that finds it empty yields.
+/// The minimum that can be called a pool: no checks at all, and a thread that finds it empty
+/// yields.
 class bare_mutex {
  public:
   static constexpr std::string_view name = "mutex_vector";
@@ -190,7 +191,7 @@ class lido_small {
   lido::resource_pool<stub_connection> pool_;
 };
 
-/// What most code bases have: mutex, deque, condition variable, and the time of the last use.
+/// The pool of most code bases: mutex, deque, condition variable, and the time of the last use.
 class mutex_condition {
  public:
   static constexpr std::string_view name = "mutex_deque_cv";

@@ -1,5 +1,5 @@
 /// @file
-/// Threads that use a pool of resources together, and how long a use takes them.
+/// Threads that use a pool of resources together, and the time that a use takes them.
 #pragma once
 
 #include <pthread.h>
@@ -57,8 +57,8 @@ inline std::uint64_t sum_of(const std::vector<counter>& counters) {
   return sum;
 }
 
-/// Nanoseconds of wall time for each call of `use(number of the thread)`, of all threads together,
-/// once all of them have begun. How long a thousand threads take to end is not in it.
+/// Returns nanoseconds of wall time for each call of `use(number of the thread)`, of all threads
+/// together, once all of them have begun. The time for a thousand threads to end is excluded.
 template <class Use>
 double time_per_use_of(unsigned threads, std::chrono::milliseconds length, const Use& use) {
   std::atomic<bool> over{false};
@@ -95,9 +95,8 @@ double time_per_use(unsigned threads, std::chrono::milliseconds length, const Us
   return time_per_use_of(threads, length, [&](unsigned /*number*/) { pool.with_one(use); });
 }
 
-/// Contenders take turns in every round, in a random order, so that none always runs behind the
-/// same one. What a contender has done to the processors, and to the host of virtual ones, lasts a
-/// while.
+/// Runs contenders in turns in every round, in a random order, so that none always follows the same
+/// one. A contender's effect on the processors, and on the host of virtual ones, lasts for a while.
 template <class Plan, class... Contender>
 void take_turns(const Plan& todo, Contender&... contenders) {
   std::array turns{std::function<void()>([&] { contenders.round(todo); })...};
@@ -110,7 +109,7 @@ void take_turns(const Plan& todo, Contender&... contenders) {
   }
 }
 
-/// From now on threads get small stacks: there are thousands.
+/// Gives later threads small stacks: there are thousands.
 inline void use_small_stacks() {
   pthread_attr_t small;
   pthread_attr_init(&small);

@@ -1,7 +1,7 @@
 /// @file
 /// Counts read-modify-writes of shared cache lines per operation, on a Lido compiled to count them.
 ///
-/// On many cores each of them moves a cache line; how many there are says what two cores cannot.
+/// On many cores each of them moves a cache line; their number predicts what two cores cannot show.
 #include <cstdio>
 #include <cstdlib>
 #include <lido/concurrency/atomic.hpp>
@@ -16,14 +16,15 @@ using namespace std::string_view_literals;
 constexpr double limit{1.0 / 16};
 constexpr std::uint64_t operations_per_thread{1U << 20U};
 
-/// Runs one workload; true when it stays within the limit.
+/// Runs one workload; returns true if it stays within the limit.
 template <typename Workload>
 bool count(unsigned threads) {
   const std::uint64_t iterations{operations_per_thread / Workload::operations};
   const std::uint64_t before{lido_bench::shared_rmw_count.load()};
   const lido_bench::team_result result{
       lido_bench::run_workload<Workload, lido_bench::lido_default<64>>(threads, iterations)};
-  // All threads have ended. Warm-up and thread exit are in it: against the pool, never for it.
+  // All threads have ended. Warm-up and thread exit are included: against the pool, never in its
+  // favour.
   const std::uint64_t counted{lido_bench::shared_rmw_count.load() - before};
   const double operations{static_cast<double>(iterations) * Workload::operations * threads};
   const double share{static_cast<double>(counted) / operations};

@@ -15,8 +15,8 @@
 
 namespace lido_bench {
 
-/// Enough for whatever the threads hold, the rings and every cache of every peer, except where
-/// the scarcity is the point.
+/// Returns a size that suffices for what the threads hold, the rings and every cache of every peer,
+/// except where scarcity is the point.
 template <typename Workload>
 sizing sizing_for(unsigned threads) {
   if constexpr (std::same_as<Workload, near_exhaustion>) {
@@ -28,7 +28,7 @@ sizing sizing_for(unsigned threads) {
   }
 }
 
-/// A team that gave up leaves objects on the way.
+/// Releases the objects that an aborted team leaves in the rings.
 template <contender Pool>
 void drain(Pool& pool, std::span<handoff::ring> rings) {
   typename Pool::session session{pool};
@@ -37,7 +37,7 @@ void drain(Pool& pool, std::span<handoff::ring> rings) {
   }
 }
 
-/// The handoff needs rings besides the pool.
+/// Runs the handoff, which needs rings besides the pool.
 template <contender Pool>
 team_result run_handoff(Pool& pool, unsigned threads, std::uint64_t iterations) {
   std::vector<handoff::ring> rings(threads / 2);
@@ -69,8 +69,8 @@ team_result run_workload(unsigned threads, std::uint64_t iterations) {
   }
 }
 
-/// Time of one core for one operation, in nanoseconds. With more threads than cores the wall time
-/// of an operation contains the time its thread was not scheduled; this does not.
+/// Returns the time of one core for one operation, in nanoseconds. With more threads than cores the
+/// wall time of an operation contains the time its thread was not scheduled; this does not.
 template <typename Workload>
 double nanoseconds_per_operation(const team_result& result, unsigned threads,
                                  std::uint64_t iterations) {

@@ -1,5 +1,5 @@
 /// @file
-/// slot_map beside the containers a user would take instead, one thread. scripts/bench.sh
+/// slot_map beside the containers that a user would use instead, in one thread. scripts/bench.sh
 /// --slot-map runs it; the table of dcm_pool is in slot_map_frames.cpp.
 #include <benchmark/benchmark.h>
 
@@ -20,7 +20,7 @@ using lido::compaction_mode;
 using lido_bench::dice;
 using lido_bench::object;
 
-/// Objects in a container, with the handles of those that live, where handles last.
+/// Objects in a container, with the handles of live ones, if handles last.
 template <class Container>
 struct filled {
   using handle = typename Container::handle;
@@ -65,8 +65,8 @@ void per_object(benchmark::State& state, std::size_t objects) {
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-/// One function for each place where a linker may put a loop. A loop of so few instructions takes
-/// half as long again at some places; the median is over all of them.
+/// Walks all objects. One function for each address where a linker may put a loop. A loop of so few
+/// instructions takes half as long again at some of them; the median is over all of them.
 template <class Container, int Place>
 void iterate(benchmark::State& state) {
   filled<Container> all(static_cast<std::size_t>(state.range(0)));
@@ -78,8 +78,9 @@ void iterate(benchmark::State& state) {
   per_object(state, all.container.size());
 }
 
-/// Every fourth object, by chance, is gone; the time is for one that lives. Others are gone in each
-/// walk, as in each frame: processors learn the holes of tens of thousands of places by heart.
+/// Walks with every fourth object, at random, erased; the time is for one live object. Each walk
+/// has other holes, as in each frame: processors learn the holes of tens of thousands of slots by
+/// heart.
 template <class Container, int Place>
 void iterate_with_holes(benchmark::State& state) {
   using clock = std::chrono::steady_clock;
@@ -102,7 +103,7 @@ void iterate_with_holes(benchmark::State& state) {
   per_object(state, living);
 }
 
-/// Removes an object by chance and adds another one.
+/// Removes a random object and adds another one.
 template <class Container>
 void churn(benchmark::State& state) {
   filled<Container> all(static_cast<std::size_t>(state.range(0)));
@@ -113,7 +114,7 @@ void churn(benchmark::State& state) {
   }
 }
 
-/// The handle, if handles last, or else the index.
+/// Returns the handle if handles last, and otherwise the index.
 template <class Container>
 typename Container::handle handle_of(typename Container::handle given, std::size_t index) {
   if constexpr (Container::keeps_handles) {
@@ -124,14 +125,14 @@ typename Container::handle handle_of(typename Container::handle given, std::size
   }
 }
 
-/// Adds a thousand to those that are there, and removes them in an order by chance.
+/// Adds a thousand objects, and removes them in random order.
 template <class Container>
 void insert_erase(benchmark::State& state) {
   constexpr std::uint32_t burst = 1000;
   filled<Container> all(static_cast<std::size_t>(state.range(0)));
   const std::size_t first = all.container.size();
   dice random;
-  std::vector<std::uint32_t> picks;  // each of those that are left then
+  std::vector<std::uint32_t> picks;  // index of each among those left then
   for (std::uint32_t left = burst; left > 0; --left) {
     picks.push_back(random(left));
   }
@@ -149,8 +150,8 @@ void insert_erase(benchmark::State& state) {
   per_object(state, burst);
 }
 
-/// As many as there are objects, drawn before: a generator takes longer than a look-up in the
-/// cache.
+/// Looks up as many as there are objects, drawn beforehand: a generator takes longer than a look-up
+/// in the cache.
 template <class Container>
 void look_up_in(benchmark::State& state, filled<Container>& all, dice& random) {
   std::vector<typename Container::handle> wanted;
@@ -174,8 +175,8 @@ void look_up(benchmark::State& state) {
   look_up_in(state, all, random);
 }
 
-/// The same after objects have come and gone for a while. Objects that were added one after the
-/// other are no longer neighbours, nor are the nodes of a hash table.
+/// Looks up after many objects were added and removed. Objects that were added one after the other
+/// are no longer neighbours, nor are the nodes of a hash table.
 template <class Container>
 void look_up_after_churn(benchmark::State& state) {
   filled<Container> all(static_cast<std::size_t>(state.range(0)));
@@ -187,8 +188,8 @@ void look_up_after_churn(benchmark::State& state) {
   look_up_in(state, all, random);
 }
 
-/// All are updated, and those whose time is up are removed in the same walk; as many come. About
-/// one in a hundred goes each time.
+/// Updates all, removes expired objects in the same walk, and adds as many. About one in a hundred
+/// expires each time.
 template <class Container>
 void walk_and_remove(benchmark::State& state) {
   filled<Container> all(0);
@@ -210,8 +211,8 @@ void walk_and_remove(benchmark::State& state) {
   per_object(state, wanted);
 }
 
-/// The number of objects falls to a twentieth, all are walked, and it rises again; the time is for
-/// one of those that come.
+/// Shrinks to a twentieth of the objects, walks all, and grows again; the time is for one added
+/// object.
 template <class Container>
 void breathe(benchmark::State& state) {
   using clock = std::chrono::steady_clock;
@@ -232,8 +233,8 @@ void breathe(benchmark::State& state) {
   per_object(state, most - most / 20);
 }
 
-/// A frame: a hundred go and fifty come, so that there are holes when all are walked; sixteen are
-/// looked up; then another fifty come.
+/// Runs a frame: a hundred objects are removed and fifty added, so that there are holes when all
+/// are walked; sixteen are looked up; then another fifty are added.
 template <class Container>
 void mixed(benchmark::State& state) {
   filled<Container> all(static_cast<std::size_t>(state.range(0)));
@@ -258,7 +259,7 @@ void mixed(benchmark::State& state) {
   per_object(state, all.container.size());
 }
 
-/// Copies all that a file or a rollback needs, to memory that is there already.
+/// Copies all that a file or a rollback needs, into existing memory.
 void copy_snapshot(benchmark::State& state) {
   lido::slot_map<object> map;
   for (std::int64_t i = 0; i < state.range(0); ++i) {
@@ -275,7 +276,7 @@ void copy_snapshot(benchmark::State& state) {
   per_object(state, map.size());
 }
 
-/// The floor of that: the values alone.
+/// Copies only the values, the floor of that.
 void copy_values(benchmark::State& state) {
   const std::vector<object> from(static_cast<std::size_t>(state.range(0)));
   std::vector<object> to(from.size());
@@ -286,7 +287,7 @@ void copy_values(benchmark::State& state) {
   per_object(state, from.size());
 }
 
-/// Back from such copies.
+/// Restores from such copies.
 void restore(benchmark::State& state) {
   lido::slot_map<object> map;
   for (std::int64_t i = 0; i < state.range(0); ++i) {
@@ -326,7 +327,7 @@ void register_container() {
       ->UseManualTime();
 }
 
-/// Those that walk around holes, and an array, which has none.
+/// Registers walks around holes, and an array, which has none.
 template <class Container>
 void register_holes() {
   const std::string name = "iterate_with_holes/" + std::string(Container::name);

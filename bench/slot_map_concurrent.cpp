@@ -72,7 +72,7 @@ class concurrent_map {
 };
 
 #ifdef LIDO_BENCH_TBB
-/// The same while no other thread is in the map, as between two frames.
+/// A map that no other thread uses, as between two frames.
 class lonely_map : public concurrent_map {
  public:
   static constexpr std::string_view name = "lido_concurrent_alone";
@@ -97,7 +97,7 @@ class locked_map {
     const std::unique_lock lock(door_);
     map_.erase(where);
   }
-  // Each thread updates objects of its own, so a shared lock is enough here, in its favour.
+  // Each thread updates only its own objects, so a shared lock is enough here, in its favour.
   bool update(handle where) {
     const std::shared_lock lock(door_);
     object* const found = map_.find(where);
@@ -175,7 +175,7 @@ class hash_map {
 };
 #endif
 
-/// One for all threads of a run, made anew by the first.
+/// Returns the map that all threads of a run share, made anew by the first.
 template <class Map>
 std::unique_ptr<Map>& shared() {
   static std::unique_ptr<Map> map;
@@ -206,7 +206,7 @@ void operate(benchmark::State& state, std::uint32_t updates) {
   }
 }
 
-/// The shared map, which has room for twice as many, and the handles of its objects.
+/// The shared map, with space for twice as many objects, and the handles of its objects.
 template <class Map, std::size_t Count>
 struct filled {
   filled() : map(2 * Count) {
@@ -246,8 +246,8 @@ void walk(benchmark::State& state) {
       benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-/// Every thread by turns replaces objects of its own and walks all there are. The time is for one
-/// object replaced or walked over. Not with oneTBB's hash map, whose walks are not for that.
+/// Every thread alternately replaces its own objects and walks all there are. The time is for one
+/// object replaced or walked over. Not with oneTBB's hash map, whose walks do not allow that.
 template <class Map>
 void walk_beside_churn(benchmark::State& state) {
   if (state.thread_index() == 0) {
@@ -273,7 +273,7 @@ void walk_beside_churn(benchmark::State& state) {
 }
 
 #ifdef LIDO_BENCH_TBB
-/// One walk on so many threads of oneTBB, which moves each object. The time is for one object.
+/// Walks once on so many threads of oneTBB, which moves each object. The time is for one object.
 template <class Map>
 void parallel_walk(benchmark::State& state) {
   const auto threads = static_cast<int>(state.range(0));

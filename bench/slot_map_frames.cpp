@@ -1,6 +1,6 @@
 /// @file
 /// dcm_pool's own benchmark, with the columns of its conclusion: frames of 15,000 loops, each of
-/// which adds an object, updates all, and removes those that died. And the same work in bursts:
+/// which adds an object, updates all, and removes the dead ones. And the same work in bursts:
 /// 15,000 objects at once, so that adding and removing can be timed without the clock in between.
 #include <algorithm>
 #include <chrono>
@@ -25,7 +25,7 @@ using lido_bench::object;
 using clock_type = std::chrono::steady_clock;
 using seconds = std::chrono::duration<double>;
 
-/// As there: calls a function through a pointer for each object.
+/// Calls a function through a pointer for each object, as dcm_pool does.
 class called_hash_map_pool : public lido_bench::hash_map_pool {
  public:
   static constexpr std::string_view name = "hash_map_pool_called";
@@ -36,8 +36,8 @@ class called_hash_map_pool : public lido_bench::hash_map_pool {
   }
 };
 
-/// As there: looks at all objects once more and removes the dead one by one, from a vector by
-/// moving up what comes behind.
+/// Looks at all objects once more and removes the dead one by one, as in that benchmark; in a
+/// vector by moving up the objects behind.
 template <class Sequence>
 class naive {
  public:
@@ -111,7 +111,7 @@ times frame(Container& container, dice& random, const shape& is) {
   return sum;
 }
 
-/// The last of the frames; those before fill the container.
+/// Returns the last of the frames; those before fill the container.
 template <class Container>
 times last_frame(const shape& is) {
   Container container;
@@ -157,7 +157,7 @@ std::vector<contender> contenders_for(const shape& is) {
   return all;
 }
 
-/// Of several runs, in turn with the others, the one whose total is the median.
+/// Prints the run with the median total, of several that took turns with the others.
 void print(contender& one) {
   const auto middle = one.found.begin() + static_cast<std::ptrdiff_t>(one.found.size() / 2);
   std::nth_element(one.found.begin(), middle, one.found.end(),
@@ -168,7 +168,7 @@ void print(contender& one) {
               static_cast<unsigned long long>(middle->updates), middle->most);
 }
 
-/// The same objects have come and gone, whatever they were kept in.
+/// Returns whether all containers had the same objects added and removed.
 bool all_did_the_same(const std::vector<contender>& all) {
   const times& first = all.front().found.front();
   return std::all_of(all.begin(), all.end(), [&](const contender& one) {
@@ -178,7 +178,7 @@ bool all_did_the_same(const std::vector<contender>& all) {
   });
 }
 
-/// False: the contenders did not do the same.
+/// Prints a table; returns false if the contenders did not do the same work.
 bool table(const shape& is, int rounds) {
   std::printf("\n%s: %d frames, the last one shown, seconds; medians of %d\n", is.title, is.frames,
               rounds);
@@ -207,7 +207,7 @@ int main(int argc, char** argv) {
   const bool is_short = argc > 1 && std::string(argv[1]) == "--short";
   const int frames = is_short ? 2 : 3;
   const int rounds = is_short ? 1 : 5;
-  // About 7000 objects live at a time, as there.
+  // About 7000 objects live at a time, as in that benchmark.
   const int loops = objects_per_frame / (is_short ? 50 : 1);
   bool same = table({"One object a loop, as dcm_pool", frames, loops, 1, 14'000}, rounds);
   // About 120,000, for 8 updates each.

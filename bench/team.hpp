@@ -3,8 +3,8 @@
 ///
 /// Google Benchmark's own threads each keep their own time. With more threads than cores some of
 /// them then finish before others were first scheduled, and the mean of their times is too short.
-/// Here the clock runs from the moment all threads stand at the start line to the moment the last
-/// one stops.
+/// Here the clock runs from the moment all threads are at the start line to the moment the last one
+/// stops.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ namespace lido_bench {
 
 using bench_clock = std::chrono::steady_clock;
 
-/// Processor time of the whole process: what is left of the wall time when something else runs on
-/// the machine, and without the waits of a contender that sleeps.
+/// Returns the processor time of the whole process, which excludes other work on the machine, and
+/// the waits of a contender that sleeps.
 inline double process_cpu_seconds() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -42,7 +42,7 @@ inline void spin_pause() {
 #endif
 }
 
-/// Thrown when one acquire got nothing for so long that it never will.
+/// Thrown when an acquire has failed for so long that it never will succeed.
 class starvation : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "starved"; }
@@ -55,7 +55,7 @@ struct team_result {
   bool starved{false};
 };
 
-/// What the threads of one run share.
+/// State that the threads of one run share.
 struct team_state {
   struct on_start {
     team_state* team;
@@ -79,7 +79,7 @@ struct team_state {
   bool starved{false};
 };
 
-/// What one thread of a team knows while it runs a workload.
+/// One thread's view of its team while it runs a workload.
 class lane {
  public:
   lane(team_state& team, unsigned index, std::uint64_t warm_up, std::uint64_t iterations)
@@ -87,11 +87,11 @@ class lane {
 
   [[nodiscard]] unsigned index() const { return index_; }
 
-  /// Iterations of the warm-up and of the timed part. One loop runs both, so that the timed code
-  /// is the code that was warmed up.
+  /// Returns the iterations of the warm-up and of the timed part. One loop runs both, so that the
+  /// timed code is the code that was warmed up.
   [[nodiscard]] const std::array<std::uint64_t, 2>& phases() const { return phases_; }
 
-  /// To be called at the head of each phase; the second one waits for the whole team.
+  /// Called at the head of each phase; the second call waits for the whole team.
   void enter_phase() {
     if (warmed_up_) {
       started_ = true;
@@ -100,8 +100,8 @@ class lane {
     warmed_up_ = true;
   }
 
-  /// To be called when the timed part is done, before the session ends. A session's end is not part
-  /// of the steady state, and other threads may need what it gives back.
+  /// Called when the timed part is done, before the session ends. A session's end is not part of
+  /// the steady state, and other threads may need what it gives back.
   void stop() {
     const bench_clock::time_point now{bench_clock::now()};
     const std::lock_guard lock{team_.mutex};
@@ -109,7 +109,7 @@ class lane {
     team_.last_cpu_stop = std::max(team_.last_cpu_stop, process_cpu_seconds());
   }
 
-  /// Counts an acquire that got nothing and lets others run. `since` is when the wait began.
+  /// Counts a failed acquire and lets others run. `since` is when the wait began.
   [[gnu::noinline, gnu::cold]] void failed_once(bench_clock::time_point since) {
     ++failed_;
     wait_for_peer();
@@ -163,8 +163,8 @@ void run_lane(lane& self, const Body& body) {
 
 /// Runs `body(lane&)` on every thread of a new team and waits for all of them.
 ///
-/// One thread is a thread of its own too: a pool is used in programs that have threads, and the
-/// C library takes short cuts in those that have not.
+/// A single thread is a new thread, too: a pool is used in programs that have threads, and the C
+/// library takes short cuts in those without.
 template <typename Body>
 team_result run_team(unsigned threads, std::uint64_t warm_up, std::uint64_t iterations,
                      const Body& body) {

@@ -1,5 +1,5 @@
 /// @file
-/// How many threads a workload runs on, each number in its turn.
+/// The numbers of threads that a workload runs on, one after the other.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline std::vector<unsigned> thread_counts_for(unsigned cores) {
   return counts;
 }
 
-/// Of the whole program; main changes it before anything is registered.
+/// Returns the counts for the whole program; main changes them before anything is registered.
 inline std::vector<unsigned>& thread_counts() {
   static std::vector<unsigned> counts{thread_counts_for(cores())};
   return counts;

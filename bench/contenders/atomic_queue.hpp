@@ -1,8 +1,8 @@
 /// @file
 /// atomic_queue::AtomicQueueB of pointers: the run-time sized one for atomic elements.
 ///
-/// try_pop and try_push, because pop() waits and a pool must be able to say that it is empty. A
-/// push that finds the ring full can only be early: there are never more objects than places.
+/// try_pop and try_push, because pop() waits and a pool must be able to report that it is empty. A
+/// push that finds the ring full can only be early: there are never more objects than entries.
 #pragma once
 
 #include <atomic_queue/atomic_queue.h>

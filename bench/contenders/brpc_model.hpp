@@ -1,7 +1,7 @@
 /// @file
-/// The design of brpc's ObjectPool, in a model of our own. A thread has up to 256 pointers to free
+/// The design of brpc's ObjectPool, in our own model. A thread has up to 256 pointers to free
 /// objects, and a block of objects that were never used. Full chunks of pointers go to a vector
-/// behind a mutex. Nothing bounds the pool, and what a thread keeps no other thread can get.
+/// behind a mutex. The pool is unbounded, and no other thread can get what a thread keeps.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@ struct free_chunk {
   std::array<void*, length> items;
 };
 
-/// What a thread has of the one pool of a type. The type-erased parts: they are alike for all
-/// sizes, and one thread is in one session at a time.
+/// A thread's share of the one pool of a type. Type-erased: it is alike for all sizes, and one
+/// thread is in one session at a time.
 struct brpc_thread {
   free_chunk free;
   std::byte* fresh{nullptr};
@@ -47,7 +47,8 @@ class brpc_model : public contender_defaults {
     explicit session(brpc_model& pool) : pool_{pool} { detail::own_brpc_thread = &local_; }
     session(const session&) = delete;
     session& operator=(const session&) = delete;
-    /// As brpc at the end of a thread: what is free goes to the others, what is fresh is lost.
+    /// Leaves as a brpc thread does at its end: free objects go to the others, unused ones are
+    /// lost.
     ~session() {
       detail::own_brpc_thread = nullptr;
       pool_.put(local_.free);

@@ -2,7 +2,7 @@
 /// Concurrency Kit's ck_stack with the calls for many producers and many consumers: push_upmc,
 /// which is push_mpmc under another name, and pop_mpmc, which swaps head and generation at once.
 ///
-/// The entry lies in the free object itself, as the library intends. The pool never unmaps its
+/// The entry is in the free object itself, as the library intends. The pool never unmaps its
 /// memory, so a late reader of a stale entry reads something, and its swap fails.
 #pragma once
 

@@ -1,5 +1,5 @@
 /// @file
-/// DPDK's rte_mempool with the largest per-thread cache it takes.
+/// DPDK's rte_mempool with the largest per-thread cache it accepts.
 #pragma once
 
 #include "dpdk_environment.hpp"

@@ -17,14 +17,14 @@
 
 namespace lido_bench {
 
-/// Ordinary memory, no devices, no files, no telemetry: only what a mempool needs.
+/// Starts with ordinary memory, no devices, no files, no telemetry: only what a mempool needs.
 class dpdk_environment {
  public:
   static void start() { static const dpdk_environment once; }
 
  private:
   dpdk_environment() {
-    // It binds the calling thread to its first core, and with it every thread started later.
+    // DPDK binds the calling thread to its first core, and with it every thread started later.
     cpu_set_t allowed;
     CPU_ZERO(&allowed);
     pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed);
@@ -64,7 +64,7 @@ class dpdk_pool : public contender_defaults {
   explicit dpdk_pool(const sizing& size) {
     dpdk_environment::start();
     static std::atomic<unsigned> number{0};
-    // relaxed: only a number that is new
+    // relaxed: only a unique number
     const unsigned id{number.fetch_add(1, std::memory_order_relaxed)};
     pool_ = rte_mempool_create(
         ("bench" + std::to_string(id)).c_str(), static_cast<unsigned>(size.capacity), Bytes,
@@ -77,7 +77,7 @@ class dpdk_pool : public contender_defaults {
   dpdk_pool& operator=(const dpdk_pool&) = delete;
   ~dpdk_pool() { rte_mempool_free(pool_); }
 
-  /// Only registered threads have a cache.
+  /// A session registers its thread, because only registered threads have a cache.
   class session {
    public:
     explicit session(dpdk_pool& pool)
@@ -89,7 +89,7 @@ class dpdk_pool : public contender_defaults {
     session(const session&) = delete;
     session& operator=(const session&) = delete;
     ~session() {
-      // Nothing else gives back what a leaving thread's cache holds.
+      // Only this returns what a leaving thread's cache holds.
       if constexpr (Cached) {
         rte_mempool_cache_flush(rte_mempool_default_cache(pool_, rte_lcore_id()), pool_);
       }
@@ -110,7 +110,8 @@ class dpdk_pool : public contender_defaults {
   };
 
  private:
-  /// As large as it goes: it may hold half as much again, and that must not exceed the pool.
+  /// Returns the largest possible size: a cache may hold half as much again, which must not exceed
+  /// the pool.
   static unsigned cache_size(std::size_t capacity) {
     if (!Cached) {
       return 0;

@@ -14,7 +14,7 @@
 
 namespace lido_bench {
 
-/// A session of some protocol: its buffer is allocated and cleared when it is made.
+/// A session of some protocol, which allocates and clears its buffer when it is made.
 class expensive {
  public:
   void reset() { used_ = 0; }
@@ -78,7 +78,7 @@ class expensive_new : public contender_defaults {
 };
 
 #ifdef LIDO_BENCH_LOCKFREE
-/// All objects made at the start, their addresses in a boost::lockfree::stack.
+/// A contender with all objects made at the start, their addresses in a boost::lockfree::stack.
 class expensive_boost : public contender_defaults {
  public:
   static constexpr std::string_view name{"boost_stack_of_kept"};

@@ -1,6 +1,6 @@
 /// @file
 /// The floor: a bare array stack in thread-local storage. Nothing shared, no bounds, no checks: the
-/// cost that nothing shared can go below.
+/// least cost without sharing.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,8 @@ struct array_stack {
   void* items[length];
 };
 
-// constinit: the compiler must know that there is nothing to construct, or every access would ask.
+// constinit: the compiler must know that there is nothing to construct, or every access would
+// check.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 inline constinit thread_local array_stack own_stack{};
 
@@ -37,7 +38,7 @@ class floor : public contender_defaults {
   class session {
    public:
     explicit session(floor& pool) {
-      // Threads that come and go take turns at the same slices: no workload writes into an object.
+      // Short-lived threads take turns at the same slices: no workload writes into an object.
       const std::size_t slices{pool.slices_.fetch_add(1, std::memory_order_relaxed)};
       const std::size_t first{slices * detail::array_stack::length % pool.objects_};
       for (std::size_t i{0}; i < detail::array_stack::length; ++i) {

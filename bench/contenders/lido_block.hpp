@@ -1,5 +1,5 @@
 /// @file
-/// Lido with `when_full::wait` where the pool is never full: what the option costs while no thread
+/// Lido with `when_full::wait` where the pool is never full: the cost of the option while no thread
 /// waits.
 #pragma once
 

@@ -1,5 +1,5 @@
 /// @file
-/// Lido with every check on, for what they cost.
+/// Lido with every check on, to measure their cost.
 #pragma once
 
 #include <lido/checked.hpp>

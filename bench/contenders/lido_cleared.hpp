@@ -1,5 +1,6 @@
 /// @file
-/// Lido as it comes, with objects cleared by each acquire: what `acquire()` does without arguments.
+/// Lido with its defaults, with objects cleared by each acquire: what `acquire()` does without
+/// arguments.
 #pragma once
 
 #include "lido_pool.hpp"

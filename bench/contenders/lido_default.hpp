@@ -1,5 +1,5 @@
 /// @file
-/// Lido as it comes: revocable thread caches over its own stack.
+/// Lido with its defaults: revocable thread caches over its own stack.
 #pragma once
 
 #include "lido_pool.hpp"

@@ -1,5 +1,5 @@
 /// @file
-/// Lido with growth that does not fire: the capacity is there from the start.
+/// Lido as a growing pool that never grows: the capacity exists from the start.
 #pragma once
 
 #include "lido_pool.hpp"

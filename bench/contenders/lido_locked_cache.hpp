@@ -1,5 +1,5 @@
 /// @file
-/// Lido with caches under a lock each, for systems without the asymmetric fence.
+/// Lido with a lock for each cache, for systems without the asymmetric fence.
 #pragma once
 
 #include "lido_pool.hpp"

@@ -1,6 +1,6 @@
 /// @file
-/// Lido's object pool under any options. default_init leaves a trivial object as it is, which is
-/// what every other contender does.
+/// Lido's object pool with any options. default_init leaves a trivial object unchanged, as do all
+/// other contenders.
 #pragma once
 
 #include <lido/object_pool.hpp>

@@ -1,6 +1,6 @@
 /// @file
-/// Lido behind a class of the user's own, whose members are one line each. Nothing forces the
-/// compiler to inline them.
+/// Lido behind a user's class, whose members are one line each. Nothing forces the compiler to
+/// inline them.
 #pragma once
 
 #include <lido/object_pool.hpp>
@@ -11,7 +11,7 @@ namespace lido_bench {
 
 template <std::size_t Bytes>
 class lido_wrapped : public contender_defaults {
-  /// What users write around a pool.
+  /// A typical user's class around a pool.
   class objects {
    public:
     explicit objects(std::size_t capacity) : pool_{capacity} {}

@@ -2,8 +2,8 @@
 /// mimalloc, through mi_malloc and mi_free.
 ///
 /// Debian ships it only as a shared library that also defines malloc. Linked normally it would
-/// replace the C library's malloc for every other contender, so it is loaded aside. The call
-/// through a pointer costs what the call through the procedure linkage table would: both are one
+/// replace the C library's malloc for every other contender, so it is loaded separately. The call
+/// through a pointer costs as much as a call through the procedure linkage table: both are one
 /// indirect jump.
 #pragma once
 
@@ -29,7 +29,7 @@ struct mimalloc_library {
 
  private:
   static mimalloc_library load() {
-    // DEEPBIND: its calls of malloc and free must find its own.
+    // DEEPBIND: its calls of malloc and free must find its own functions.
     void* const handle{dlopen(LIDO_BENCH_MIMALLOC, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND)};
     if (handle == nullptr) {
       throw std::runtime_error{dlerror()};

@@ -1,5 +1,5 @@
 /// @file
-/// The pool everyone writes first: a vector of free objects under a std::mutex.
+/// The usual first pool: a vector of free objects under a std::mutex.
 #pragma once
 
 #include <mutex>

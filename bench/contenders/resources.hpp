@@ -24,7 +24,7 @@
 
 namespace lido_bench {
 
-/// A contender of what `Maker::make(sizing, bytes)` returns. Holds for requests of up to `Bytes`.
+/// A contender made of what `Maker::make(sizing, bytes)` returns, for requests of up to `Bytes`.
 template <typename Maker, std::size_t Bytes>
 class resource_contender : public contender_defaults {
  public:
@@ -55,7 +55,7 @@ struct make_block_resource {
   }
 };
 
-/// Small, medium and large blocks, of which the workloads use one size.
+/// Makes small, medium and large blocks, of which the workloads use one size.
 struct make_block_sizes {
   static constexpr std::string_view name{"lido_block_sizes"};
   static auto make(const sizing& size, std::size_t bytes) {
@@ -90,7 +90,7 @@ struct make_new_delete {
   }
 };
 
-/// Any other resource, one thread at a time.
+/// Makes any other resource, for one thread at a time.
 struct make_pmr_under_mutex {
   static constexpr std::string_view name{"pmr_unsynchronized_mutex"};
 
@@ -116,7 +116,7 @@ struct make_pmr_under_mutex {
 };
 
 #ifdef LIDO_BENCH_FOONATHAN
-/// foonathan/memory's pool of nodes under a mutex; it is not thread-safe by itself.
+/// Makes foonathan/memory's pool of nodes under a mutex; it is not thread-safe by itself.
 struct make_foonathan {
   static constexpr std::string_view name{"foonathan_pool"};
 
@@ -147,7 +147,7 @@ struct make_foonathan {
 };
 #endif
 
-/// A malloc for all sizes, as a resource.
+/// Makes a resource from a malloc for all sizes.
 template <typename Malloc>
 struct make_malloc {
   static constexpr std::string_view name{Malloc::name};

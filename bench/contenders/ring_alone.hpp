@@ -1,6 +1,6 @@
 /// @file
 /// The floor of `handoff`: the ring and the two threads without a pool. The acquiring thread sends
-/// the same objects round and round, the releasing thread forgets them.
+/// the same objects again and again, the releasing thread discards them.
 #pragma once
 
 #include "../contender.hpp"

@@ -1,5 +1,5 @@
 /// @file
-/// The objects behind every contender that hands out pointers from a queue or a stack.
+/// Memory of the objects of every contender that hands out pointers from a queue or a stack.
 #pragma once
 
 #include <cstdlib>
@@ -17,7 +17,7 @@ class slab {
     if (memory_ == nullptr) {
       throw std::bad_alloc{};
     }
-    // A queue goes through all its objects; the kernel's first touch is not what is measured.
+    // A queue cycles through all its objects; the kernel's first touch must not be measured.
     std::memset(memory_.get(), 0, rounded(count * Bytes));
   }
 

@@ -1,8 +1,8 @@
 /// @file
-/// The design of snmalloc, in a model of our own. Free objects form a list through themselves, in
-/// slabs that a thread owns. What a thread releases of others' it keeps in 16 lists until that is
-/// 16 KiB, and then posts each list to its owner's queue by one exchange. An owner looks into its
-/// queue when it has nothing free. Nothing bounds it.
+/// The design of snmalloc, in our own model. Free objects form a list through themselves, in slabs
+/// that a thread owns. Others' objects that a thread releases stay in 16 lists until they are 16
+/// KiB. Then it posts each list to its owner's queue by one exchange. An owner checks its queue
+/// when it has nothing free. It is unbounded.
 #pragma once
 
 #include <array>
@@ -26,12 +26,13 @@ struct free_link {
   free_link* next;
 };
 
-/// What one thread allocates from. It outlives the thread, and the next thread goes on with it.
+/// The state that one thread allocates from. It outlives the thread, and the next thread takes it
+/// over.
 struct alignas(64) snmalloc_thread {
   free_link* free{nullptr};
-  free_link* front{&stub};  ///< of the queue; the last link of a post stays until the next one
+  free_link* front{&stub};  ///< front of the queue; a post's last link stays until the next one
   free_link stub{nullptr};
-  alignas(64) std::atomic<free_link*> back{&stub};  ///< of the queue
+  alignas(64) std::atomic<free_link*> back{&stub};  ///< back of the queue
 
   void post(free_link* first, free_link* last) {
     std::atomic_ref{last->next}.store(nullptr, std::memory_order_relaxed);
@@ -154,7 +155,7 @@ class snmalloc_model : public contender_defaults {
     void operator()(void* memory) const { std::free(memory); }
   };
 
-  /// At the start of a slab, in place of snmalloc's map of pages.
+  /// The owner is stored at the start of a slab, in place of snmalloc's map of pages.
   static detail::snmalloc_thread*& owner_of(void* object) {
     const std::uintptr_t slab{std::bit_cast<std::uintptr_t>(object) & ~(slab_bytes - 1)};
     return *std::bit_cast<detail::snmalloc_thread**>(slab);
@@ -170,7 +171,7 @@ class snmalloc_model : public contender_defaults {
     return object;
   }
 
-  /// Low objects first.
+  /// Adds a slab, with low objects first.
   void add_slab(detail::snmalloc_thread& own) {
     auto* const memory = static_cast<std::byte*>(std::aligned_alloc(slab_bytes, slab_bytes));
     if (memory == nullptr) {

@@ -3,7 +3,8 @@
 /// symbols renamed.
 ///
 /// Its library defines malloc itself and would replace the C library's for every other contender.
-/// Loading it aside fails or costs an indirect call; with renamed symbols the call is a direct one.
+/// Loading it separately fails or costs an indirect call; with renamed symbols the call is a direct
+/// one.
 #pragma once
 
 #include <cstddef>

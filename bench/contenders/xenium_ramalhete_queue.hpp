@@ -3,7 +3,7 @@
 /// one whose readers write nothing per node. Its nodes of 512 entries come from the allocator.
 #pragma once
 
-// Its header on reclamation uses std::array without asking for it.
+// Its header on reclamation uses std::array without including it.
 #include <array>
 
 #include <xenium/ramalhete_queue.hpp>

@@ -1,11 +1,11 @@
 /// @file
 /// The contenders of the slot map benches: each can add, remove, find and walk.
 ///
-/// `add` constructs the object in place as far as the container can. A copy of an object that was
-/// made on the stack a moment ago waits for older stores, and that wait would be most of the
-/// measured time. `walk(f)` calls f(object&). `prune(f)` does so too, and removes on the way each
-/// object for which f returns true. `walk_and_collect(f)` remembers those objects, and `release`
-/// then removes them. Where `keeps_handles` is false, a handle is valid until the next removal.
+/// `add` constructs the object in place as far as the container can. A copy of an object just made
+/// on the stack waits for older stores, and that wait would be most of the measured time. `walk(f)`
+/// calls f(object&). `prune(f)` does so too, and removes during the walk each object for which f
+/// returns true. `walk_and_collect(f)` remembers those objects, and `release` then removes them. If
+/// `keeps_handles` is false, a handle is valid until the next removal.
 #pragma once
 
 #include <boost/container/stable_vector.hpp>
@@ -109,7 +109,7 @@ class swap_and_pop {
       ++index;
     }
   }
-  void release() {  // from the end, so that the indices before stay good
+  void release() {  // from the end, so that earlier indices stay valid
     for (; !dead_.empty(); dead_.pop_back()) {
       remove(dead_.back());
     }
@@ -184,8 +184,8 @@ struct colony : node_container<plf::colony<object>> {
 };
 #endif
 
-/// Written to the description of dcm_pool: objects in a vector, ids to indices by a hash table,
-/// holes closed when a walk begins. Objects are assigned, not constructed.
+/// Written to the description of dcm_pool: objects in a vector, ids mapped to indices by a hash
+/// table, holes closed when a walk begins. Objects are assigned, not constructed.
 class hash_map_pool {
  public:
   static constexpr bool keeps_handles = true;

@@ -1,6 +1,6 @@
 /// @file
-/// A slot map as P0661 and SG14 describe it, as a contender of the benches: what a hand-written one
-/// after the textbook achieves. The interface is that of containers.hpp.
+/// A slot map as P0661 and SG14 describe it, as a contender of the benches: the result of a
+/// textbook implementation by hand. The interface is that of containers.hpp.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@
 
 namespace lido_bench {
 
-/// Values lie side by side in a vector. A second vector holds the way back from each value to its
-/// slot, a third one the slots: where the value is, and its generation. An erase moves the last
-/// value into the hole. Free slots form a list, last in, first out. A slot that has used up its
+/// Values are contiguous in a vector. A second vector maps each value back to its slot, a third one
+/// contains the slots: the index of the value, and its generation. An erase moves the last value
+/// into the hole. Free slots form a list, last in, first out. A slot that has used up its
 /// generations is retired, so that a stale handle is refused for ever, as in Lido.
 class dense_slot_map {
  public:
@@ -83,10 +83,10 @@ class dense_slot_map {
 
  private:
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
-  static constexpr std::uint32_t used_up = none;  ///< as a generation; no handle has it
+  static constexpr std::uint32_t used_up = none;  ///< a generation that no handle has
 
   struct entry {
-    std::uint32_t place_or_next;  ///< of a free slot: the next one in the list
+    std::uint32_t place_or_next;  ///< in a free slot, the next one in the list
     std::uint32_t generation;
   };
 

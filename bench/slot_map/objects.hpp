@@ -1,5 +1,5 @@
 /// @file
-/// What the containers of the slot map benches hold, and one interface for all of them.
+/// The objects in the containers of the slot map benches, with one interface for all.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace lido_bench {
 
-/// One cache line, as a particle or a small entity: hit points, and something to update.
+/// One cache line, like a particle or a small entity: hit points, and something to update.
 struct object {
   explicit object(std::int32_t points = 100) : hp(points) {}
 
@@ -25,7 +25,7 @@ struct object {
 };
 static_assert(sizeof(object) == 64);
 
-/// Numerical Recipes' generator: one multiplication, so that it is the container that is measured.
+/// Numerical Recipes' generator: one multiplication, so that the container is measured.
 class dice {
  public:
   explicit dice(std::uint32_t seed = 1) : state_(seed) {}

@@ -1,6 +1,6 @@
 /// @file
-/// A sparse set as EnTT has it, as a contender of the benches: entities from a registry, their
-/// values side by side in pages. The interface is that of containers.hpp.
+/// A sparse set like EnTT's, as a contender of the benches: entities from a registry, their values
+/// contiguous in pages. The interface is that of containers.hpp.
 #pragma once
 
 #include <array>
@@ -15,9 +15,9 @@
 
 namespace lido_bench {
 
-/// An entity has 20 bits of index and 12 of version, as EnTT's default: an old one is taken for a
-/// new one after 4,096 uses. Sparse pages lead from an entity to its position; values are in pages
-/// of 1,024, so that they do not move when there are more. An erase moves the last value.
+/// An entity has 20 bits of index and 12 of version, EnTT's default: an old one is taken for a new
+/// one after 4,096 uses. Sparse pages map an entity to its position; values are in pages of 1,024,
+/// so that growth does not move them. An erase moves the last value.
 class sparse_set {
  public:
   static constexpr bool keeps_handles = true;

@@ -33,7 +33,7 @@ struct churn {
     for (const std::uint64_t iterations : self.phases()) {
       self.enter_phase();
       for (std::uint64_t i{0}; i < iterations; ++i) {
-        // Knuth's MMIX generator: two instructions, its top six bits choose the place.
+        // Knuth's MMIX generator: two instructions, its top six bits choose the index.
         random = random * 6364136223846793005U + 1442695040888963407U;
         void*& place{held[random >> 58U]};
         give(session, place);

@@ -69,7 +69,7 @@ struct handoff {
     return object;
   }
 
-  /// The other end may sit on the same core: after a short spin it must get to run.
+  /// Waits for the other end, which may be on the same core: after a short spin it must get to run.
   static void pause(lane& self, unsigned spin) {
     if (spin < spins) {
       spin_pause();

@@ -14,7 +14,7 @@ struct list {
   static constexpr std::size_t length{64};
   static constexpr unsigned operations{2};
   static constexpr std::uint64_t warm_up{4096};
-  /// With the two links of a node: 64 bytes.
+  /// A value that makes 64 bytes with the two links of a node.
   struct value {
     std::byte bytes[48];
   };

@@ -1,7 +1,7 @@
 /// @file
-/// `moving`: every thread holds between 0 and 16 objects, by chance, in a pool of 8 for each
-/// thread. So what one thread releases is soon needed by another. A common budget sees to it that
-/// an object is free for each acquire.
+/// `moving`: every thread holds between 0 and 16 objects, at random, in a pool of 8 for each
+/// thread. So what one thread releases is soon needed by another. A common budget ensures that an
+/// object is free for each acquire.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +16,12 @@ struct moving {
   static constexpr std::string_view name{"moving"};
   static constexpr std::size_t most_held{16};
   static constexpr unsigned operations{2 * most_held};
-  // None: as in near_exhaustion.
+  // No warm-up, as in near_exhaustion.
   static constexpr std::uint64_t warm_up{0};
 
   static std::size_t capacity(unsigned threads) { return std::max(threads * 8UL, most_held); }
 
-  /// Objects that no thread has claimed.
+  /// Number of objects that no thread has claimed.
   struct alignas(64) budget {
     explicit budget(unsigned threads) : left{static_cast<std::int64_t>(capacity(threads))} {}
     std::atomic<std::int64_t> left;

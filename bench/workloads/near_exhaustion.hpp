@@ -11,7 +11,7 @@ struct near_exhaustion {
   static constexpr std::string_view name{"near_exhaustion"};
   static constexpr std::size_t held_count{64};
   static constexpr unsigned operations{2 * held_count};
-  // None: a thread that waits for the others at the start line must not sit on a full cache.
+  // No warm-up: a thread that waits for the others at the start line must not have a full cache.
   static constexpr std::uint64_t warm_up{0};
 
   template <typename Pool>

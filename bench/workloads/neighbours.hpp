@@ -1,7 +1,7 @@
 /// @file
-/// `neighbours`: each thread builds a list of its own, walks it ten times and destroys it.
+/// `neighbours`: each thread builds its own list, walks it ten times and destroys it.
 ///
-/// What counts is the walk. It is slow where the nodes of two threads share cache lines, or change
+/// The walk is the point. It is slow if the nodes of two threads share cache lines, or change
 /// processors from one list to the next.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace lido_bench {
 
-/// Processor time of the calling thread, in nanoseconds.
+/// Returns the processor time of the calling thread, in nanoseconds.
 inline double thread_cpu_nanoseconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -30,7 +30,7 @@ class neighbours {
  public:
   static constexpr std::string_view name{"neighbours"};
   static constexpr int walks{10};
-  /// Lists have up to so many nodes more, so that they do not fit one another.
+  /// Lists have up to so many nodes more, so that they do not fit into one another's gaps.
   static constexpr std::size_t most_more{300};
 
   struct node {
@@ -63,10 +63,10 @@ class neighbours {
     self.stop();
   }
 
-  /// Of the timed phase of all threads.
+  /// Returns the time of a node in the timed phase, over all threads.
   [[nodiscard]] double nanoseconds_per_node() const { return total_.nanoseconds / total_.visits; }
 
-  /// Percentage of the cache lines with nodes in which two threads have some.
+  /// Returns the percentage of cache lines with nodes in which two threads have some.
   [[nodiscard]] double mixed_lines() const {
     std::vector<std::uintptr_t> all;
     for (const std::vector<std::uintptr_t>& lines : lines_) {
@@ -149,7 +149,7 @@ class neighbours {
 
   std::size_t nodes_;
   std::barrier<> all_built_;
-  std::vector<std::vector<std::uintptr_t>> lines_;  ///< of the last list of each thread
+  std::vector<std::vector<std::uintptr_t>> lines_;  ///< lines of each thread's last list
   std::mutex mutex_;                                // guards all below
   spent pending_;
   spent total_;

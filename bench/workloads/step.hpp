@@ -50,7 +50,7 @@ template <typename Session>
   benchmark::ClobberMemory();
 }
 
-/// Acquires as many objects as `held` has places. Gives all back when it starves.
+/// Acquires as many objects as `held` has elements. Gives all back when it starves.
 template <typename Pool, typename Session>
 [[gnu::always_inline]] inline void take_all(Session& session, lane& self, std::span<void*> held) {
   std::size_t count{0};
@@ -66,7 +66,7 @@ template <typename Pool, typename Session>
   }
 }
 
-/// Releases in the order of acquisition: what a program does that walks its objects.
+/// Releases in the order of acquisition, as a program does that walks its objects.
 template <typename Session>
 [[gnu::always_inline]] inline void give_all(Session& session, std::span<void* const> held) {
   for (void* const object : held) {

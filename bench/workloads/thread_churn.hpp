@@ -1,5 +1,5 @@
 /// @file
-/// `thread_churn`: threads are born, acquire and release a few hundred objects and die.
+/// `thread_churn`: threads start, acquire and release a few hundred objects, and end.
 #pragma once
 
 #include <thread>
