@@ -1,4 +1,4 @@
-// Connections to several backends under one limit: what one of them does not use, another may have.
+// Connections to several backends under one limit: one backend's unused share is free for others.
 #include <exception>
 #include <iostream>
 #include <lido/keyed_resource_pool.hpp>
@@ -32,10 +32,10 @@ int main() try {
   ask(backends, "red");  // the same connection
   {
     const auto green = backends.at("green").acquire();
-    const auto blue = backends.at("blue").acquire();  // there is no room for a third: red makes it
+    const auto blue = backends.at("blue").acquire();  // one too many: red's is destroyed
     std::cout << backends.stats().live << " connections\n";
   }
-  // The pool ends its newest key first, as objects end.
+  // The pool destroys its newest key first, as objects are destroyed.
 } catch (const std::exception& problem) {
   std::cerr << problem.what() << '\n';
   return 1;

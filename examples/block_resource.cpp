@@ -21,7 +21,7 @@ void use_blocks() {
   std::pmr::unordered_map<int, std::string> names(&nodes);   // its buckets may go upstream
   std::list<int, lido::block_allocator<int>> direct(nodes);  // the same without virtual calls
 
-  // Small, medium and large blocks.
+  // Small, medium and large blocks in one resource.
   lido::block_resource blocks({.sizes = {{64, 1000}, {256, 200}, {4096, 10}}, .name = "frame"});
 
   std::pmr::list<std::pmr::string> lines(&blocks);

@@ -1,4 +1,5 @@
-// A pool that finds its users' mistakes, and a handler that tells them and lets the program go on.
+// A pool that finds its users' mistakes, and a handler that reports them and lets the program
+// continue.
 #include <exception>
 #include <iostream>
 #include <lido/checked.hpp>

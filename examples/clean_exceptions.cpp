@@ -1,10 +1,10 @@
-// Exceptions that say nothing against the connection do not cost it.
+// Exceptions that do not concern the connection do not cost it.
 #include <exception>
 #include <iostream>
 #include <lido/resource_pool.hpp>
 #include <stdexcept>
 
-/// An answer that came whole, so that the connection is between two exchanges.
+/// The error in a complete answer, after which the connection is between two exchanges.
 struct server_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -1,5 +1,4 @@
-// Connections: made when they are needed, checked when they were idle, waited for, ended when
-// broken.
+// Connections: made when needed, checked after idling, waited for, destroyed when broken.
 #include <chrono>
 #include <exception>
 #include <iostream>

@@ -1,4 +1,4 @@
-// A thread finds by its lease that the server has become read-only: all that is as old goes.
+// A thread learns from its lease that the server has become read-only: all connections as old go.
 #include <exception>
 #include <iostream>
 #include <lido/resource_pool.hpp>

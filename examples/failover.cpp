@@ -11,7 +11,7 @@ struct read_only : std::runtime_error {
 
 class connection {
  public:
-  /// To the host that takes writes at this moment.
+  /// Connects to the host that accepts writes at this moment.
   explicit connection(const std::string& primary) : host_(primary), primary_(&primary) {}
   void write(const std::string& row) const {
     if (host_ != *primary_) {

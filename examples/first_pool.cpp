@@ -1,4 +1,4 @@
-// A pool of jobs, a lease that gives its job back, and what happens when none is left.
+// A pool of jobs, a lease that returns its job, and what happens when none is left.
 #include <exception>
 #include <iostream>
 #include <lido/object_pool.hpp>

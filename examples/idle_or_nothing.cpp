@@ -1,4 +1,4 @@
-// What can wait for a better moment uses a connection only if one is idle.
+// Work that can wait for a better moment uses a connection only if one is idle.
 #include <exception>
 #include <iostream>
 #include <lido/resource_pool.hpp>

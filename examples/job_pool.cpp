@@ -19,7 +19,7 @@ struct frame {
   std::atomic<long> sum{0};
 };
 
-// What is to be done, with room for what it needs: one slot of the pool.
+// Work to be done, with space for what it needs: one slot of the pool.
 class job {
  public:
   job(frame& now, int first) : frame_(now) { std::iota(input_.begin(), input_.end(), first); }
@@ -41,12 +41,12 @@ class job_queue {
     }
     came_.notify_one();
   }
-  // Empty if there is none.
+  // Returns an empty lease if there is no job.
   job_lease try_pop() {
     const std::lock_guard guard(mutex_);
     return take();
   }
-  // Waits; empty once the queue has been closed.
+  // Waits; returns an empty lease once the queue has been closed.
   job_lease pop() {
     std::unique_lock guard(mutex_);
     came_.wait(guard, [this] { return !jobs_.empty() || closed_; });

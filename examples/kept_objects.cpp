@@ -1,4 +1,4 @@
-// Objects that are expensive to make: made once, kept when they are released, refused when broken.
+// Objects that are expensive to make: made once, kept when released, destroyed when broken.
 #include <exception>
 #include <iostream>
 #include <lido/object_pool.hpp>

@@ -1,4 +1,4 @@
-// A test of one's own code on Lido: does it release what it acquires, on every path?
+// A test of your own code on Lido: does it release what it acquires, on every path?
 #include <exception>
 #include <iostream>
 #include <lido/testing.hpp>

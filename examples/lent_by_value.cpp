@@ -1,4 +1,4 @@
-// A client whose users own a connection for a while, and give it back by value.
+// A client whose users own a connection for a while, and return it by value.
 #include <exception>
 #include <iostream>
 #include <lido/resource_pool.hpp>

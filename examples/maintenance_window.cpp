@@ -1,4 +1,4 @@
-// The server needs all connections gone for a while: uses that take too long are interrupted.
+// The server needs all connections closed for a while: uses that take too long are interrupted.
 #include <atomic>
 #include <chrono>
 #include <exception>

@@ -1,4 +1,4 @@
-// Connections over TCP from a ready factory, checked before they are lent.
+// Connections over TCP from a ready-made factory, checked before they are lent.
 #include <array>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
@@ -45,7 +45,7 @@ int main() try {
       {.host = "127.0.0.1", .port = std::to_string(acceptor.local_endpoint().port())});
   tcp_pool pool(factory, {.max_size = 1, .validate_if_idle_longer_than = std::chrono::seconds(0)});
   std::cout << ask(pool, "one.") << '\n';
-  hung_up.acquire();  // the pool is told nothing
+  hung_up.acquire();  // the pool is not notified
   std::cout << ask(pool, "two.") << '\n';
   std::cout << pool.stats().created << " connections\n";
 } catch (const std::exception& problem) {

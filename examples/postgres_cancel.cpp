@@ -1,5 +1,5 @@
-// A query with a time limit. What is late is cancelled, and the cancel hits no query of the next
-// user: the connection goes back when the server has said how the query ended.
+// A query with a time limit. A late query is cancelled, and the cancellation cannot hit a query of
+// the next user: the connection goes back once the server has reported how the query ended.
 // Usage: postgres_cancel CONNINFO
 #include <libpq-fe.h>
 

@@ -1,5 +1,5 @@
-// Connections to a PostgreSQL, or to a PgBouncer in transaction mode in front of it. Nothing here
-// needs a session. Usage: postgres_connections CONNINFO
+// Connections to a PostgreSQL, or to a PgBouncer in transaction mode in front of it. The program
+// needs no session state. Usage: postgres_connections CONNINFO
 #include <libpq-fe.h>
 
 #include <exception>
@@ -43,7 +43,7 @@ int main(int argc, char** argv) try {
     visits[i] = std::async(std::launch::async, [&pool, i] { visit(pool, i % 2 == 0); });
   }
   for (std::future<void>& one : visits) {
-    one.get();  // throws what went wrong there
+    one.get();  // rethrows the thread's error
   }
   std::cout << ask(*pool.acquire(), "SELECT count(*) FROM visits") << " of 40 visits stay\n";
   ask(*pool.acquire(), "DROP TABLE visits");

@@ -36,10 +36,10 @@ net::awaitable<std::string> ask(redis_pool& pool, net::thread_pool& workers, std
 }
 // [/snippet]
 
-/// Waits at the server, for a job that comes only if the loop runs meanwhile.
+/// Waits at the server for a job that comes only if the loop keeps running.
 net::awaitable<void> take_job(redis_pool& pool, net::thread_pool& workers) {
   std::cout << "waiting for a job\n";
-  const std::string job = co_await ask(pool, workers, "BRPOP jobs 4");  // behind the list's name
+  const std::string job = co_await ask(pool, workers, "BRPOP jobs 4");  // after the list's name
   std::cout << "got one: " << job.substr(job.find('\n') + 1) << '\n';
 }
 

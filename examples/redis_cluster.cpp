@@ -38,7 +38,7 @@ int main(int argc, char** argv) try {
     thread = std::async(std::launch::async, [&client] { count(client); });
   }
   for (std::future<void>& thread : threads) {
-    thread.get();  // throws what went wrong there
+    thread.get();  // rethrows the thread's error
   }
   std::cout << sum_up(client) << " visits on " << client.masters().size() << " nodes\n";
 } catch (const std::exception& problem) {

@@ -1,4 +1,4 @@
-// A client of Redis Cluster: connections to its nodes, and beside them which node has which slot.
+// A client of Redis Cluster: connections to its nodes, and a map of which node has which slot.
 #pragma once
 
 #include <algorithm>
@@ -43,18 +43,18 @@ inline unsigned slot_of(std::string_view key) {
 }
 // [/snippet]
 
-/// Returns "host:port" of a node that another one named. Without a host it is on the same one.
+/// Returns "host:port" of a node that another one named. Without a host it is on the other's host.
 inline std::string full_name(const std::string& named, const std::string& named_by) {
   return named.starts_with(':') ? named_by.substr(0, named_by.rfind(':')) + named : named;
 }
 
-/// Which node, "host:port", has which slot.
+/// Maps each slot to its node, "host:port".
 struct cluster_map {
   std::array<std::string, slot_count> owners;
   std::vector<std::string> members;  // also replicas
 
-  /// Reads the answer of a node to CLUSTER NODES. Returns false if it does not name all slots, as
-  /// that of a node that has been reset, or cannot be read.
+  /// Reads the answer of a node to CLUSTER NODES. Returns false if the answer does not name all
+  /// slots, as that of a node that has been reset, or cannot be read.
   bool read(const std::string& text, const std::string& answerer) try {
     std::istringstream lines(text);
     std::size_t covered = 0;
@@ -62,7 +62,7 @@ struct cluster_map {
       covered += read_line(std::istringstream(line), answerer);
     }
     return covered == slot_count;
-  } catch (const std::logic_error&) {  // of std::stoul
+  } catch (const std::logic_error&) {  // thrown by std::stoul
     return false;
   }
   /// Reads an identifier, host:port@bus, flags, the master, four numbers, and the slots. Returns
@@ -77,7 +77,7 @@ struct cluster_map {
       members.push_back(node);
     }
     std::size_t covered = 0;
-    // Behind these come, in brackets, slots that move.
+    // After these come, in brackets, slots that move.
     for (std::string range; words >> range && range.front() != '[';) {
       const std::size_t first = std::stoul(range);
       const std::size_t last = std::stoul(range.substr(range.find('-') + 1));
@@ -118,7 +118,7 @@ class node_connector {
 
 class cluster_client {
  public:
-  /// Learns of all nodes from one. Throws lido::acquire_error or std::runtime_error if that does
+  /// Learns all nodes from one. Throws lido::acquire_error or std::runtime_error if that one does
   /// not answer.
   cluster_client(const std::string& node, const std::string& password)
       : nodes_(node_connector(password),
@@ -165,7 +165,7 @@ class cluster_client {
   }
   [[nodiscard]] auto& nodes() { return nodes_; }
 
-  /// Answers that sent a command elsewhere.
+  /// Returns how many answers sent a command elsewhere.
   [[nodiscard]] unsigned moved() const { return moved_; }
   [[nodiscard]] unsigned asked() const { return asked_; }
 

@@ -1,5 +1,5 @@
-// Connections to a Redis: signed in when they are made, asked before they are lent, and cleaned
-// when they come back. Usage: redis_connections PORT PASSWORD
+// Connections to a Redis: logged in when made, checked before they are lent, and reset when
+// released. Usage: redis_connections PORT PASSWORD
 #include <exception>
 #include <future>
 #include <iostream>
@@ -45,7 +45,7 @@ int main(int argc, char** argv) try {
     thread = std::async(std::launch::async, [&pool] { count(pool); });
   }
   for (std::future<void>& thread : threads) {
-    thread.get();  // throws what went wrong there
+    thread.get();  // rethrows the thread's error
   }
   std::cout << pool.acquire()->ask("GET visits").text << " visits\n";
   std::cout << (pool.stats().created <= 2 ? "two connections at most" : "too many") << '\n';

@@ -16,7 +16,7 @@
 
 struct sentinel_target {
   std::vector<lido::redis_target> sentinels;
-  std::string name;           // of the master, as the sentinels call it
+  std::string name;           // the master's name for the sentinels
   lido::redis_target master;  // all but host and port
 };
 

@@ -1,4 +1,4 @@
-// A slot map that is written to a file and read again: handles lead to the same values.
+// A slot map that is written to a file and read again: handles refer to the same values.
 #include <cstdint>
 #include <iostream>
 #include <lido/slot_map.hpp>

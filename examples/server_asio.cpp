@@ -1,4 +1,4 @@
-// A server in an event loop: what clients ask goes to a backend through a pool of connections.
+// A server in an event loop: clients' requests go to a backend through a pool of connections.
 // SIGTERM ends it. Backend and client are here, too, so that the program runs by itself.
 #include <utility>  // before Boost 1.74, which needs it
 
@@ -31,7 +31,7 @@ net::awaitable<void> write_line(tcp::socket& peer, std::string line) {
   co_await net::async_write(peer, net::buffer(line), use_awaitable);
 }
 
-/// Ends what a socket is doing, unless it is done in time.
+/// Cancels a socket's operations, unless they complete in time.
 class time_limit {
  public:
   time_limit(tcp::socket& peer, std::chrono::milliseconds time)

@@ -1,4 +1,4 @@
-// Something else knows that the server is back: the pool connects at once.
+// Another component knows that the server is back: the pool connects at once.
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -23,7 +23,7 @@ int main() try {
                      {.max_size = 4,
                       .min_idle = 1,
                       .name = "db",
-                      .retry_first = 1h,  // longer than one would
+                      .retry_first = 1h,  // longer than in production
                       .retry_longest = 1h,
                       .on_create_error = lido::create_errors::fail_fast});
   std::cout << "before: " << to_string(db.try_acquire_for(10s).failure()) << '\n';

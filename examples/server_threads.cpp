@@ -1,4 +1,4 @@
-// A server with a thread for each client: what clients ask goes to a backend through a pool of
+// A server with a thread for each client: clients' requests go to a backend through a pool of
 // connections. SIGTERM ends it. Backend and client are here, too, so that the program runs by
 // itself.
 // Boost 1.74 knows that of GCC alone. NOLINTNEXTLINE(readability-identifier-naming)

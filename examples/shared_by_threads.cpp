@@ -13,7 +13,7 @@ std::atomic<int> wrong = 0;
 
 void use_share(lido::object_pool<int>& pool, int self) {
   for (int round = 0; round < rounds; ++round) {
-    std::array<int*, objects / team> held{};  // an object is the number of its thread
+    std::array<int*, objects / team> held{};  // an object stores the number of its thread
     for (int*& one : held) {
       one = pool.try_acquire_ptr(self);
     }

@@ -1,4 +1,4 @@
-// A lease that is kept for too long is reported, with the place in the code that acquired it.
+// A lease that is kept for too long is reported, with the code location that acquired it.
 #include <chrono>
 #include <exception>
 #include <iostream>
@@ -27,7 +27,7 @@ lido::resource_pool_options watched() {
 
 int main() try {
   auto options = watched();
-  options.maintenance = lido::maintenance::by_tick;  // this program says when the pool looks
+  options.maintenance = lido::maintenance::by_tick;  // this program calls tick() itself
   lido::resource_pool<connection> db([] { return connection(); }, options);
   auto kept = db.acquire();
   auto wanted = db.acquire();

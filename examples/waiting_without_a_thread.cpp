@@ -1,4 +1,4 @@
-// A callback and a coroutine wait for a connection; no thread is kept waiting.
+// A callback and a coroutine wait for a connection, without blocking a thread.
 #include <chrono>
 #include <coroutine>
 #include <exception>
@@ -12,7 +12,7 @@ struct connection {
 };
 using connection_pool = lido::resource_pool<connection>;
 
-/// The least that a coroutine can be.
+/// The minimal coroutine type.
 struct task {
   struct promise_type {
     static task get_return_object() noexcept { return {}; }

@@ -1,4 +1,4 @@
-// Sparks that are updated every frame, and names for them that stay good until they go out.
+// Sparks that are updated every frame, and handles to them that stay valid until they go out.
 #include <exception>
 #include <iostream>
 #include <lido/slot_map.hpp>

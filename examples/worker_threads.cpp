@@ -1,4 +1,4 @@
-// A job is acquired in one thread and released in another, and no slot is lost on the way.
+// A job is acquired in one thread and released in another, and no slot is lost.
 #include <exception>
 #include <iostream>
 #include <lido/object_pool.hpp>

@@ -15,7 +15,8 @@ void cut_file(std::uint32_t file, std::size_t size, std::size_t chunk_bytes,
   }
 }
 
-/// Before anything is cut, so that one byte a chunk does not first fill the memory.
+/// Checks the number before anything is cut, so that one byte a chunk does not first fill the
+/// memory.
 void require_few(const corpus& input, std::size_t chunk_bytes) {
   std::size_t chunks = 0;
   for (const source_file& file : input.files) {

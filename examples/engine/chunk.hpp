@@ -18,7 +18,7 @@ struct chunk {
 };
 
 /// Cuts every file into pieces of at most `chunk_bytes`, in the order of the corpus. An empty file
-/// gives none. Throws input_error when that makes more jobs than the demo can keep times of.
+/// gives none. Throws input_error if that makes more jobs than the demo can record times of.
 std::vector<chunk> cut(const corpus& input, std::size_t chunk_bytes);
 
 }  // namespace demo

@@ -39,7 +39,7 @@ contestant enter(Source& source, const corpus& input, const std::vector<chunk>& 
 }
 
 /// The slowest hundredth is where another program had the processor; one such time slice would
-/// weigh more than all that a pool does in a run.
+/// outweigh all that a pool does in a run.
 standing measure(std::string_view source, run_result run) {
   std::vector<double>& times = run.pool_times;
   const auto slow = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) * 99 / 100);
@@ -71,7 +71,7 @@ standing median_of(const contestant& entrant) {
           .waited = middle(&standing::waited)};
 }
 
-/// One run of one entrant; what it counted wrong, if anything.
+/// Runs one entrant once; returns its wrong counts, if any.
 std::vector<std::string> take_turn(contestant& entrant, const corpus& input,
                                    const totals& expected) {
   run_result run = entrant.run();

@@ -1,5 +1,5 @@
 /// @file
-/// The same work with each source of jobs, several times, side by side.
+/// Runs the same work with each source of jobs, several times, side by side.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,15 @@ struct contest_rules {
   std::size_t workers;
   engine_limits limits;
   std::size_t repetitions;
-  std::uint64_t seed;  ///< of the order of the sources in each repetition
+  std::uint64_t seed;  ///< seed for the order of the sources in each repetition
 };
 
 /// Medians over the repetitions.
 struct standing {
   std::string_view source;
   double seconds = 0;
-  double usual_ns = 0;  ///< to acquire and release a job: the mean without the slowest hundredth
-  double slow_ns = 0;   ///< only a hundredth of the jobs took longer
+  double usual_ns = 0;  ///< mean time to acquire and release a job, without the slowest hundredth
+  double slow_ns = 0;   ///< time that only a hundredth of the jobs exceeded
   double refused = 0;
   double helped = 0;
   double waited = 0;
@@ -36,7 +36,7 @@ struct standing {
 
 struct contest_result {
   std::vector<standing> standings;
-  /// What a run counted that the serial run did not; the contest ends at the first such run.
+  /// Counts that differ from the serial run's; the contest ends at the first such run.
   std::vector<std::string> mismatches;
 };
 

@@ -43,7 +43,7 @@ void list_folder(const fs::path& folder, std::vector<fs::path>& open_folders, li
   std::error_code error;
   fs::directory_iterator entry(folder, error);
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    std::error_code unknown;  // an entry that vanished meanwhile is neither file nor folder
+    std::error_code unknown;  // a vanished entry is neither file nor folder
     const fs::file_type type = entry->symlink_status(unknown).type();
     if (type == fs::file_type::directory) {
       open_folders.push_back(entry->path());

@@ -13,7 +13,7 @@
 
 namespace demo {
 
-/// The folder cannot be used as input. `what()` is a whole sentence for the user.
+/// Thrown if the folder cannot be used as input. `what()` is a whole sentence for the user.
 class input_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -34,8 +34,8 @@ struct corpus {
   bool cut = false;                 ///< the last file was cut at the limit
 };
 
-/// Reads at most `limit` bytes. Symbolic links below `root` are not followed.
-/// Throws input_error when `root` is no readable folder or holds no readable text.
+/// Reads at most `limit` bytes. Symbolic links below `root` are not followed. Throws input_error if
+/// `root` is no readable folder or contains no readable text.
 corpus read_corpus(const std::filesystem::path& root, std::uint64_t limit, progress& shown);
 
 }  // namespace demo

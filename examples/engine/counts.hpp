@@ -1,5 +1,5 @@
 /// @file
-/// What is counted in a text, and how counts of parts add up to counts of the whole.
+/// The counts of a text, and how counts of parts add up to those of the whole.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ enum class counter : std::uint8_t { bytes, lines, identifiers, numbers, others }
 inline constexpr std::array<std::string_view, 5> counter_names{"bytes", "lines", "identifiers",
                                                                "numbers", "others"};
 
-/// A word with its full length; only the first bytes of a very long one are kept.
+/// A word with its full length; only the first bytes of a very long one are stored.
 struct long_word {
   std::uint32_t length;
   std::array<char, 64> start;
@@ -38,7 +38,7 @@ struct long_word {
   }
 };
 
-/// Left uninitialised on purpose: it lives inside a pooled job, which clears it before use.
+/// Left uninitialised on purpose: it is part of a pooled job, which clears it before use.
 struct counts {
   std::array<std::uint64_t, counter_names.size()> values;
   long_word longest;

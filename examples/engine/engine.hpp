@@ -31,11 +31,11 @@ struct run_result {
 };
 
 struct engine_limits {
-  std::size_t jobs;   ///< out at once
-  std::size_t drain;  ///< jobs the producer runs before it asks for a free one again
+  std::size_t jobs;   ///< most jobs out at once
+  std::size_t drain;  ///< jobs the producer runs before it tries again to get a free one
 };
 
-/// For one run, called inside a task_arena.
+/// Processes the input in one run, called inside a task_arena.
 template <job_source Source>
 class engine {
  public:
@@ -61,8 +61,8 @@ class engine {
   }
 
  private:
-  /// A free job, set to `piece`. While none is free the producer runs some jobs itself, and when
-  /// all of them are in the hands of workers it sleeps until one is done.
+  /// Returns a free job, set to `piece`. While none is free the producer runs some jobs itself;
+  /// when workers have all of them, it sleeps until one is done.
   job* take(const chunk& piece, std::size_t place, run_result& tally) {
     double nanoseconds = 0;
     for (;;) {
@@ -83,8 +83,8 @@ class engine {
     }
   }
 
-  /// More than one job at a time: otherwise the producer would find the pool empty before every
-  /// job.
+  /// Runs more than one job at a time: otherwise the producer would find the pool empty before
+  /// every job.
   std::size_t help() {
     std::size_t helped = 0;
     while (helped < limits_.drain && run_one()) {
@@ -93,7 +93,7 @@ class engine {
     return helped;
   }
 
-  /// new knows no limit, so the engine counts for it what a pool knows by itself.
+  /// Tries to acquire. new knows no limit, so the engine counts for it, as a pool does by itself.
   job* try_take(std::size_t out, double& nanoseconds) {
     if (!Source::bounded && out >= limits_.jobs) {
       return nullptr;
@@ -101,7 +101,8 @@ class engine {
     return watch_.time(nanoseconds, [this] { return source_.acquire(); });
   }
 
-  /// There is a task for each job, but the producer may have run the job of this one.
+  /// Runs a job; returns false if there is none. Each job has a task, but the producer may have run
+  /// it.
   bool run_one() {
     job* next = nullptr;
     if (!ready_.try_pop(next)) {

@@ -1,5 +1,5 @@
 /// @file
-/// The object that is pooled: a piece of work and the room for its result.
+/// The pooled object: a piece of work and space for its result.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace demo {
 
-/// Default-initialising a job writes nothing, so what a source costs is its own cost and not the
-/// cost of clearing the buffer; `start` clears it.
+/// Default-initialising a job writes nothing, so a source's cost does not include clearing the
+/// buffer; `start` clears it.
 struct job {
   chunk work;
-  std::size_t number;  ///< place in the list of chunks
+  std::size_t number;  ///< index in the list of chunks
   double acquired_in;  ///< nanoseconds
   counts result;
 

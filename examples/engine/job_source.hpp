@@ -1,5 +1,5 @@
 /// @file
-/// What the engine asks of a place that job objects come from.
+/// The engine's requirements on a source of job objects.
 #pragma once
 
 #include <concepts>
@@ -9,8 +9,8 @@
 
 namespace demo {
 
-/// `acquire` gives a job with indeterminate contents, or nullptr when none is free; `release` may
-/// be called by any thread. `bounded` says whether the source itself limits how many jobs are out.
+/// `acquire` returns a job with indeterminate contents, or nullptr if none is free; `release` may
+/// be called by any thread. `bounded`: whether the source itself limits how many jobs are out.
 template <class S>
 concept job_source = requires(S& source, job* taken) {
   { source.acquire() } -> std::same_as<job*>;

@@ -1,5 +1,5 @@
 /// @file
-/// Jobs from an array whose free places are on a boost::lockfree::stack.
+/// Jobs from an array whose free elements are on a boost::lockfree::stack.
 #pragma once
 
 #include <boost/lockfree/stack.hpp>
@@ -27,7 +27,7 @@ class lockfree_jobs {
     return free_.pop(taken) ? taken : nullptr;
   }
 
-  /// Never fails: the stack was made with a node for every job.
+  /// Returns a job. Never fails: the stack was made with a node for every job.
   void release(job* done) noexcept { free_.bounded_push(done); }
 
  private:

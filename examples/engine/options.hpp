@@ -14,13 +14,13 @@ struct options {
   std::size_t workers = 0;
   std::size_t chunk_bytes = 16384;
   std::size_t jobs = 128;
-  std::optional<std::size_t> drain;  ///< half of the jobs unless told
+  std::optional<std::size_t> drain;  ///< half of the jobs by default
   std::size_t repetitions = 5;
   std::uint64_t seed = 1;
   std::uint64_t limit_mib = 256;
 };
 
-/// The exit status instead, when there is nothing to run: 0 after --help, 2 after a mistake.
+/// The options, or the exit status if there is nothing to run: 0 after --help, 2 after a mistake.
 struct parsed {
   std::optional<options> wanted;
   int status = 0;

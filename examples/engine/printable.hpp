@@ -1,5 +1,5 @@
 /// @file
-/// Text from file names and file contents, made safe to print.
+/// Makes text from file names and file contents safe to print.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace demo {
 
-/// Every byte outside printable ASCII becomes '?': a file name must not steer the terminal.
+/// Replaces every byte outside printable ASCII by '?': a file name must not control the terminal.
 inline std::string printable(std::string_view text) {
   std::string safe(text);
   std::replace_if(

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view erase_line = "\r\x1b[K";
 constexpr std::size_t nothing_drawn = 101;  // no percentage
 
-/// "TERM=dumb" says: a terminal that cannot move its cursor.
+/// Returns whether stderr is a terminal that can move its cursor: "TERM=dumb" means that it cannot.
 bool stderr_is_terminal() {
   const char* kind = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe): before any thread
   return ::isatty(STDERR_FILENO) == 1 && kind != nullptr && std::string_view(kind) != "dumb";
@@ -36,11 +36,11 @@ std::size_t terminal_width() {
 }
 
 void write_raw(std::string_view text) noexcept {
-  // A progress bar that cannot be written is no reason to stop.
+  // Failing to write a progress bar is no reason to stop.
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
-/// Ctrl-C in the middle of a bar: erase it, then die of the signal as if it had not been caught.
+/// Handles Ctrl-C in the middle of a bar: erases it, then dies of the signal as if uncaught.
 extern "C" void erase_and_die(int signal_number) {
   write_raw(erase_line);
   static_cast<void>(::raise(signal_number));
@@ -91,7 +91,7 @@ void progress::clear() noexcept {
   }
 }
 
-/// The line is one column shorter than the terminal: a line that wraps cannot be erased.
+/// Draws a line one column shorter than the terminal: a line that wraps cannot be erased.
 void progress::draw(std::size_t percent) {
   const std::size_t room = terminal_width() - 1;
   const std::size_t bar = std::min<std::size_t>(30, room / 3);

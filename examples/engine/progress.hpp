@@ -1,5 +1,5 @@
 /// @file
-/// How far the demo is, on stderr: a bar on a terminal, one plain line a phase otherwise.
+/// Shows the demo's progress on stderr: a bar on a terminal, otherwise one plain line a phase.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace demo {
 
-/// Not thread-safe. The bar's line is erased when a phase ends, however it ends, so that the
-/// terminal never keeps half a line. Colours only without NO_COLOR.
+/// A progress display. Not thread-safe. The bar's line is erased when a phase ends, however it
+/// ends, so that the terminal never shows half a line. Colours only without NO_COLOR.
 class progress {
  public:
   progress();

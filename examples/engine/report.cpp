@@ -21,7 +21,7 @@ double mebibytes(std::uint64_t bytes) {
   return static_cast<double>(bytes) / (1024 * 1024);
 }
 
-/// At most `width` columns; a cut is visible.
+/// Returns at most `width` columns of the text; a cut is visible.
 std::string fitted(std::string_view text, std::size_t width) {
   const std::string safe = printable(text);
   return safe.size() <= width ? safe : safe.substr(0, width - 2) + "..";

@@ -1,5 +1,5 @@
 /// @file
-/// What the demo prints on stdout.
+/// The demo's output on stdout.
 #pragma once
 
 #include <string>

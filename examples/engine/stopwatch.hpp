@@ -1,5 +1,5 @@
 /// @file
-/// Times of a few nanoseconds, less the time that reading the clock takes.
+/// Measures times of a few nanoseconds, minus the time of reading the clock.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ class stopwatch {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// Runs `action` and adds the nanoseconds it took to `total`. A single time may come out a little
-  /// below zero; it is kept, so that means of many are right even where the clock ticks coarsely.
+  /// Runs `action` and adds the nanoseconds it took to `total`. A single time may be slightly below
+  /// zero; it counts, so that means of many are right even if the clock is coarse.
   template <class Action>
   auto time(double& total, Action&& action) const {
     const clock::time_point start = clock::now();
@@ -29,7 +29,7 @@ class stopwatch {
     return std::chrono::duration<double, std::nano>(clock::now() - start).count();
   }
 
-  /// The mean of back-to-back readings, less the slowest tenth: those were interrupted.
+  /// Returns the mean of back-to-back readings without the slowest tenth, which were interrupted.
   static double measure_clock_cost() {
     std::array<double, 2000> costs{};
     for (double& cost : costs) {

@@ -1,5 +1,5 @@
 /// @file
-/// The counts of the whole input by file type, and the serial run that says what they must be.
+/// The counts of the whole input by file type, and the serial run that determines them.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,8 @@ class totals {
 /// Scans every file as a whole, one after another: no chunks, no job objects, no threads.
 totals count_serially(const corpus& input);
 
-/// One line for each number of `actual` that is not as in `expected`; empty when they are equal.
+/// Returns one line for each number of `actual` that differs from `expected`; empty if all are
+/// equal.
 std::vector<std::string> differences(const totals& expected, const totals& actual,
                                      const std::vector<std::string>& types);
 

@@ -1,6 +1,6 @@
 /// @file
 /// The servers behind the gateway: how a pool of Lido connects to them, how a program without Lido
-/// does, and how to ask them.
+/// does, and how to send requests.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@
 
 namespace gateway {
 
-/// Our own, in this process.
+/// A server of the demo's own, in this process.
 class echo_backend {
  public:
   using connection = lido::tcp_factory::socket;

@@ -1,6 +1,6 @@
 /// @file
-/// Ways for a request to come by a connection. Each has `with(f)`, which calls `f(connection)` and
-/// returns what that returns; `awaited` hands it on.
+/// Ways for a request to get a connection. Each has `with(f)`, which calls `f(connection)` and
+/// returns its result; `awaited` passes it on.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ inline lido::create_context soon() {
   return {std::chrono::steady_clock::now() + std::chrono::seconds(30), {}};
 }
 
-/// Before the clients come.
+/// Makes connections before the clients come.
 template <class R>
 void make_ahead(lido::resource_pool<R>& pool, unsigned connections) {
   std::vector<lido::resource_lease<R>> all;
@@ -57,7 +57,8 @@ class pooled {
 };
 // [/snippet]
 
-/// The same pool, for more requests than connections: they wait in its queue, and no thread does.
+/// Uses the same pool for more requests than connections: they wait in its queue, and no thread
+/// waits.
 template <class Backend>
 class awaited {
  public:
@@ -69,7 +70,7 @@ class awaited {
     waits_before_ = pool_.stats().exhausted;
   }
 
-  /// Calls `reply(text)` in a thread of `context` with what f returns, or what went wrong.
+  /// Calls `reply(text)` in a thread of `context` with the result of f, or an error message.
   template <class F, class Reply>
   void with(boost::asio::io_context& context, F f, Reply reply) {
     const auto then = [f = std::move(f), reply = std::move(reply)](result got) {
@@ -79,7 +80,7 @@ class awaited {
         text = connection ? f(*connection) : throw got.error();
         connection.reset();  // before the client is answered
       } catch (const std::exception& problem) {
-        connection.discard();  // nothing if it is empty
+        connection.discard();  // has no effect if it is empty
         text = std::string("ERROR ") + problem.what();
       }
       reply(std::move(text));
@@ -88,7 +89,7 @@ class awaited {
                             boost::asio::bind_executor(context, then));
   }
 
-  /// Requests that had to wait.
+  /// Returns how many requests had to wait.
   [[nodiscard]] std::uint64_t waits() const { return pool_.stats().exhausted - waits_before_; }
 
  private:
@@ -101,9 +102,8 @@ concept hands_on = requires(const Lender& lender) {
   lender.waits();
 };
 
-/// The best that can be had: each thread has a connection of its own, and nothing is lent. They are
-/// made ahead like those of the pools: with PostgreSQL it matters which thread makes a connection,
-/// and when.
+/// The ideal: each thread has its own connection, and nothing is lent. They are made ahead like
+/// those of the pools: with PostgreSQL it matters which thread makes a connection, and when.
 template <class Backend>
 class owned {
  public:
@@ -114,7 +114,7 @@ class owned {
     }
   }
 
-  /// From no more threads than there are connections.
+  /// Uses the thread's connection. Requires: no more threads than connections.
   template <class F>
   auto with(const F& f) {
     thread_local typename Backend::connection* const own = &all_.at(next_++);
@@ -126,7 +126,7 @@ class owned {
   std::atomic<std::size_t> next_{0};
 };
 
-/// What one does without a pool, and without Lido.
+/// Connects for each request: the way without a pool, and without Lido.
 template <class Backend>
 class connected_each_time {
  public:
@@ -142,7 +142,7 @@ class connected_each_time {
   Backend& backend_;
 };
 
-/// What one writes in an afternoon: no validation, no ages, no deadlines.
+/// A pool written in an afternoon: no validation, no ages, no deadlines.
 template <class Backend>
 class mutex_and_deque {
  public:

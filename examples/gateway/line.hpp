@@ -6,7 +6,7 @@
 
 namespace gateway {
 
-/// The gateway reads no more than this without an end of line: such a line could take all memory.
+/// The longest line that the gateway reads: an endless one could take all memory.
 inline constexpr std::size_t longest_line = 4096;
 
 }  // namespace gateway

@@ -20,14 +20,14 @@ namespace net = boost::asio;
 using clock = std::chrono::steady_clock;
 using error_code = boost::system::error_code;
 
-constexpr std::chrono::seconds patience(60);  // with clients that have asked; a connect may take 30
+constexpr std::chrono::seconds patience(60);  // for answers to clients; a connect may take 30
 
 struct tally {
   clock::time_point begin;
   clock::time_point end;
   std::vector<clock::duration> times;
   std::uint64_t wrong = 0;
-  std::uint64_t open = 0;  // asked, and not answered
+  std::uint64_t open = 0;  // requests without an answer so far
   std::string wrong_answer;
 };
 
@@ -65,7 +65,8 @@ class client {
   void count() {
     --all_.open;
     const auto moment = clock::now();
-    // Whenever it was asked: where a turn takes longer than all the time hardly any would count.
+    // Counts every answer in that time: if a turn takes longer, hardly any would count that was
+    // also asked in it.
     if (moment >= all_.begin && moment < all_.end) {
       all_.times.push_back(moment - asked_);
     }

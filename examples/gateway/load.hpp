@@ -16,11 +16,11 @@ struct load_result {
   std::uint64_t wrong = 0;   ///< unexpected answers
   std::uint64_t lost = 0;    ///< clients without an answer
   std::string wrong_answer;  ///< the last wrong one, if any
-  std::uint64_t waits = 0;   ///< requests that had to wait for a connection, where that is known
+  std::uint64_t waits = 0;   ///< requests that had to wait for a connection, if known
 };
 
-/// So many clients ask, each its next question as soon as it has an answer; the first `warm_up`
-/// does not count. Throws boost::system::system_error.
+/// Runs so many clients, each of which sends its next request as soon as it has an answer; the
+/// first `warm_up` does not count. Throws boost::system::system_error.
 [[nodiscard]] load_result put_load_on(int port, unsigned clients, std::chrono::nanoseconds warm_up,
                                       std::chrono::nanoseconds time);
 

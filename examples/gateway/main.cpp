@@ -1,8 +1,8 @@
-/// A gateway in front of a server, with many more clients than connections: what a pool of
-/// connections is worth. Fails if an answer is wrong or missing.
+/// A gateway in front of a server, with many more clients than connections, which shows the benefit
+/// of a pool of connections. Fails if an answer is wrong or missing.
 ///
-/// Every way answers the same clients in the same number of threads, several rounds, each in an
-/// order by lot.
+/// Every way answers the same clients in the same number of threads, in several rounds, each in
+/// random order.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ constexpr const char* connecting = "a connect for each request";
 
 struct way {
   std::string name;
-  std::string sentence;  // with a place for what it does of the first
+  std::string sentence;  // with a placeholder for its share of the first one's throughput
   std::function<load_result()> run;
   std::vector<load_result> results;
 
@@ -58,7 +58,7 @@ std::string answer_of(Lender& lender, const F& ask) try {
 template <template <class> class Lender, class Backend>
 load_result run_once(Backend& backend, const options& chosen, unsigned connections) {
   Lender<Backend> lender(backend, connections);
-  // After the lender: leases in the context of the server go back to a pool that is alive.
+  // After the lender: leases in the context of the server must go back to a pool that is alive.
   gateway::server server(chosen.connections,
                          [&lender](boost::asio::io_context& context, const std::string& question,
                                    gateway::server::reply reply) {
@@ -82,14 +82,14 @@ load_result run_once(Backend& backend, const options& chosen, unsigned connectio
 
 struct part {
   double median;
-  double low;  // between this and `high` the median of ever more rounds would be, 95 % sure
+  double low;  // bounds, with `high`, for the median of ever more rounds, 95 % sure
   double high;
 };
 
-/// The throughput as a part of the first way's in the same round, since the rounds of a busy
-/// machine differ. `low` and `high` come from the order of the rounds alone (the sign test), so
-/// they hold however the rounds scatter. With fewer than six rounds they are the least and the
-/// greatest, which says less.
+/// Returns the throughput as a share of the first way's in the same round, since the rounds of a
+/// busy machine differ. `low` and `high` come from the order of the rounds alone (the sign test),
+/// so they hold however the rounds scatter. With fewer than six rounds they are the least and the
+/// greatest, which are weaker bounds.
 part part_of(const way& one, const way& first) {
   std::vector<double> parts;
   for (std::size_t round = 0; round < one.results.size(); ++round) {
@@ -124,7 +124,7 @@ void print_sentences(const std::vector<way>& ways) {
   }
 }
 
-/// Says what went wrong in a round; whether nothing did.
+/// Prints what went wrong in a round; returns true if nothing did.
 bool is_well(const way& one, const load_result& result) {
   const bool well = result.wrong == 0 && result.lost == 0;
   if (!well) {
@@ -134,8 +134,8 @@ bool is_well(const way& one, const load_result& result) {
   return well;
 }
 
-/// Whether all ways served all clients well, and requests waited where they could. One round alone
-/// may be too short for an answer where each takes a new connection.
+/// Returns whether all ways served all clients well, and requests waited where they could. One
+/// round alone may be too short for an answer if each takes a new connection.
 bool all_is_well(const std::vector<way>& ways, const options& chosen) {
   bool well = true;
   for (const way& one : ways) {
@@ -197,7 +197,7 @@ bool compare(const options& chosen) {
   std::iota(order.begin(), order.end(), 0);
   std::mt19937_64 lots(std::random_device{}());
   for (unsigned round = 0; round < chosen.rounds; ++round) {
-    std::shuffle(order.begin(), order.end(), lots);  // none is always after the same one
+    std::shuffle(order.begin(), order.end(), lots);  // so that none always follows the same one
     for (const std::size_t next : order) {
       ways.at(next).results.push_back(ways.at(next).run());
     }

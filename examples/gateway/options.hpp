@@ -1,5 +1,5 @@
 /// @file
-/// What the gateway demo can be told.
+/// The options of the gateway demo.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ struct options {
   unsigned clients = 64;
   unsigned connections = 4;
   unsigned rounds = 9;
-  unsigned ways = 6;     ///< to come by a connection, the first ones
-  double seconds = 0.2;  ///< of each way in each round
+  unsigned ways = 6;     ///< number of ways to get a connection, the first ones
+  double seconds = 0.2;  ///< time of each way in each round
   bool brief = false;    ///< a sentence for each way instead of a table
 };
 
-/// Ends the program if they are wrong, or only asked for.
+/// Parses the command line; ends the program if it is wrong, or asks for help.
 [[nodiscard]] options parse(int argc, char** argv);
 
 }  // namespace gateway

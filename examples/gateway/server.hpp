@@ -1,5 +1,5 @@
 /// @file
-/// The gateway: takes lines from clients, has each answered by the backend, sends the answers.
+/// The gateway: reads lines from clients, has each answered by the backend, sends the answers.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -24,7 +24,7 @@ class server {
  public:
   using tcp = boost::asio::ip::tcp;
   using reply = std::function<void(std::string)>;
-  /// Calls the reply once, now or later, in a thread of the server.
+  /// Must call the reply once, now or later, in a thread of the server.
   using answerer = std::function<void(boost::asio::io_context&, const std::string&, reply)>;
 
   server(unsigned threads, answerer answer) : answer_(std::move(answer)) {
@@ -34,7 +34,7 @@ class server {
         threads_.emplace_back([this] { context_.run(); });
       }
     } catch (...) {
-      context_.stop();  // or those that there are would be waited for
+      context_.stop();  // otherwise open connections would be waited for
       throw;
     }
   }
@@ -101,7 +101,8 @@ class server {
     });
   }
 
-  /// What fails today, since no descriptor is free or the client has gone, need not tomorrow.
+  /// Accepts again after a pause: a failure for want of descriptors, or of a client that left, may
+  /// pass.
   void accept_later() {
     pause_.expires_after(std::chrono::milliseconds(20));
     pause_.async_wait([this](boost::system::error_code failed) {

@@ -13,7 +13,7 @@ enum class answer : std::uint8_t { tuned, refuse, evict, grow };
 constexpr std::array<answer, 4> all_answers{answer::tuned, answer::refuse, answer::evict,
                                             answer::grow};
 
-/// As on the command line.
+/// Returns the name on the command line.
 std::string_view name_of(answer which) noexcept;
 std::string_view meaning_of(answer which) noexcept;
 

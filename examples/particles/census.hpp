@@ -12,18 +12,18 @@
 
 namespace particles {
 
-/// Answers to one roll call of all particles. `present` from any thread.
+/// Answers to one roll call of all particles. Any thread may call `present`.
 class census {
  public:
-  /// `identity` is what the pool knows the particle by: its address or its handle.
+  /// Records a particle. `identity`: how the pool knows the particle, by its address or its handle.
   void present(std::uint64_t identity, std::uint32_t number) {
     answers_.local().push_back({identity, number});
   }
 
-  /// Complains of each particle that is lost (alive in the books, not present), doubled (present
+  /// Complains of each particle that is lost (alive in the books, not present), duplicated (present
   /// twice) or a ghost (present, not alive). Complains of identities that two particles share, of
-  /// wanted places that were neither given nor refused, and of a pool whose count differs from the
-  /// books. Forgets the answers.
+  /// requested births that were neither granted nor refused, and of a pool whose count differs from
+  /// the books. Clears the answers.
   void compare(ledger& books, std::size_t pool_says);
 
  private:

@@ -1,5 +1,5 @@
 /// @file
-/// What the checks found wrong.
+/// The errors that the checks found.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace particles {
 
-/// Keeps the first few and counts all. `add` from any thread.
+/// Keeps the first few and counts all. Any thread may call `add`.
 class complaints {
  public:
   void add(std::string what) {

@@ -34,7 +34,7 @@ demand::demand(std::size_t particles, std::size_t frames, std::uint64_t seed) : 
   find_peak(seed);
 }
 
-/// By trying: the lifetimes are known beforehand.
+/// Finds the peak by simulation: the lifetimes are known beforehand.
 void demand::find_peak(std::uint64_t seed) {
   std::vector<std::size_t> ends(births_.size() + longest_life + 1);
   std::uint32_t number = 0;

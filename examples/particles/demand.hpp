@@ -1,5 +1,5 @@
 /// @file
-/// How many particles the fountain asks for, frame by frame.
+/// The number of particles that the fountain requests, frame by frame.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +9,24 @@
 namespace particles {
 
 /// The fountain rises, runs with about `particles` alive, surges to half as many again, and ebbs;
-/// then anew, every 120 frames.
+/// it starts again every 120 frames.
 class demand {
  public:
   demand(std::size_t particles, std::size_t frames, std::uint64_t seed);
 
   [[nodiscard]] std::size_t births(std::size_t frame) const { return births_.at(frame); }
 
-  /// 1 when it runs as usual, more in a surge, less at ebb.
+  /// Returns 1 in normal flow, more in a surge, less at ebb.
   [[nodiscard]] static float pressure(std::size_t frame) noexcept;
 
-  /// Of all frames.
+  /// Returns the number of births in all frames.
   [[nodiscard]] std::size_t total() const noexcept { return total_; }
 
-  /// Most alive at once if none is refused or evicted: what a pool must hold to be large enough.
+  /// Returns the most alive at once if none is refused or evicted: the size of a pool that is large
+  /// enough.
   [[nodiscard]] std::size_t peak() const noexcept { return peak_; }
 
-  /// When that is.
+  /// Returns the frame with that peak.
   [[nodiscard]] std::size_t fullest_frame() const noexcept { return fullest_frame_; }
 
  private:

@@ -6,20 +6,20 @@
 
 namespace particles {
 
-/// The same numbers for the same seed and purpose, whichever thread asks. The generator is
+/// Gives the same numbers for the same seed and purpose, whichever thread asks. The generator is
 /// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014).
 class dice {
  public:
   dice(std::uint64_t seed, std::uint64_t purpose) noexcept
       : state_(mixed(seed + golden * (purpose + 1))) {}
 
-  /// 0 inclusive to 1 exclusive.
+  /// Returns a number from 0 inclusive to 1 exclusive.
   float uniform() noexcept {
     state_ += golden;
     return static_cast<float>(mixed(state_) >> 40U) * 0x1p-24F;
   }
 
-  /// -1 to 1, mostly near 0.
+  /// Returns a number from -1 to 1, mostly near 0.
   float around_zero() noexcept { return (uniform() + uniform() + uniform()) / 1.5F - 1; }
 
  private:

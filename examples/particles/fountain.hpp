@@ -22,7 +22,7 @@ class fountain {
   fountain(Store& store, ledger& books, nursery& from)
       : store_(store), books_(books), nursery_(from) {}
 
-  /// Every particle moves, those whose time is over are given back, and `births` are emitted.
+  /// Moves every particle, releases expired ones, and emits `births`.
   void advance(std::size_t births, float pressure) {
     store_.walk([this](particle& p) {
       const bool lives = step(p);
@@ -42,7 +42,7 @@ class fountain {
     store_.settle();
   }
 
-  /// The roll call; what is wrong goes to the ledger's complaints.
+  /// Runs the roll call; errors go to the ledger's complaints.
   void check() {
     store_.visit(
         [this](std::uint64_t identity, const particle& p) { census_.present(identity, p.number); });

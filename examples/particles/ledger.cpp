@@ -4,8 +4,8 @@
 
 namespace particles {
 
-// Orders here are relaxed: each entry stands for itself, and a thread that reads the totals has
-// waited for the tasks that made them.
+// Orders here are relaxed: each entry is independent, and a thread that reads the totals has waited
+// for the tasks that made them.
 
 void ledger::born(std::uint32_t number) {
   if (number >= life_.size()) {

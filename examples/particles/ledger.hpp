@@ -1,5 +1,5 @@
 /// @file
-/// The books of the fountain: what became of each particle, kept beside the pools and not by them.
+/// The books of the fountain: the fate of each particle, recorded beside the pools and not by them.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,8 @@ struct tally {
   [[nodiscard]] std::size_t alive() const noexcept { return born - died - evicted; }
 };
 
-/// Any thread may make entries; `totals` and `found_wrong` require that none does meanwhile. An
-/// entry that cannot be true, such as a second death, becomes a complaint and changes no number.
+/// Any thread may make entries; `totals` and `found_wrong` require that none does at that time. An
+/// impossible entry, such as a second death, becomes a complaint and changes no number.
 class ledger {
  public:
   explicit ledger(std::size_t most_births) : life_(most_births) {}
@@ -34,7 +34,7 @@ class ledger {
   void born(std::uint32_t number);
   void ended(std::uint32_t number, ending how);
 
-  /// As far as the books go.
+  /// Returns whether the particle is alive according to the books.
   [[nodiscard]] bool is_alive(std::size_t number) const noexcept;
   [[nodiscard]] std::size_t most_births() const noexcept { return life_.size(); }
   [[nodiscard]] tally totals() const noexcept;

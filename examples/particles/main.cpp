@@ -1,6 +1,6 @@
 /// @file
-/// A fountain of particles out of Lido's pools, on all cores, once with each answer to a full pool.
-/// The program draws it, counts every particle, and checks that none was lost or doubled.
+/// A fountain of particles from Lido's pools, on all cores, once with each answer to a full pool.
+/// The program draws it, counts every particle, and checks that none was lost or duplicated.
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 

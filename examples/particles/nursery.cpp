@@ -22,7 +22,7 @@ constexpr std::array<nozzle, 5> nozzles{{{0.0F, 0.0F, 0.26F, 0.0500F},
                                          {-0.60F, 0.10F, 0.24F, 0.0330F},
                                          {0.60F, -0.10F, 0.24F, 0.0330F}}};
 
-/// Two in five from the middle.
+/// Returns a nozzle: the middle one for two in five.
 std::uint8_t pick_nozzle(float roll) noexcept {
   return roll < 0.4F ? 0 : static_cast<std::uint8_t>(1 + static_cast<int>((roll - 0.4F) / 0.15F));
 }

@@ -1,5 +1,5 @@
 /// @file
-/// Where particles come from: gives each its number and its start.
+/// The source of particles: gives each its number and its start.
 #pragma once
 
 #include <atomic>
@@ -11,19 +11,19 @@ namespace particles {
 
 class ledger;
 
-/// How many frames particle `number` lives, unless it is evicted.
+/// Returns how many frames particle `number` lives, unless it is evicted.
 std::uint16_t lifetime_of(std::uint64_t seed, std::uint32_t number) noexcept;
 
-/// Thread-safe except for `open`. A particle depends only on the seed, its number and the pressure.
-/// So the same numbers make the same picture, whichever thread takes which.
+/// Makes particles. Thread-safe except for `open`. A particle depends only on the seed, its number
+/// and the pressure. So the same numbers make the same picture, whichever thread takes which.
 class nursery {
  public:
   nursery(std::uint64_t seed, ledger& book) : seed_(seed), book_(&book) {}
 
-  /// From now on the jets have this pressure; 1 is usual.
+  /// Sets the pressure of the jets from now on; 1 is usual.
   void open(float pressure) noexcept { pressure_ = pressure; }
 
-  /// Enters the birth into the ledger.
+  /// Makes the next particle and records its birth in the ledger.
   particle next() noexcept;
 
  private:

@@ -20,12 +20,12 @@ struct options {
   std::size_t height = 360;
   std::uint64_t seed = 1;
   std::size_t threads = 0;
-  std::size_t every = 4;  ///< of so many frames one becomes a PNG
+  std::size_t every = 4;  ///< number of frames for each PNG
   std::string out = "fountain";
   bool headless = false;
 };
 
-/// The exit status instead, when there is nothing to run: 0 after --help, 2 after a mistake.
+/// The options, or the exit status if there is nothing to run: 0 after --help, 2 after a mistake.
 struct parsed {
   std::optional<options> wanted;
   int status = 0;

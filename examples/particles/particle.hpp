@@ -9,7 +9,7 @@ namespace particles {
 class nursery;
 
 struct particle {
-  /// The next one the nursery has: a particle gets its number when it got its place, so a refused
+  /// Makes the nursery's next particle, which gets its number once it has its slot, so a refused
   /// one leaves no gap.
   explicit particle(nursery& from);
 
@@ -31,10 +31,11 @@ struct particle {
 constexpr std::uint16_t shortest_life = 22;
 constexpr std::uint16_t longest_life = 68;
 
-/// One frame of gravity, drag and bouncing. False when its time is over.
+/// Moves a particle through one frame of gravity, drag and bouncing. Returns false when its time is
+/// up.
 bool step(particle& p) noexcept;
 
-/// How much one would miss it: 1 at birth, 0 at the end.
+/// Returns how noticeable its loss would be: 1 at birth, 0 at the end.
 float visibility(const particle& p) noexcept;
 
 }  // namespace particles

@@ -20,7 +20,7 @@ struct grid {
   std::size_t rows;
 };
 
-/// Of the part of the picture below a cell of the grid.
+/// Returns the mean of the part of the picture in a cell of the grid.
 colour mean(const image& picture, const grid& cells, std::size_t column, std::size_t row) {
   const std::size_t left = column * picture.width / cells.columns;
   const std::size_t right = std::max((column + 1) * picture.width / cells.columns, left + 1);

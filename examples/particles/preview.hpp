@@ -1,5 +1,5 @@
 /// @file
-/// The pictures on a terminal, in coloured half blocks.
+/// Shows the pictures on a terminal, in coloured half blocks.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace particles {
 
-/// `columns` x `lines` characters of text, each two pixels on top of one another: the mean of what
-/// lies below them.
+/// Returns `columns` x `lines` characters of text, each with two pixels, one above the other: the
+/// means of the picture's pixels there.
 std::string as_text(const image& picture, std::size_t columns, std::size_t lines);
 
-/// Shows pictures one over the other, and erases the last. Does nothing unless stdout is a terminal
-/// and NO_COLOR is not set.
+/// Shows each picture in place of the previous one, and erases the last. Does nothing unless stdout
+/// is a terminal and NO_COLOR is not set.
 class preview {
  public:
   explicit preview(bool wanted);

@@ -1,5 +1,5 @@
 /// @file
-/// What the particle demo prints on stdout.
+/// The particle demo's output on stdout.
 #pragma once
 
 #include <string_view>
@@ -11,14 +11,15 @@
 
 namespace particles {
 
-/// Of the picture that shows all of them, if there are several.
+/// Name of the picture that shows all of them, if there are several.
 constexpr std::string_view sheet_name = "all.png";
 
 void print_plan(const options& wanted, const demand& load);
 void print_showing(const showing& one, const options& wanted);
 void print_wrong(const showing& one);
 
-/// What was verified, if it was, which answers were never asked for, and where the pictures are.
+/// Prints what was verified, if it was, which answers were never needed, and where the pictures
+/// are.
 void print_verdict(const options& wanted, bool all_there, const std::vector<answer>& never_full);
 
 }  // namespace particles

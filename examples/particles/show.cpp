@@ -41,7 +41,7 @@ film::format film_of(answer policy, const options& wanted) {
           .every = wanted.every};
 }
 
-/// All that a run needs, except the store.
+/// Everything that a run needs, except the store.
 struct plan {
   answer policy;
   const options& wanted;

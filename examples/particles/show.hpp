@@ -17,9 +17,9 @@
 
 namespace particles {
 
-/// Seconds by what they were spent on.
+/// Seconds by activity.
 struct spent {
-  double simulating = 0;  ///< walking, emitting and giving back
+  double simulating = 0;  ///< walking, emitting and releasing
   double drawing = 0;
   double checking = 0;
   double writing = 0;
@@ -33,21 +33,22 @@ struct showing {
   std::size_t least_capacity = 0;
   std::size_t most_capacity = 0;
   std::size_t last_capacity = 0;
-  bool grew = false;               ///< after the first frame
+  bool grew = false;               ///< whether the pool grew after the first frame
   std::vector<std::string> wrong;  ///< the first few complaints
   std::size_t wrong_count = 0;
   std::filesystem::path animation;
-  std::optional<image> still;  ///< from when the pool was fullest
+  std::optional<image> still;  ///< picture of the fullest pool
 };
 
-/// Whether the answer was never needed, so that the run says nothing about it. Not of a pool that
-/// is large enough, which is its answer.
+/// Returns whether the answer was never needed, so that the run proves nothing about it. False for
+/// a pool that is large enough, which is its answer.
 [[nodiscard]] bool was_never_full(const showing& one) noexcept;
 
 /// Called with each picture as it is done.
 using onlooker = std::function<void(const image& picture)>;
 
-/// Throws std::runtime_error for what cannot be written, and what the pool throws.
+/// Runs the fountain once. Throws std::runtime_error if a file cannot be written, and whatever the
+/// pool throws.
 showing show(answer policy, const options& wanted, const demand& load, const onlooker& look);
 
 }  // namespace particles

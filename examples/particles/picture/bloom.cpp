@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t shrunk_by = 4;
 constexpr std::ptrdiff_t radius = 3;
 
-/// What is too bright already must not outshine its surroundings.
+/// Dims light that is already too bright, so that it does not outshine its surroundings.
 light softened(const light& bright) noexcept {
   return {bright.red / (1 + bright.red), bright.green / (1 + bright.green),
           bright.blue / (1 + bright.blue)};
@@ -32,8 +32,8 @@ light_field shrunk(const light_field& field) {
   return small;
 }
 
-/// The mean of the pixels around each one, in rows; and turned on its side, so that twice blurs
-/// both ways.
+/// Returns the mean of the pixels around each one, in rows; turned on its side, so that a second
+/// call blurs the other way.
 light_field blurred_and_turned(const light_field& field) {
   light_field turned(field.height, field.width);
   tbb::parallel_for(std::size_t{0}, field.height, [&](std::size_t row) {
@@ -49,7 +49,7 @@ light_field blurred_and_turned(const light_field& field) {
   return turned;
 }
 
-/// Between the four pixels of the small field around a place of the large one.
+/// Interpolates between the four pixels of the small field around a point of the large one.
 light smooth(const light_field& small, std::size_t column, std::size_t row) {
   const float x = std::clamp((static_cast<float>(column) + 0.5F) / shrunk_by - 0.5F, 0.0F,
                              static_cast<float>(small.width - 1));

@@ -1,5 +1,5 @@
 /// @file
-/// The glow around what is bright.
+/// The glow around bright pixels.
 #pragma once
 
 #include "light.hpp"

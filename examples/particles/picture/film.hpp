@@ -1,5 +1,5 @@
 /// @file
-/// Everything a run leaves to look at: an animation, and some of its frames.
+/// The pictures of a run: an animation, and some of its frames.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace particles {
 
-/// `<folder>/<name>.webp`, and `<folder>/<name>-<frame>.png` for one frame of `every`. Not
+/// Writes `<folder>/<name>.webp`, and `<folder>/<name>-<frame>.png` for one frame of `every`. Not
 /// thread-safe; encodes on two cores. Throws std::runtime_error that names the file.
 class film {
  public:
@@ -27,7 +27,7 @@ class film {
 
   void add(const image& picture);
 
-  /// Writes the animation; where it is.
+  /// Writes the animation; returns its path.
   std::filesystem::path finish();
 
  private:

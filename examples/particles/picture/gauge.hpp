@@ -1,5 +1,5 @@
 /// @file
-/// The bar at the foot of each picture: how full the pool is.
+/// The bar at the foot of each picture, which shows how full the pool is.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct fill {
   std::size_t peak = 0;  ///< the whole width of the bar
 };
 
-/// Light: in use. Dark: free. Nothing: no slot. Red end: full.
+/// Draws the bar. Light: in use. Dark: free. Nothing: no slot. Red end: full.
 void draw_gauge(image& into, const fill& pool);
 
 }  // namespace particles

@@ -1,5 +1,5 @@
 /// @file
-/// A picture as files have it.
+/// A picture as in a file.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct colour {
   std::uint8_t blue = 0;
 };
 
-/// Rows from the top, without gaps.
+/// An image in rows from the top, without gaps.
 struct image {
   image(std::size_t columns, std::size_t rows)
       : width(columns), height(rows), pixels(columns * rows) {}

@@ -1,5 +1,5 @@
 /// @file
-/// Light before it becomes a picture: any brightness.
+/// Light of any brightness, before it becomes a picture.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ inline light mixed(const light& from, const light& to, float share) noexcept {
   return result;
 }
 
-/// Rows from the top.
+/// A field of light in rows from the top.
 struct light_field {
   light_field(std::size_t columns, std::size_t rows)
       : width(columns), height(rows), pixels(columns * rows) {}

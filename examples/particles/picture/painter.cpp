@@ -20,7 +20,7 @@ painter::painter(std::size_t width, std::size_t height, std::size_t particles)
       scale_(static_cast<float>(height)),
       exposure_(0.24F * static_cast<float>(width * height) / static_cast<float>(particles)) {}
 
-/// A streak of dots: what moved while the shutter was open.
+/// Draws a streak of dots: the particle's way while the shutter was open.
 void painter::expose(const particle& p) {
   sensor::sheet& sheet = sensor_.mine();
   const light each = glow(p) * (1.0F / dots_of_a_streak);

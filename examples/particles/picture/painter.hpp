@@ -13,13 +13,13 @@
 
 namespace particles {
 
-/// `particles` is how many are usually there: the more, the dimmer each. The width and the height
-/// are at least 32.
+/// Paints a store. `particles`: their usual number; the more, the dimmer each. The width and the
+/// height are at least 32.
 class painter {
  public:
   painter(std::size_t width, std::size_t height, std::size_t particles);
 
-  /// On all cores. The store must not change meanwhile.
+  /// Paints on all cores. The store must not change during the call.
   template <class Store>
   const image& paint(Store& store, std::size_t frame, const fill& pool) {
     store.visit([this](std::uint64_t, const particle& p) { expose(p); });

@@ -1,5 +1,5 @@
 /// @file
-/// What colour a particle glows in.
+/// The colour of a particle.
 #pragma once
 
 #include "../particle.hpp"
@@ -7,7 +7,7 @@
 
 namespace particles {
 
-/// White-hot at birth, then through the colour of its jet into the dark.
+/// Returns white at birth, then through the colour of its jet to dark.
 light glow(const particle& p) noexcept;
 
 }  // namespace particles

@@ -1,5 +1,5 @@
 /// @file
-/// One picture in a file of its own, through libpng.
+/// Writes one picture to a file, through libpng.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace particles {
 
-/// Throws std::runtime_error that names the file.
+/// Writes the picture. Throws std::runtime_error that names the file.
 void write_png(const image& picture, const std::filesystem::path& file);
 
 }  // namespace particles

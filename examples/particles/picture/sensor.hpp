@@ -12,17 +12,17 @@
 
 namespace particles {
 
-/// Each thread has a sheet of its own, and light is counted in whole grains. Their sum does not
-/// depend on the order, so the picture does not depend on which thread drew what.
+/// Gives each thread its own sheet, and counts light in whole grains. Their sum does not depend on
+/// the order, so the picture does not depend on which thread drew what.
 class sensor {
  public:
   sensor(std::size_t width, std::size_t height);
 
-  /// Adds a dot at (x, y) in pixels, spread over the four pixels around it. Nothing outside.
-  /// From any thread.
+  /// Adds a dot at (x, y) in pixels, spread over the four pixels around it. Ignores dots outside.
+  /// Any thread may call it.
   void add(float x, float y, const light& colour) { add_to(sheets_.local(), x, y, colour); }
 
-  /// The calling thread's own sheet, for callers that add many dots.
+  /// Light of one pixel in the calling thread's own sheet, for callers that add many dots.
   struct grains {
     std::uint32_t red = 0;
     std::uint32_t green = 0;
@@ -33,7 +33,8 @@ class sensor {
   [[nodiscard]] sheet& mine() { return sheets_.local(); }
   void add_to(sheet& on, float x, float y, const light& colour) const;
 
-  /// All light since the last call, times `exposure`. One thread at a time, and no `add` beside it.
+  /// Renders all light since the last call, times `exposure`. One thread at a time, and no `add`
+  /// beside it.
   void develop(light_field& into, float exposure);
 
  private:

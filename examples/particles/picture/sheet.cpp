@@ -15,7 +15,7 @@ std::uint8_t mean(const std::array<const colour*, 4>& pixels, std::uint8_t colou
   return static_cast<std::uint8_t>(sum / pixels.size());
 }
 
-/// Of the four pixels below one of half the size.
+/// Returns the mean of the four pixels that become one at half the size.
 colour mean(const image& picture, std::size_t column, std::size_t row) {
   const std::array<const colour*, 4> pixels{
       &picture.at(column * 2, row * 2), &picture.at(column * 2 + 1, row * 2),

@@ -1,5 +1,5 @@
 /// @file
-/// Several pictures on one.
+/// Several pictures in one.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace particles {
 
-/// Two beside one another in as many rows as it takes, each half as wide and high as before.
-/// Requires: all of one size, and at least one.
+/// Returns the pictures in rows of two, each half as wide and high as before. Requires: all have
+/// the same size, and there is at least one.
 image sheet_of(const std::vector<image>& pictures);
 
 }  // namespace particles

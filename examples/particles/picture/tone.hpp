@@ -1,5 +1,5 @@
 /// @file
-/// From light to the colours of a screen.
+/// Converts light to the colours of a screen.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace particles {
 
-/// Over the night sky, and from row `floor` down over the wet floor. However bright, nothing is cut
-/// off: light saturates as film does.
+/// Prints the light over the night sky, and from row `floor` down over the wet floor. However
+/// bright, nothing is clipped: light saturates as on film.
 void print(const light_field& field, std::size_t floor, image& into);
 
 }  // namespace particles

@@ -1,5 +1,5 @@
 /// @file
-/// The floor is wet.
+/// The reflection in the wet floor.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 
 namespace particles {
 
-/// Fills the rows from `floor` down with what is above, upside down, dimmer with depth and rippled.
+/// Fills the rows from `floor` down with the rows above, upside down, dimmer with depth and
+/// rippled.
 void reflect(light_field& field, std::size_t floor, std::size_t frame);
 
 }  // namespace particles

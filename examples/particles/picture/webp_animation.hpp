@@ -1,5 +1,5 @@
 /// @file
-/// A moving picture in one file, through libwebp.
+/// Writes an animation to one file, through libwebp.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ struct WebPAnimEncoder;
 
 namespace particles {
 
-/// Not thread-safe. Throws std::runtime_error that names the file.
+/// A WebP animation. Not thread-safe. Throws std::runtime_error that names the file.
 class webp_animation {
  public:
   webp_animation(std::filesystem::path file, std::size_t width, std::size_t height,
@@ -20,7 +20,7 @@ class webp_animation {
 
   void add(const image& picture);
 
-  /// Writes the file; without, there is none.
+  /// Writes the file, which does not exist before.
   void finish();
 
  private:

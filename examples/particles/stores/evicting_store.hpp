@@ -19,7 +19,7 @@
 
 namespace particles {
 
-/// Told by the map of every particle that is erased: one whose time was not over was evicted.
+/// The map calls it for every erased particle: one that had time left was evicted.
 struct obituary {
   ledger* books;
 
@@ -30,14 +30,14 @@ struct obituary {
   }
 };
 
-/// A particle of a slot map may end while somebody still has its handle: that is refused from then
-/// on. A pool of addresses could not take an object away from its owner.
+/// A particle of a slot map may be erased while its handle is in use: the handle is refused from
+/// then on. A pool of addresses could not take an object away from its owner.
 class evicting_store {
  public:
   evicting_store(std::size_t capacity, ledger& books)
       : map_({.max_size = capacity, .name = "evicting particles"}, obituary{&books}) {}
 
-  /// Finds all that must go in one look.
+  /// Finds all particles to evict in one pass.
   void make_room(std::size_t births) {
     const std::size_t free = map_.max_size() - map_.size();
     if (births > free) {
@@ -69,7 +69,7 @@ class evicting_store {
   using handle = map::handle_type;
   using rank = std::pair<float, std::uint32_t>;
 
-  /// No two are equal, so the choice of victims does not depend on which thread looks first.
+  /// Returns a unique rank, so the choice of victims does not depend on which thread looks first.
   static rank rank_of(const particle& p) noexcept { return {visibility(p), p.number}; }
 
   void evict(std::size_t count) {

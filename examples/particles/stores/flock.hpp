@@ -1,5 +1,5 @@
 /// @file
-/// Leases of one pool that many threads add to, walk and give back.
+/// Leases of one pool that many threads add to, walk and release.
 #pragma once
 
 #include <tbb/blocked_range.h>
@@ -15,8 +15,8 @@
 
 namespace particles {
 
-/// `add` from any thread; between two phases of adding one thread calls `settle`. A walk runs on
-/// all cores, and each lease that is not kept is given back by the thread that met it.
+/// Any thread may call `add`; between two phases of adding one thread calls `settle`. A walk runs
+/// on all cores, and the visiting thread releases each lease that is not kept.
 template <class Lease>
 class flock {
  public:
@@ -55,7 +55,7 @@ class flock {
  private:
   static constexpr std::size_t block = 4096;
 
-  /// The particles lie where slots were free, so each would be waited for.
+  /// Prefetches: the particles are where slots were free, so each would be waited for.
   void fetch_ahead(std::size_t at, std::size_t last) const {
     constexpr std::size_t ahead = 24;
     if (at + ahead < last) {
@@ -63,7 +63,8 @@ class flock {
     }
   }
 
-  /// Moves those that are kept to the front of the range, gives back the others; where they end.
+  /// Moves kept leases to the front of the range and releases the others; returns the end of the
+  /// kept ones.
   template <class Keep>
   std::size_t walk(std::size_t first, std::size_t last, const Keep& keep) {
     std::size_t end = first;

@@ -1,5 +1,5 @@
 /// @file
-/// Fourth answer to a full pool: it grows, and contracts when the demand is over.
+/// Fourth answer to a full pool: it grows, and shrinks when the demand is over.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace particles {
 
-/// Particles stay where they are while the pool grows under them; memory whose last particle has
-/// died goes back to the system.
+/// Particles keep their addresses while the pool grows; memory whose last particle has died goes
+/// back to the system.
 class growing_store : public leased {
  public:
   growing_store(std::size_t capacity, std::size_t max_capacity)

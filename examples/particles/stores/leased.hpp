@@ -1,5 +1,5 @@
 /// @file
-/// What the stores over an object_pool have in common: all but how they emit.
+/// The common part of the stores over an object_pool, which differ in how they emit.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@ class leased {
 
  private:
   lido::object_pool<particle> pool_;
-  flock<lido::lease<particle>> flock_;  // after the pool, so that it goes first
+  flock<lido::lease<particle>> flock_;  // after the pool, so that it is destroyed first
 };
 
 }  // namespace particles

@@ -1,5 +1,5 @@
 /// @file
-/// What the fountain asks of a place that particles live in.
+/// The fountain's requirements on a store of particles.
 #pragma once
 
 #include <concepts>
@@ -13,10 +13,10 @@ namespace particles {
 class nursery;
 
 /// `make_room`: one thread calls it before so many are emitted.
-/// `emit`: one attempt to make a particle; whether it was born. Many threads call it at once.
+/// `emit`: tries to make a particle; returns whether it was born. Many threads call it at once.
 /// `settle`: one thread calls it once a frame, after all were emitted.
-/// `walk(keep)`: all cores; particles that `keep` refuses are given back.
-/// `visit(see)`: all cores; what the pool knows the particle by, and the particle.
+/// `walk(keep)`: runs on all cores; particles that `keep` refuses are released.
+/// `visit(see)`: runs on all cores; passes the pool's identity of the particle, and the particle.
 template <class S>
 concept particle_store = requires(S& store, nursery& from, bool (*keep)(particle&),
                                   void (*see)(std::uint64_t, const particle&)) {

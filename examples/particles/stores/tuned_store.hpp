@@ -1,5 +1,5 @@
 /// @file
-/// First answer to a full pool: it never is, because its size was tuned to the demand.
+/// First answer to a full pool: it never is full, because its size was tuned to the demand.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace particles {
 
 /// `emit` throws lido::pool_exhausted if the tuning is wrong by a single particle. It may be as
-/// tight as that: a pool of N slots has N particles out, also while free slots are in the caches of
+/// tight as that: a pool of N slots has N particles out, even while free slots are in the caches of
 /// other threads.
 class tuned_store : public leased {
  public:

@@ -16,8 +16,8 @@ using cell = lido::detail::slot_cache::cell;
 using lido::detail::atomic;
 using lido::detail::waiter;
 
-// The first operations of a thread miss in the table that all unused pools share, and leave nothing
-// behind there: neither the stored word of a push, nor an index at which the next one would
+// The first operations of a thread miss in the table that all unused pools share. They leave
+// nothing there: neither the stored word of a push, nor an index at which the next one would
 // continue. A fifth thread has no number, so it uses a pool and maps no table for it.
 void operations_miss() {
   pooled first(2);

@@ -107,7 +107,7 @@ void three_threads() {
   list.check();
 }
 
-// A push that takes its tag from its first attempt turns the tag back, and later pushes lead to a
+// A push that takes its tag from its first attempt turns the tag back. Later pushes then lead to a
 // head that a pop has seen before (iceoryx had this bug for five years).
 void tag_of_each_attempt() {
   listed list(3);

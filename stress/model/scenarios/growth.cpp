@@ -206,7 +206,7 @@ void two_change_capacity() {
   pool.check();
 }
 
-// A thread takes all slots, beside a shrink and a thread that has taken a slot before: a refusal
+// A thread takes all slots, beside a shrink and a thread that has taken a slot before. A refusal
 // must be right whether or not the shrink has found free slots.
 void exhausted_beside_shrink() {
   grown pool(none, most_slots);

@@ -13,8 +13,8 @@ namespace model {
 /// Book-keeping of a scenario, outside the modelled memory, except for what owners write into
 /// slots.
 ///
-/// Checked: a slot has one owner (I3); what one owner did is visible to the next (I5); a refused
-/// acquire means that every slot may have been in use at one moment of the call (I9).
+/// It checks that a slot has one owner (I3), and that the next owner sees what the previous one did
+/// (I5). After a refused acquire, every slot may have been in use at one moment of the call (I9).
 ///
 /// There is no common clock in a weak memory. "At one moment" means that neither of two things is
 /// known to have happened before the other: a load may be late as long as no thread can tell.

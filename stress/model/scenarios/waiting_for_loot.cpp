@@ -60,7 +60,7 @@ void bulk_for_waiters() {
   pool.check();
 }
 
-// An owner that was robbed returns while a thread waits and a slot is put back: it must not put the
+// An owner that was robbed returns while a thread waits and a slot is put back. It must not put the
 // slots that it overtakes with where a waiter no longer looks.
 class overtaking {
  public:
