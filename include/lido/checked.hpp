@@ -1,5 +1,5 @@
 /// @file
-/// Public entry: what `checked_traits<T>` needs, and the handler that its findings go to.
+/// Public entry: what `checked_traits<T>` needs, and the handler that receives its findings.
 #pragma once
 
 #include "lido/debug/misuse.hpp"

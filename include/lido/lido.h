@@ -1,5 +1,5 @@
 /// @file
-/// Public entry: Lido for C, and for other languages by their foreign-function interfaces.
+/// Public entry: Lido for C, and for other languages through their foreign-function interfaces.
 #pragma once
 
 #include "lido/c/pool.h"

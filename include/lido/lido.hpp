@@ -11,7 +11,7 @@
 #include "lido/slot_map.hpp"
 #include "lido/version.hpp"
 
-// What needs more of the standard library than others have.
+// Headers that need parts of the standard library which some lack.
 #if __has_include(<memory_resource>)
 #include "lido/block_resource.hpp"
 #endif

@@ -1,5 +1,5 @@
 /// @file
-/// Public entry: `pool_collector`, pools for prometheus-cpp. Links lido::prometheus.
+/// Public entry: `pool_collector`, which exports pools to prometheus-cpp. Links lido::prometheus.
 #pragma once
 
 #include "lido/registry.hpp"

@@ -7,10 +7,10 @@
 #define LIDO_VERSION_MINOR 1
 #define LIDO_VERSION_PATCH 0
 
-/// Number of the binary interface, which is also that of the shared library and of the inline
-/// namespace: `liblido.so.0`, `lido::v0`. Any release that a program must be compiled for anew
-/// takes the next one.
+/// Number of the binary interface, also in the names of the shared library and of the inline
+/// namespace: `liblido.so.0`, `lido::v0`. A release that requires programs to be recompiled
+/// increments it.
 #define LIDO_ABI_VERSION 0
 
-/// Version as one number, to be compared by `#if`: 100 for 0.1.0, 10203 for 1.2.3.
+/// Version as one number, for comparison by `#if`: 100 for 0.1.0, 10203 for 1.2.3.
 #define LIDO_VERSION (LIDO_VERSION_MAJOR * 10000 + LIDO_VERSION_MINOR * 100 + LIDO_VERSION_PATCH)

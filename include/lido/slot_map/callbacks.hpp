@@ -1,6 +1,6 @@
 /// @file
-/// Public: what users give to slot maps: callbacks of walks, executors, hooks. Internal: how maps
-/// call them, and what they ask of hooks and values.
+/// Public: what users pass to slot maps: callbacks of walks, executors, hooks. Internal: how maps
+/// call them, and what they require of hooks and values.
 #pragma once
 
 #include <concepts>
@@ -15,17 +15,17 @@
 
 namespace lido::inline v0 {
 
-/// What becomes of the value that a walk's callback was given, and of the walk. A callback that
+/// What happens to the value that a walk's callback received, and to the walk. A callback that
 /// returns nothing means `next`; one that returns bool means `next` by true and `stop` by false.
 enum class step : std::uint8_t {
-  next,           ///< go on
+  next,           ///< continue
   stop,           ///< end the walk
-  erase,          ///< erase this value, go on
+  erase,          ///< erase this value, continue
   erase_and_stop  ///< erase this value, end the walk
 };
 
-/// Calls `body(first, last)` for ranges that together are 0 to `count`, none twice, from any
-/// threads, and returns when all calls have. `lido::par` in lido/tbb.hpp is one.
+/// An executor that calls `body(first, last)` for disjoint ranges that make up 0 to `count`, from
+/// any threads, and returns after all calls. `lido::par` in lido/tbb.hpp is one.
 template <class E>
 concept parallel_executor = requires(const E& executor, std::uint32_t count,
                                      void (*body)(std::uint32_t, std::uint32_t)) {
@@ -41,7 +41,7 @@ namespace detail {
   return verdict == step::erase || verdict == step::erase_and_stop;
 }
 
-/// Calls `f` with what it takes: the value, its handle, the map.
+/// Calls `f` with the arguments that it takes: the value, its handle, the map.
 template <class Map, class F, class T, class HandleOf>
 decltype(auto) call_visitor([[maybe_unused]] Map& map, F& f, T& value,
                             [[maybe_unused]] const HandleOf& handle_of) {
@@ -57,13 +57,13 @@ decltype(auto) call_visitor([[maybe_unused]] Map& map, F& f, T& value,
   }
 }
 
-/// What `f` returns.
+/// The type that `f` returns.
 template <class Map, class F, class T>
 using visitor_result =
     decltype(call_visitor(std::declval<Map&>(), std::declval<F&>(), std::declval<T&>(),
                           std::declval<typename Map::handle_type (&)()>()));
 
-/// Calls `f` and translates what comes back. Where the map is const, the walk erases nothing.
+/// Calls `f` and translates its result. If the map is const, the walk erases nothing.
 template <class Map, class F, class T, class HandleOf>
 step visit_with(Map& map, F& f, T& value, const HandleOf& handle_of) {
   using result = visitor_result<Map, F, T>;
@@ -87,8 +87,8 @@ step visit_with(Map& map, F& f, T& value, const HandleOf& handle_of) {
 //     void on_erase(T& value, slot_handle<T> handle) noexcept;   // it is about to be destroyed
 //     void on_move(T& value, slot_handle<T> handle) noexcept;    // it now has another address
 //
-// An on_insert that throws takes the insertion back: on_erase is not called for that value. None
-// of them may change the map. The values that a map still has when it ends are not announced.
+// An on_insert that throws takes the insertion back: on_erase is not called for that value. None of
+// them may change the map. None is called for the values that a map still has at its destruction.
 
 template <class Hooks>
 concept names_on_insert = !requires {
@@ -118,9 +118,9 @@ concept fitting_on_move = requires(Hooks& hooks, T& value, slot_handle<T> handle
   noexcept->std::same_as<void>;
 };
 
-/// Refuses to be instantiated for values and hooks that do not fit a slot map. That happens where a
-/// map is constructed, not where its type is named: there T may be incomplete, since it may have
-/// maps of its own type for members.
+/// Refuses to be instantiated for values and hooks that do not fit a slot map. That happens when a
+/// map is constructed, not when its type is named: T may be incomplete then, since it may have maps
+/// of its own type for members.
 template <class T, class Hooks>
 struct fitting_map {
   static_assert(std::is_nothrow_destructible_v<T>, "lido: erase is noexcept, so ~T must be, too");

@@ -40,23 +40,23 @@ namespace lido::inline v0 {
 
 /// Options of a `concurrent_slot_map`. Use designated initialisers.
 struct concurrent_slot_map_options {
-  /// Most values at once, exactly: 1 to 2^32 - 2. Addresses for all are set aside at the start; the
+  /// Most values at once, exactly: 1 to 2^32 - 2. Addresses for all are reserved at the start; the
   /// system supplies the pages of values as they are used.
   std::size_t max_size = 0;
 
-  /// Copied; appears in errors.
+  /// Name of the map, copied; appears in errors.
   std::string_view name = "unnamed";
 
-  /// As `object_pool_options::max_cached`.
+  /// Most free slots in one thread's cache; see object_pool_options.
   std::size_t max_cached = 512;
 
-  /// As `object_pool_options::registry`.
+  /// Registry that lists the map by name; null for none.
   lido::registry* registry = nullptr;
 };
 
 namespace detail {
 
-/// The max_size, before any memory is asked for.
+/// Returns max_size, or throws std::invalid_argument, before any memory is requested.
 inline std::uint32_t checked_size(const concurrent_slot_map_options& options) {
   if (options.max_size == 0 || options.max_size > max_capacity) {
     throw_invalid_option(options.name, "max_size " + std::to_string(options.max_size) +
@@ -72,31 +72,31 @@ inline std::uint32_t checked_size(const concurrent_slot_map_options& options) {
 
 }  // namespace detail
 
-/// Values that never move, in one array with holes. All functions are thread-safe, unless they say
-/// otherwise.
+/// Values that never move, reached by handles from any number of threads, in one array with holes.
+/// All functions are thread-safe, unless they say otherwise.
 ///
-/// A value is touched only inside a callback: `visit` is alone with it, `read` among readers.
-/// Entering waits while other threads are with the same value (spins, then naps), in no order:
+/// A value is accessed only inside a callback: `visit` has it alone, `read` shares it with readers.
+/// Entering waits while other threads are in the same value (spins, then naps), in no order:
 /// readers that overlap without end keep a `visit` out. Otherwise functions wait only where
 /// `object_pool` does.
 ///
-/// `erase` never waits: from its return on no thread can enter, and the last thread with the value
+/// `erase` never waits: from its return on no thread can enter, and the last thread in the value
 /// destroys it. Hence a callback may insert, and erase any value, also its own. It must not enter
-/// the value it is with, which a walk would; nor may two callbacks enter each other's. The same
-/// holds for tasks that a scheduler runs on a thread whose callback waits for others.
+/// its own value, which a walk would; nor may two callbacks enter each other's. The same holds for
+/// tasks that a scheduler runs on a thread whose callback waits for others.
 ///
-/// insert, erase, visit, read and contains are linearizable for each handle. `size`, that a map is
-/// full (see object_pool), and a walk are not. A walk enters each value that is there from its
-/// begin to its end exactly once, and may or may not meet others.
+/// insert, erase, visit, read and contains are linearizable for each handle. `size`, the error of a
+/// full map (see object_pool), and walks are not. A walk visits each value that exists from its
+/// beginning to its end exactly once, and may or may not visit others.
 ///
-/// A walk keeps up to 128 erased values from being destroyed, until it goes on to the next 128. An
-/// insert that needs a slot destroys them, except the one that the walk is with. Requires of its
+/// A walk delays the destruction of up to 128 erased values, until it reaches the next 128. An
+/// insert that needs a slot destroys them, except the walk's current value. Requires of its
 /// callback: it returns on the thread that it was called on.
 ///
 /// A slot that has had all its generations (2^48, or 2^(64 - n) when indices need n > 16 bits) is
-/// not used again: the map has room for one value less. `Hooks` as of a slot_map, from any thread;
-/// on_insert is called before others can reach the value; on_move is not called. Requires on
-/// destruction: no thread is in a call.
+/// not used again: the map can then store one value less. `Hooks` as in a slot_map, from any
+/// thread; on_insert is called before others can reach the value; on_move is not called. Requires
+/// on destruction: no thread is in a call.
 template <class T, class Hooks = no_hooks,
           std::uint64_t LastGeneration = detail::slot_state::last_generation>
 class concurrent_slot_map {
@@ -133,7 +133,7 @@ class concurrent_slot_map {
     }
   }
 
-  /// With this `max_size` and the defaults of the other options. Throws as above.
+  /// Makes a map with this `max_size` and the defaults of the other options. Throws as above.
   explicit concurrent_slot_map(std::size_t max_size)
       : concurrent_slot_map(concurrent_slot_map_options{.max_size = max_size}) {}
 
@@ -150,7 +150,7 @@ class concurrent_slot_map {
     detail::slot_shadow<sizeof(T)>::open_all(values_.data(), end_.get());
   }
 
-  /// Constructs a value from `args`. Throws pool_exhausted when all slots are taken, and what T's
+  /// Constructs a value from `args`. Throws pool_exhausted if all slots are taken, and what T's
   /// constructor and on_insert throw, which cost no slot. Progress: as `object_pool::acquire`.
   template <class... Args>
   handle_type emplace(Args&&... args) {
@@ -165,15 +165,15 @@ class concurrent_slot_map {
   handle_type insert(const T& value) { return emplace(value); }
   handle_type insert(T&& value) { return emplace(std::move(value)); }
 
-  /// As emplace; the null handle when all slots are taken.
+  /// Adds a value as emplace does; returns the null handle if all slots are taken.
   template <class... Args>
   [[nodiscard]] handle_type try_emplace(Args&&... args) {
     void* const slot = take_slot();
     return slot != nullptr ? construct(slot, std::forward<Args>(args)...) : handle_type();
   }
 
-  /// False when the handle is stale. What the caller did before happens before the destructor.
-  /// Lock-free, and does not wait for threads that are with the value.
+  /// Erases the value; returns false if the handle is stale. What the caller did before happens
+  /// before the destructor. Lock-free, and does not wait for threads that are in the value.
   bool erase(handle_type handle) noexcept {
     const std::uint32_t slot = slot_of(handle);
     if (slot >= max_size_) {
@@ -186,8 +186,8 @@ class concurrent_slot_map {
     return fate != detail::slot_state::fate::stale;
   }
 
-  /// Erases the values that are there when the call begins, and perhaps some that are inserted
-  /// meanwhile. Takes time for each of `extent()` slots. Progress: as erase.
+  /// Erases the values that exist when the call begins, and perhaps some inserted during it. Takes
+  /// time for each of `extent()` slots. Progress: as erase.
   void clear() noexcept {
     for (std::uint32_t slot = 0; slot < end_.get(); ++slot) {
       if (states_[slot].is_live()) {
@@ -196,42 +196,42 @@ class concurrent_slot_map {
     }
   }
 
-  /// Calls `f(T&)` alone with the value; false when the handle is stale. If f throws, so does this.
+  /// Calls `f(T&)` alone with the value; false if the handle is stale. Throws what f throws.
   template <class F>
   bool visit(handle_type handle, F&& f) {
     static_assert(std::is_invocable_v<F&, T&>, "lido: the callback of visit takes (T&)");
     return enter(handle, access::alone, [&](T& value) { std::invoke(f, value); });
   }
 
-  /// As visit, with `f(const T&)` and beside other readers.
+  /// Calls `f(const T&)` beside other readers; otherwise as visit.
   template <class F>
   bool read(handle_type handle, F&& f) const {
     static_assert(std::is_invocable_v<F&, const T&>, "lido: the callback of read takes (const T&)");
     return enter(handle, access::shared, [&](const T& value) { std::invoke(f, value); });
   }
 
-  /// Wait-free. Another thread may erase the value right away; `visit` and `read` check and enter.
+  /// Returns true if the value exists, though another thread may erase it right away. Wait-free.
   [[nodiscard]] bool contains(handle_type handle) const noexcept {
     const std::uint32_t slot = slot_of(handle);
     return slot < max_size_ && states_[slot].is_live(generation_of(handle));
   }
 
   /// Calls `f(T&)`, `f(T&, handle)` or `f(T&, handle, map&)` alone with each value, in the order of
-  /// memory; what f may return says `step`. True: the walk came to its end. Waits at each value as
-  /// `visit`. If f throws, the walk ends, and the value that f was with is not erased.
+  /// memory; `step` lists what f may return. Returns true if the walk came to its end. Waits at
+  /// each value as `visit`. If f throws, the walk ends, and its current value is not erased.
   template <class F>
   bool for_each(F&& f) {
     return walk(*this, f, 0, blocks());
   }
 
-  /// As above with `f(const T&)`, which returns nothing or bool. Waits at each value as `read`.
+  /// Walks with `f(const T&)`, which returns nothing or bool. Waits at each value as `read`.
   template <class F>
   bool for_each(F&& f) const {
     return walk(*this, f, 0, blocks());
   }
 
-  /// As these two, on as many threads as `executor` likes (lido/tbb.hpp has `lido::par`), which
-  /// call `f` perhaps at once. A stop ends only the range that an executor is at. Throws what the
+  /// Walk as these two do, on as many threads as `executor` likes (lido/tbb.hpp has `lido::par`),
+  /// which may call `f` at once. A stop ends only the current range of an executor. Throws what the
   /// executor throws; `lido::par` passes on what `f` threw.
   template <parallel_executor Executor, class F>
   void for_each(const Executor& executor, F f) {
@@ -242,8 +242,8 @@ class concurrent_slot_map {
     walk_on(*this, executor, f);
   }
 
-  /// As the first, for a time when no other thread is there, such as between two frames: it enters
-  /// no value and never waits. `f` may insert and erase; its own value only by what it returns.
+  /// Walks without entering values, and never waits. For a time when no other thread uses the map,
+  /// such as between two frames. `f` may insert and erase; its own value only by what it returns.
   /// Requires: no other thread is in a call; what they did before happens before this, and this
   /// before what they do next.
   template <class F>
@@ -251,8 +251,8 @@ class concurrent_slot_map {
     return walk_alone(f, 0, end_.get());
   }
 
-  /// The same on as many threads as `executor` likes, which then are the only ones. `f` changes the
-  /// map only by what it returns, and calls nothing of it.
+  /// Walks likewise on as many threads as `executor` likes, which then are the only ones. `f`
+  /// changes the map only by what it returns, and calls nothing of it.
   template <parallel_executor Executor, class F>
   void for_each_alone(const Executor& executor, F f) {
     executor(end_.get(),
@@ -260,9 +260,9 @@ class concurrent_slot_map {
   }
 
   [[nodiscard]] std::size_t max_size() const noexcept { return max_size_; }
-  /// Places that a walk has to look at: up to the highest slot that ever had a value. Wait-free.
+  /// Returns how many slots a walk checks: up to the highest that ever had a value. Wait-free.
   [[nodiscard]] std::size_t extent() const noexcept { return end_.get(); }
-  /// Exact when no other thread is in a call; see pool_stats. Wait-free.
+  /// Returns the number of values, exact if no other thread is in a call. Wait-free.
   [[nodiscard]] std::size_t size() const noexcept {
     const std::size_t in_use = slots_.stats().in_use;
     return in_use - (std::min)(in_use, used_up_slots());
@@ -272,11 +272,11 @@ class concurrent_slot_map {
     // relaxed: a number for statistics
     return used_up_.load(std::memory_order_relaxed);
   }
-  /// Of the slots; see pool_stats.
+  /// Returns statistics of the slots; see pool_stats.
   [[nodiscard]] pool_stats stats() const noexcept { return slots_.stats(); }
-  /// Lives as long as the map.
+  /// Returns the name, which lives as long as the map.
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
-  /// What the caller does with them must be thread-safe beside the calls of other threads.
+  /// Returns the hooks. The caller's use of them must be thread-safe beside calls of other threads.
   [[nodiscard]] Hooks& hooks() noexcept { return hooks_; }
   [[nodiscard]] const Hooks& hooks() const noexcept { return hooks_; }
 
@@ -309,7 +309,7 @@ class concurrent_slot_map {
   }
 
   [[nodiscard]] T* values() const noexcept { return static_cast<T*>(places_.address_of(0)); }
-  /// That a walk goes over.
+  /// Returns the number of blocks that a walk visits.
   [[nodiscard]] std::uint32_t blocks() const noexcept {
     const std::uint32_t end = end_.get();
     return end / block_size + (end % block_size != 0 ? 1 : 0);
@@ -338,12 +338,12 @@ class concurrent_slot_map {
       hooks_.on_insert(*value, handle);
       take_back.dismiss();
     }
-    end_.raise_above(slot);  // before others can reach the value: a thread that met it may walk
+    end_.raise_above(slot);  // before others can reach the value: a thread that has it may walk
     states_[slot].publish();
     return handle;
   }
 
-  /// Destroys the value. Requires: it is erased and the caller is the last thread with it.
+  /// Destroys the value. Requires: it is erased and the caller is the last thread in it.
   void end_value(std::uint32_t slot) const noexcept {
     T& value = value_at(slot);
     if constexpr (detail::names_on_erase<Hooks>) {
@@ -362,7 +362,7 @@ class concurrent_slot_map {
     }
   }
 
-  /// Null: all are taken, or T's destructors have not run yet.
+  /// Returns null if all slots are taken, or T's destructors have not run yet.
   [[nodiscard]] void* take_slot() {
     void* slot = slots_.acquire();
     if (slot == nullptr && walks_.any()) [[unlikely]] {
@@ -372,7 +372,7 @@ class concurrent_slot_map {
     return slot;
   }
 
-  /// Destroys what was erased beside walks, except what they are at.
+  /// Destroys the values that were erased beside walks, except the walks' current ones.
   [[LIDO_NOINLINE]] void end_values_of_walks() const noexcept {
     for (std::uint32_t i = 0; i < blocks(); ++i) {
       const std::uint32_t erased = blocks_[i].take_erased();
@@ -382,14 +382,14 @@ class concurrent_slot_map {
     }
   }
 
-  /// The same, unless a walk is in the block: then that does it.
+  /// Destroys the value, unless a walk is in the block: then the walk does.
   void end_value_unless_walked(std::uint32_t slot) const noexcept {
     if (!walks_.any() || !block_of(slot).put_erased(states_[slot], slot % block_size)) {
       end_value(slot);
     }
   }
-  /// A list of what was erased in the block from slot `first` on while a walk was there. `may_end`
-  /// of a place in it: the walk is not there.
+  /// Destroys a list of values erased in the block from slot `first` on while a walk was there.
+  /// `may_end` returns true for an index in the block that the walk is not at.
   template <class MayEnd>
   void end_values(std::uint32_t first, std::uint32_t link, MayEnd may_end) const noexcept {
     while (link != 0) {
@@ -418,8 +418,8 @@ class concurrent_slot_map {
     return called;
   }
 
-  /// Leaves the value that the caller has entered, and before that calls `f` unless a walk has
-  /// erased it. False: not while that walk is there.
+  /// Calls `f` with the value that the caller has entered, unless a walk has erased it, and leaves
+  /// the value. Returns false if a walk does not let the caller pass yet.
   template <class F>
   bool try_call(std::uint32_t slot, access how, F& f, bool& called) const {
     const detail::scope_exit leave([&]() noexcept {
@@ -437,14 +437,14 @@ class concurrent_slot_map {
     return true;
   }
 
-  /// Of blocks: two ranges that shared one would enter its values one by one.
+  /// Walks in ranges of blocks: two ranges that shared one would enter its values one by one.
   template <class Map, class Executor, class F>
   static void walk_on(Map& map, const Executor& executor, F& f) {
     executor(map.blocks(),
              [&](std::uint32_t first, std::uint32_t last) { (void)walk(map, f, first, last); });
   }
 
-  /// Over the blocks from `first` to `last`. Of a const map: reads the values.
+  /// Walks over the blocks from `first` to `last`; reads the values if the map is const.
   template <class Map, class F>
   static bool walk(Map& map, F& f, std::uint32_t first, std::uint32_t last) {
     map.walks_.begin();
@@ -500,7 +500,7 @@ class concurrent_slot_map {
     return true;
   }
 
-  /// With a value that the caller is with.
+  /// Calls `f` with the caller's current value.
   template <class Map, class F, class Value>
   static step call(Map& map, F& f, Value& value, std::uint32_t slot) {
     const step verdict = detail::visit_with(map, f, value, [&] { return map.handle_at(slot); });
@@ -514,14 +514,14 @@ class concurrent_slot_map {
 
   std::string name_;
   std::uint32_t max_size_;
-  unsigned index_bits_;  ///< of a handle, the low ones
+  unsigned index_bits_;  ///< low bits of a handle
   std::uint64_t last_generation_;
   detail::address_space values_;
   detail::slot_geometry places_;
   std::unique_ptr<detail::slot_state[]> states_;
   std::unique_ptr<detail::walk_block[]> blocks_;
   mutable detail::walk_count walks_;
-  // mutable, since a reader may have to destroy a value and give its slot back.
+  // mutable, since a reader may have to destroy a value and release its slot.
   mutable detail::slot_allocator slots_;
   detail::walk_end end_;
   [[LIDO_NO_UNIQUE_ADDRESS]] mutable Hooks hooks_;

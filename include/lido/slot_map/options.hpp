@@ -14,18 +14,18 @@
 
 namespace lido::inline v0 {
 
-/// When a slot map closes the holes that erased values leave, by moving values from the end there.
+/// Chooses when a slot map closes the holes of erased values, by moving values from the end there.
 enum class compaction_mode : std::uint8_t {
   /// Closes holes in each erase, by one move. Holes stay during walks, which close theirs at the
   /// end. They also stay after an erase by T's constructor or destructor, or after a move that
   /// threw, until the next erase. With a shrink_threshold, an erase that makes the map sparse moves
   /// all values.
   immediate,
-  deferred,  ///< when the next walk begins, as far as values inserted meanwhile left any open
-  manual     ///< in `compact()` and `shrink_to_fit()` only; walks step over holes
+  deferred,  ///< when the next walk begins, unless inserts have filled them by then
+  manual     ///< only in `compact()` and `shrink_to_fit()`; walks step over holes
 };
 
-/// No limit, as far as indices reach: 2^32 - 2 values.
+/// No limit but that of indices: 2^32 - 2 values.
 inline constexpr std::size_t unlimited = (std::numeric_limits<std::size_t>::max)();
 
 /// Options of a `slot_map`. Use designated initialisers: `{.max_size = 200'000, .name = "sparks"}`.
@@ -33,34 +33,34 @@ struct slot_map_options {
   /// Most values at once, 1 or more.
   std::size_t max_size = unlimited;
 
-  /// Room from the start, and always: the map never gives this much back. With `reserve` equal to
-  /// `max_size`, all memory is allocated at the start, places and table apart. As long as no slot
-  /// is used up, only `shrink_to_fit` and `sort` allocate then: another table, an order. So do
-  /// `swap`, `emplace_at` and `emplace_or_evict` of a full map where a T has more than 1 KiB: they
-  /// put one aside for a moment.
+  /// Number of values that the map always has memory for. With `reserve` equal to `max_size`, all
+  /// memory is allocated at the start, for values and for the table. As long as no slot is used up,
+  /// only `shrink_to_fit` and `sort` allocate then: another table, an order. So do `swap`,
+  /// `emplace_at` and `emplace_or_evict` of a full map if a T has more than 1 KiB: they put one on
+  /// the heap for a moment.
   std::size_t reserve = 0;
 
-  /// `unlimited`: only `shrink_to_fit` gives memory back, as that of std::vector. A map whose
-  /// number of values rises and falls then finds its memory there again; new pages from the system
-  /// cost more than the inserts. Otherwise the map gives memory back when it closes holes, which
-  /// mode immediate does at each erase. More than this many places must be free then and fewer than
-  /// a quarter used; half of what stays is free. After a `clear` or erases at the end, which leave
-  /// no holes, the next compaction does it. Where moving a T may throw, only `shrink_to_fit` does.
+  /// Number of free places above which the map shrinks by itself. `unlimited`: only `shrink_to_fit`
+  /// does it, as in std::vector. A map whose number of values rises and falls then has its memory
+  /// when needed; new pages from the system cost more than the inserts. Otherwise the map shrinks
+  /// when it closes holes, if also fewer than a quarter of the places are used; half of what stays
+  /// is free. Mode immediate does so at each erase. After a `clear` or erases at the end, which
+  /// leave no holes, the next compaction does. It never happens if moving a T may throw.
   std::size_t shrink_threshold = unlimited;
 
   compaction_mode compaction = compaction_mode::deferred;
 
-  /// Copied; appears in errors.
+  /// Name of the map, copied; appears in errors.
   std::string_view name = "unnamed";
 };
 
 namespace detail {
 
-/// What a map gets that grows from nothing, and keeps, so that one that alternates between no value
-/// and one does not allocate each time.
+/// Capacity of a map that grows from nothing. It stays, so that a map that alternates between no
+/// value and one does not allocate each time.
 inline constexpr std::size_t first_capacity = 16;
 
-/// Without the name. Refuses wrong options before any memory is allocated.
+/// Returns the options without the name. Refuses wrong ones before any memory is allocated.
 inline slot_map_options checked(slot_map_options options) {
   if (options.max_size == 0) {
     throw_invalid_option(options.name, "max_size is 0");

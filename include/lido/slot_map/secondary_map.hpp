@@ -1,5 +1,5 @@
 /// @file
-/// Public. `secondary_map<T, Value>`: more about some values of a slot map, under their handles.
+/// Public. `secondary_map<T, Value>`: extra data for values of a slot map, keyed by handle.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@
 
 namespace lido::inline v0 {
 
-/// A Value for each of some handles of one `slot_map<T>`, in an array by slot. It does not know
-/// that map: an entry stays until it is erased, or a later value of its slot gets one. A look-up
-/// takes constant time.
+/// Stores a Value for some handles of one `slot_map<T>`, in an array by slot. It does not know that
+/// map: an entry stays until it is erased, or a later value of its slot gets one. A look-up takes
+/// constant time.
 ///
 /// For one thread at a time, as std::vector. A Value moves when the array grows.
 template <class T, class Value>
@@ -24,14 +24,14 @@ class secondary_map {
  public:
   using handle_type = slot_handle<T>;
 
-  /// Replaces what this handle, or an older one of its slot, has. nullptr, and no effect: the
-  /// handle is null, or a later one has had an entry. Memory is for every slot up to this one:
-  /// check handles of strangers first. Throws std::bad_alloc, what copying and moving throw. The
-  /// value may be in this map.
+  /// Replaces the entry of this handle, or of an older one of its slot. Returns nullptr, without
+  /// effect, if the handle is null, or a later one has had an entry. Allocates memory for every
+  /// slot up to this one: check foreign handles first. Throws std::bad_alloc, and what copying and
+  /// moving throw. The value may be in this map.
   Value* insert(handle_type handle, const Value& value) { return put(handle, value); }
   Value* insert(handle_type handle, Value&& value) { return put(handle, std::move(value)); }
 
-  /// nullptr when there is none. Good until the next insert.
+  /// Returns the entry, or nullptr if there is none. Valid until the next insert.
   [[nodiscard]] Value* find(handle_type handle) noexcept {
     const bool known = handle.index() < entries_.size() &&
                        entries_[handle.index()].generation == handle.generation() &&
@@ -42,12 +42,12 @@ class secondary_map {
     return const_cast<secondary_map&>(*this).find(handle);  // NOLINT(*-const-cast): changes nothing
   }
 
-  /// False: there is none.
+  /// Erases the entry; returns false if there is none.
   bool erase(handle_type handle) noexcept {
     return find(handle) != nullptr && remove(entries_[handle.index()]);
   }
 
-  /// Erases, and forgets, what belongs to values that `map` has no longer. Looks at all slots.
+  /// Erases, and forgets, the entries of values that `map` no longer has. Checks all slots.
   template <class Map>
   void erase_stale(const Map& map) noexcept {
     for (std::size_t slot = 0; slot != entries_.size(); ++slot) {
@@ -58,7 +58,7 @@ class secondary_map {
     }
   }
 
-  /// Calls `f(Value&, handle)` for each entry. Looks at all slots.
+  /// Calls `f(Value&, handle)` for each entry. Checks all slots.
   template <class F>
   void for_each(F f) {
     for (std::size_t slot = 0; slot != entries_.size(); ++slot) {
@@ -72,7 +72,7 @@ class secondary_map {
 
  private:
   struct entry {
-    std::uint32_t generation = 0;  ///< of the last handle that had a value here
+    std::uint32_t generation = 0;  ///< that of the last handle with an entry here
     std::optional<Value> value;
   };
 

@@ -1,5 +1,5 @@
 /// @file
-/// Public. `slot_handle<T>`: the name of a value in a slot map; `slot_pointer<Map>`: one that knows
+/// Public. `slot_handle<T>`: the name of a value in a slot map; `slot_pointer<Map>`: a handle with
 /// its map.
 #pragma once
 
@@ -10,31 +10,32 @@
 
 namespace lido::inline v0 {
 
-/// Names one value of a slot map for ever. Its 64 bits say which slot, and which of the values that
-/// were there one after another: its generation. When the value is gone the handle is stale, and no
-/// later value gets an equal one, except by `emplace_at` and `restore` of a `slot_map`.
+/// Names one value of a slot map for ever. Its 64 bits contain the index of a slot, and a
+/// generation that distinguishes the successive values of that slot. When the value is gone the
+/// handle is stale, and no later value gets an equal one, except by `emplace_at` and `restore` of a
+/// `slot_map`.
 ///
-/// A plain number, to be copied, compared, stored and sent. The map it came from is not in it: in
-/// another map of the same type it is stale, or names a value of that one.
+/// A plain number, to be copied, compared, stored and sent. It does not contain its map: in another
+/// map of the same type it is stale, or names a value of that one.
 template <class T>
 class slot_handle {
  public:
-  /// The null handle: names nothing, in every map.
+  /// Makes the null handle, which names nothing in any map.
   constexpr slot_handle() noexcept = default;
 
-  /// Requires: both are of one handle.
+  /// Combines the two parts. Requires: both are of one handle.
   constexpr slot_handle(std::uint32_t index, std::uint32_t generation) noexcept
       : bits_(std::uint64_t{generation} << 32U | index) {}
 
-  /// Requires: `bits` came from `to_bits`.
+  /// Returns the handle with these bits. Requires: `bits` came from `to_bits`.
   [[nodiscard]] static constexpr slot_handle from_bits(std::uint64_t bits) noexcept {
     return {static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32U)};
   }
 
-  /// The null handle is 0.
+  /// Returns the bits, 0 for the null handle.
   [[nodiscard]] constexpr std::uint64_t to_bits() const noexcept { return bits_; }
 
-  /// As a `slot_map` sees it.
+  /// Returns the index of the slot, in a `slot_map`.
   [[nodiscard]] constexpr std::uint32_t index() const noexcept {
     return static_cast<std::uint32_t>(bits_);
   }
@@ -42,18 +43,18 @@ class slot_handle {
     return static_cast<std::uint32_t>(bits_ >> 32U);
   }
 
-  /// False for the null handle only. Only the map knows whether a handle is stale.
+  /// Returns false only for the null handle. Only the map knows whether a handle is stale.
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return to_bits() != 0; }
 
   friend constexpr bool operator==(slot_handle, slot_handle) noexcept = default;
   friend constexpr auto operator<=>(slot_handle, slot_handle) noexcept = default;
 
  private:
-  std::uint64_t bits_ = 0;  // one number, as a look-up wants it
+  std::uint64_t bits_ = 0;  // one number, as look-ups need it
 };
 
-/// Looks its value up with every use, so it stays good when values move, and is null when its value
-/// is gone. Requires: the map is at its place.
+/// Points to a value that may move: finds it anew at every use, and is null when it is gone.
+/// Requires: the map is not moved or destroyed.
 template <class Map>
 class slot_pointer {
  public:
@@ -63,7 +64,7 @@ class slot_pointer {
   slot_pointer() noexcept = default;
   slot_pointer(Map& map, handle_type handle) noexcept : map_(&map), handle_(handle) {}
 
-  /// nullptr when the value is gone. Not for keeping: the next change of the map may move it.
+  /// Returns the value, or nullptr if it is gone. The next change of the map may move it.
   [[nodiscard]] element_type* get() const noexcept {
     return map_ != nullptr ? map_->find(handle_) : nullptr;
   }

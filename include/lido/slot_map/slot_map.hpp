@@ -1,5 +1,5 @@
 /// @file
-/// Public. `slot_map<T>`: values side by side in memory, reached by handles that never lie.
+/// Public. `slot_map<T>`: values side by side in memory, reached by handles that reveal stale ones.
 #pragma once
 
 #include <algorithm>
@@ -37,34 +37,34 @@
 
 namespace lido::inline v0 {
 
-/// The format of snapshots: version 1. Its bytes in another order are another number, so a number
-/// that was written as it lies in memory also says which byte order the rest has.
+/// The format of snapshots: version 1. In another byte order it is another number, so a number
+/// written as it lies in memory also reveals the byte order of the rest.
 inline constexpr std::uint32_t slot_map_format = 0x4C53'0001;
 
-/// What a `slot_map` contains, as plain arrays, for a file or a copy. What `snapshot()` gives is
-/// good until the map changes.
+/// The content of a `slot_map` as plain arrays, for a file or a copy. The result of `snapshot()` is
+/// valid until the map changes.
 template <class T>
 struct slot_map_snapshot {
   std::uint32_t format = 0;              ///< `slot_map_format`, or `restore` refuses it
   std::span<const T> values;             ///< in the order of memory
-  std::span<const std::uint64_t> table;  ///< of each slot the generation, and where it leads
-  std::uint32_t first_free = detail::null_slot;  ///< a slot; 2^32 - 1: none is free
-  std::uint32_t first_generation = 1;            ///< of slots that are added later
+  std::span<const std::uint64_t> table;  ///< for each slot its generation, and where it leads
+  std::uint32_t first_free = detail::null_slot;  ///< a slot, or 2^32 - 1 if none is free
+  std::uint32_t first_generation = 1;            ///< for slots that are added later
 };
 
-/// Values in one array, without order. Insert, erase and find take constant time, except an insert
-/// that grows the array; a walk is as fast as one over an array. A value moves when the array grows
-/// or shrinks and when a hole is closed. Its handle is valid until it is erased, and is refused for
-/// ever after, unless `restore` or `emplace_at` brings it back.
+/// Values in one array, without order, reached by handles. Insert, erase and find take constant
+/// time, except an insert that grows the array; a walk is as fast as one over an array. A value
+/// moves when the array grows or shrinks and when a hole is closed. Its handle is valid until it is
+/// erased, and is then refused for ever, unless `restore` or `emplace_at` brings it back.
 ///
 /// T must be movable. An insert that throws has no effect, unless the array grows. If on_insert
 /// throws then, the values have moved. If a move of a T without a copy constructor throws then,
-/// some values are moved from.
+/// some values are moved-from.
 ///
-/// For one thread at a time, as std::vector: several may call const functions beside one another.
-/// T's constructors and destructor may insert, erase, find and walk; meanwhile their own value is
-/// not in the map, and no hole is closed. Moves of T must not use it, nor the destructor of a value
-/// that was moved from; hooks: see callbacks.hpp.
+/// For one thread at a time, as std::vector: several may call const functions at once. T's
+/// constructors and destructor may insert, erase, find and walk; while they run, their own value is
+/// not in the map, and no hole is closed. Moves of T must not use the map, nor may the destructor
+/// of a moved-from value. For hooks see callbacks.hpp.
 template <class T, class Hooks = no_hooks,
           std::uint32_t LastGeneration = detail::last_table_generation>
 class slot_map {
@@ -88,10 +88,10 @@ class slot_map {
     reserve(options_.reserve);
   }
 
-  /// Handles lead into the map that now has the values. `other` is empty then and keeps its
-  /// options; its name and hooks are moved from. Nothing that led into it may be used when it is
-  /// filled again. Inserts make room there, not `reserve`. If moving Hooks throws, nothing has
-  /// happened. Requires: no walk in it. No assignment: handles might lead to what is in a map.
+  /// Moves the values, with their handles. `other` is then empty and keeps its options; its name
+  /// and hooks are moved-from. No old handle, pointer or iterator of it may be used once it is
+  /// filled again. Its inserts allocate memory, despite `reserve`. If moving Hooks throws, there is
+  /// no effect. Requires: no walk in `other`. There is no assignment: it might redirect handles.
   slot_map(slot_map&& other) noexcept(std::is_nothrow_move_constructible_v<Hooks>)
       : hooks_(std::move(other.hooks_)),
         name_(std::move(other.name_)),
@@ -99,8 +99,8 @@ class slot_map {
         kept_(std::exchange(other.kept_, reserved())),
         store_(std::move(other.store_)) {}
   slot_map& operator=(slot_map&&) = delete;
-  /// Handles of `other` lead to the copies, too. Hooks are copied, and not told. Throws what
-  /// copying throws, std::bad_alloc. Declared for every T, as that of std::vector is.
+  /// Copies the values: handles of `other` lead to the copies, too. Hooks are copied, but not
+  /// called. Throws what copying throws, std::bad_alloc. Declared for every T, as in std::vector.
   slot_map(const slot_map& other)
       : hooks_(other.hooks_),
         name_(other.name_),
@@ -114,8 +114,8 @@ class slot_map {
   slot_map& operator=(const slot_map&) = delete;
   ~slot_map() = default;
 
-  /// Constructs a value from `args`, as `object_pool::acquire` does. Throws pool_exhausted when
-  /// there are `max_size()` already, and what T's constructor, a hook and the allocator throw.
+  /// Constructs a value from `args`, as `object_pool::acquire` does. Throws pool_exhausted if there
+  /// are `max_size()` already, and what T's constructor, a hook and the allocator throw.
   template <class... Args>
   handle_type emplace(Args&&... args) {
     const handle_type made = try_emplace(std::forward<Args>(args)...);
@@ -129,14 +129,14 @@ class slot_map {
   handle_type insert(const T& value) { return emplace(value); }
   handle_type insert(T&& value) { return emplace(std::move(value)); }
 
-  /// As emplace; the null handle when there are `max_size()` already.
+  /// Adds a value as emplace does; returns the null handle if there are `max_size()` already.
   template <class... Args>
   [[nodiscard]] handle_type try_emplace(Args&&... args) {
     return store_.taken() < options_.max_size ? add(std::forward<Args>(args)...) : handle_type();
   }
 
-  /// As emplace, of the T that `f(handle)` returns: the value may know its own handle, which is
-  /// stale until then. The array grows before f is called.
+  /// Adds the T that `f(handle)` returns, as emplace does. The value may store its own handle,
+  /// which is stale until then. The array grows before f is called.
   template <class F>
   handle_type insert_with(F&& f) {
     make_room(1);
@@ -146,10 +146,10 @@ class slot_map {
     }));
   }
 
-  /// As emplace, under a handle of another map, or one whose value was the last in its slot. False,
-  /// without effect: the slot has a value, has given a later handle, is used up, or is none of
-  /// `max_size()`. So in walks and constructors of T. Closes holes; looks through all free slots.
-  /// Without a max_size, a handle may ask for 8 bytes for each of 2^32 slots.
+  /// Adds a value under a handle of another map, or one whose value was the last in its slot.
+  /// Returns false, without effect, in walks and constructors of T, or if the slot has a value, has
+  /// given a later handle, is used up, or exceeds `max_size()`. Closes holes; searches all free
+  /// slots. Without a max_size, a handle may require 8 bytes for each of 2^32 slots.
   template <class... Args>
   [[nodiscard]] bool emplace_at(handle_type handle, Args&&... args) {
     if (!may_move() || !store_.can_emplace_as(handle.to_bits(), most())) {
@@ -162,9 +162,8 @@ class slot_map {
            announce_insert(handle.to_bits());
   }
 
-  /// Inserts the values of a range, moved where its iterators give rvalues. Returns their handles
-  /// in the same order. An exception takes all of them back. Requires: the range is not in this
-  /// map.
+  /// Inserts the values of a range, moved if its iterators give rvalues. Returns their handles in
+  /// the same order. If it throws, none stays inserted. Requires: the range is not in this map.
   template <class Range>
   std::vector<handle_type> insert_range(Range&& values) {
     std::vector<handle_type> made;
@@ -185,9 +184,9 @@ class slot_map {
     return made;
   }
 
-  /// As emplace; when there are `max_size()` already, replaces the value that no other comes before
-  /// by `less(const T&, const T&)`. Looks at all values then. If on_insert throws, the old value is
-  /// gone; any other exception has no effect.
+  /// Adds a value as emplace does. If there are `max_size()` already, compares all values by
+  /// `less(const T&, const T&)` and replaces the least. If on_insert throws, the old value is gone;
+  /// any other exception has no effect.
   template <class Less, class... Args>
   handle_type emplace_or_evict(Less less, Args&&... args) {
     static_assert(std::is_nothrow_move_constructible_v<T>,
@@ -207,7 +206,7 @@ class slot_map {
     return emplace(std::move(*value));
   }
 
-  /// Destroys the value; false when the handle is stale. Leaves a hole during a walk, in a
+  /// Destroys the value; returns false if the handle is stale. Leaves a hole during a walk, in a
   /// `compaction_mode` other than immediate, and when a move that closes it throws.
   bool erase(handle_type handle) noexcept {
     const std::uint32_t place = store_.find(handle.to_bits());
@@ -219,7 +218,7 @@ class slot_map {
     return true;
   }
 
-  /// Erases the value and returns it; none when the handle is stale.
+  /// Erases the value and returns it; returns nothing if the handle is stale.
   [[nodiscard]] std::optional<T> take(handle_type handle) noexcept {
     static_assert(std::is_nothrow_move_constructible_v<T>,
                   "lido: take moves a value out of the map, so that must not throw");
@@ -247,7 +246,7 @@ class slot_map {
     return erased;
   }
 
-  /// Erases all values: no handle of one is good afterwards. During a walk they leave holes.
+  /// Erases all values, so that all handles are stale. During a walk they leave holes.
   void clear() noexcept {
     for (std::uint32_t p = store_.next_value(0); p < store_.end(); p = store_.next_value(p + 1)) {
       announce_erase(p);
@@ -259,7 +258,7 @@ class slot_map {
     settle();
   }
 
-  /// The value; nullptr when the handle is stale. Valid until the map changes.
+  /// Returns the value, or nullptr if the handle is stale. Valid until the map changes.
   [[nodiscard]] T* find(handle_type handle) noexcept {
     T* const values = store_.values();
     const std::uint32_t place = store_.find(handle.to_bits());
@@ -270,11 +269,11 @@ class slot_map {
   }
   [[nodiscard]] bool contains(handle_type handle) const noexcept { return find(handle) != nullptr; }
 
-  /// Requires: the handle is not stale.
+  /// Returns the value. Requires: the handle is not stale.
   [[nodiscard]] T& operator[](handle_type handle) noexcept { return *find(handle); }
   [[nodiscard]] const T& operator[](handle_type handle) const noexcept { return *find(handle); }
 
-  /// As above. Throws std::out_of_range when the handle is stale.
+  /// Returns the value. Throws std::out_of_range if the handle is stale.
   [[nodiscard]] T& at(handle_type handle) {
     T* const found = find(handle);
     if (found == nullptr) [[unlikely]] {
@@ -286,7 +285,7 @@ class slot_map {
     return const_cast<slot_map&>(*this).at(handle);  // NOLINT(*-const-cast): at changes nothing
   }
 
-  /// Of the value; end() when the handle is stale.
+  /// Returns an iterator to the value, or end() if the handle is stale.
   [[nodiscard]] iterator iterator_to(handle_type handle) noexcept {
     return {this, store_.find(handle.to_bits())};
   }
@@ -294,22 +293,22 @@ class slot_map {
     return {this, store_.find(handle.to_bits())};
   }
 
-  /// Finds the value anew with each use. Does not follow when the map is moved.
+  /// Returns a pointer that finds the value anew at each use. It does not follow a move of the map.
   [[nodiscard]] pointer_type pointer(handle_type handle) noexcept { return {*this, handle}; }
 
-  /// Requires: `value` is in this map.
+  /// Returns the handle of a value. Requires: `value` is in this map.
   [[nodiscard]] handle_type handle_of(const T& value) const noexcept {
     return handle_at(static_cast<std::uint32_t>(std::addressof(value) - store_.values()));
   }
 
   /// Calls `f(T&)`, `f(T&, handle)` or `f(T&, handle, slot_map&)` for each value in the order of
-  /// memory; what f may return says `step`. True: the walk came to its end.
+  /// memory; `step` lists what f may return. Returns true if the walk came to its end.
   ///
   /// f may erase any value, insert, and walk itself; no hole is closed until the outermost walk
-  /// ends. A value that is there from begin to end is visited once; one that is inserted meanwhile,
-  /// not or once. An insert that finds no room moves all values, so f's own reference is invalid
-  /// afterwards. With `compaction_mode` deferred, a walk closes holes first, and throws what moving
-  /// throws. If f throws, the walk ends.
+  /// ends. A value that exists from beginning to end is visited once; one that is inserted during
+  /// the walk, once or not at all. An insert that grows the array moves all values, so f's own
+  /// reference is then invalid. With `compaction_mode` deferred, a walk first closes holes, and
+  /// throws what moving throws. If f throws, the walk ends.
   template <class F>
   bool for_each(F&& f) {
     close_holes_before_walk();
@@ -321,22 +320,22 @@ class slot_map {
     return detail::walk<T, slot_map, F>(*this, f, 0, store_.end()).run();
   }
 
-  /// As above with `const T&`; f does not change the map. Steps over holes.
+  /// Walks with `const T&`; f does not change the map. Steps over holes.
   template <class F>
   bool for_each(F&& f) const {
     return detail::walk<const T, const slot_map, F>(*this, f, 0, store_.end()).run();
   }
 
-  /// As the first, from as many threads as `executor` likes (lido/tbb.hpp has
-  /// `lido::par`). f erases nothing, and a false ends only the range that an executor is at.
-  /// Requires: f only calls functions of the map that are const.
+  /// Walks as the first for_each, on as many threads as `executor` likes (lido/tbb.hpp has
+  /// `lido::par`). f erases nothing, and a false ends only the current range of an executor.
+  /// Requires: f calls only const functions of the map.
   template <parallel_executor Executor, class F>
   void for_each(const Executor& executor, F f) {
     close_holes_before_walk();
     walk_on<T>(executor, f);
   }
 
-  /// As above with `const T&`. Steps over holes, and may run beside other const functions.
+  /// Walks likewise with `const T&`. Steps over holes, and may run beside other const functions.
   template <parallel_executor Executor, class F>
   void for_each(const Executor& executor, F f) const {
     walk_on<const T>(executor, f);
@@ -347,8 +346,8 @@ class slot_map {
   [[nodiscard]] const_iterator begin() const noexcept { return {this, store_.next_value(0)}; }
   [[nodiscard]] const_iterator end() const noexcept { return {this, detail::null_slot}; }
 
-  /// All values as an array, when holes have been closed. Good until the map changes. To exchange
-  /// values in it, as std::sort does, makes handles lead to others: there are `sort` and `swap`.
+  /// Closes holes and returns all values as an array, valid until the map changes. Exchanging
+  /// values in it, as std::sort does, makes handles lead to other values: use `sort` and `swap`.
   /// Throws what moving throws. Requires: no walk is running, and no constructor of a T in the map.
   [[nodiscard]] std::span<T> values() {
     compact();
@@ -356,7 +355,7 @@ class slot_map {
   }
 
   /// Sorts the values by `less(const T&, const T&)`; each handle still leads to its value. Closes
-  /// holes. Equal values come in any order. An exception changes no order. Requires as `values`.
+  /// holes. Equal values get any order. If it throws, no order changes. Requires as `values`.
   template <class Less = std::less<>>
   void sort(Less less = {}) {
     static_assert(std::is_nothrow_move_constructible_v<T>,
@@ -379,8 +378,8 @@ class slot_map {
     }
   }
 
-  /// Exchanges the places of two values, which come in the other order then; each handle still
-  /// leads to its value. False: a handle is stale. Requires as `values`.
+  /// Exchanges the positions of two values in the order of memory; each handle still leads to its
+  /// value. Returns false if a handle is stale. Requires as `values`.
   bool swap(handle_type a, handle_type b) noexcept {
     static_assert(std::is_nothrow_move_constructible_v<T>,
                   "lido: swap moves values to places of others, so that must not throw");
@@ -393,7 +392,7 @@ class slot_map {
     return true;
   }
 
-  /// All that `restore` needs. Closes holes, copies nothing. Throws and requires as `values`.
+  /// Returns what `restore` needs, without a copy. Closes holes. Throws and requires as `values`.
   [[nodiscard]] slot_map_snapshot<T> snapshot() {
     const std::span<const T> all = values();
     const detail::table_image table = store_.image();
@@ -401,9 +400,9 @@ class slot_map {
   }
 
   /// Makes the map what it was, or another one was: values, handles, and which handles come next.
-  /// So handles that were given after the snapshot come again. Hooks are not told. Throws
-  /// std::invalid_argument when it has another format, is no snapshot of such a map or has more
-  /// than `max_size()` values, and what copying throws, without effect. Requires as `values`.
+  /// So handles that were given after the snapshot are given again. Hooks are not called. Throws
+  /// std::invalid_argument if the snapshot has another format, is not consistent or has more than
+  /// `max_size()` values, and what copying throws, without effect. Requires as `values`.
   void restore(const slot_map_snapshot<T>& from) requires(std::is_copy_constructible_v<T>) {
     if (from.format != slot_map_format) {
       constexpr std::uint32_t swapped = 0x0100'534C;
@@ -421,9 +420,8 @@ class slot_map {
     }
   }
 
-  /// Closes all holes, each by one move at most. If a move throws, the rest stays open. Called
-  /// during a walk: when that ends. Called by T's constructor or destructor otherwise: does
-  /// nothing.
+  /// Closes all holes, each by one move at most. If a move throws, the rest stays open. During a
+  /// walk, takes effect at its end. Otherwise has no effect in T's constructor or destructor.
   void compact() {
     if (!may_move()) {
       compact_later_ = walks_ != 0;
@@ -435,7 +433,7 @@ class slot_map {
     shrink_if_sparse();
   }
 
-  /// Room for `count` values, `max_size()` at most, kept until shrink_to_fit. Throws
+  /// Allocates memory for `count` values, `max_size()` at most, until shrink_to_fit. Throws
   /// std::bad_alloc, std::bad_array_new_length, std::invalid_argument (above 2^32 - 2).
   void reserve(std::size_t count) {
     const std::size_t wanted = (std::min)(count, options_.max_size);
@@ -450,9 +448,9 @@ class slot_map {
     kept_ = (std::max)(kept_, static_cast<std::uint32_t>(wanted));
   }
 
-  /// Closes holes, drops what `reserve` kept, shrinks the table and then the array to what is used
-  /// and `reserve` of the options. Throws std::bad_alloc, and what moving throws: what came before
-  /// stays done, no value is lost (see above on a move that throws). During a walk: compact().
+  /// Closes holes, drops memory from `reserve`, and shrinks the table, then the array, to what is
+  /// used and `reserve` of the options. Throws std::bad_alloc, and what moving throws: completed
+  /// steps remain, no value is lost (but see above on moves). During a walk: compact().
   void shrink_to_fit() {
     compact();
     if (may_move()) {
@@ -465,18 +463,18 @@ class slot_map {
   [[nodiscard]] std::size_t size() const noexcept { return store_.size(); }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   [[nodiscard]] std::size_t max_size() const noexcept { return options_.max_size; }
-  /// Places for values that memory is allocated for.
+  /// Returns the number of values that memory is allocated for.
   [[nodiscard]] std::size_t capacity() const noexcept { return store_.capacity(); }
-  /// Places that a walk has to step over.
+  /// Returns the number of holes, which a walk steps over.
   [[nodiscard]] std::size_t holes() const noexcept { return store_.holes(); }
-  /// Slots that are not used again, since every generation of theirs has been given out.
+  /// Returns the number of slots that are not used again, since they gave out all generations.
   [[nodiscard]] std::size_t used_up_slots() const noexcept { return store_.used_up(); }
-  /// Memory beyond the values: 8 bytes and one bit per place, 8 bytes per slot there is room for.
-  /// Blocks of 2 MiB or more are rounded up to whole huge pages, by an eighth at most.
+  /// Returns the memory beyond the values: 8 bytes and one bit per place, 8 bytes per slot in the
+  /// table. Blocks of 2 MiB or more are rounded up to whole huge pages, by an eighth at most.
   [[nodiscard]] std::size_t bookkeeping_bytes() const noexcept {
     return store_.memory() - capacity() * sizeof(T);
   }
-  /// Good until the map is moved, or ends.
+  /// Returns the name, valid until the map is moved or destroyed.
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
   [[nodiscard]] Hooks& hooks() noexcept { return hooks_; }
   [[nodiscard]] const Hooks& hooks() const noexcept { return hooks_; }
@@ -492,7 +490,7 @@ class slot_map {
     return handle_type::from_bits(store_.handle_at(place));
   }
 
-  /// Whether values may move to other places: no walk is running, and no constructor of T.
+  /// Returns true if values may move to other places: no walk is running, and no constructor of T.
   [[nodiscard]] bool may_move() const noexcept { return walks_ == 0 && !store_.is_open(); }
 
   void close_holes_before_walk() {
@@ -523,14 +521,14 @@ class slot_map {
     return std::min<std::size_t>(options_.max_size, detail::max_capacity);
   }
 
-  /// Places for `count` more values, when the array grows.
+  /// Returns the capacity that an array has after it grows for `count` more values.
   [[nodiscard]] std::uint32_t larger_capacity(std::size_t count) const noexcept {
     const std::size_t more =
         (std::max)({capacity() * 2, store_.taken() + count, detail::first_capacity});
     return static_cast<std::uint32_t>((std::min)(more, most()));
   }
 
-  /// False: there would be more than `max_size()` values.
+  /// Grows the array if needed. Returns false if there would be more than `max_size()` values.
   bool has_or_makes_room(std::size_t count) {
     if (count > most() - store_.taken()) {
       return false;
@@ -592,7 +590,7 @@ class slot_map {
     settle();
   }
 
-  /// After a change, and when a walk ends: what `compaction_mode` says, unless a walk is running.
+  /// Closes holes if `compaction_mode` says so, after a change or a walk, unless a walk is running.
   void settle() noexcept {
     if (!may_move() || (options_.compaction != compaction_mode::immediate && !compact_later_)) {
       return;
@@ -608,7 +606,7 @@ class slot_map {
         capacity() - used > (std::max)(options_.shrink_threshold, detail::first_capacity))
         [[unlikely]] {
       const std::size_t places = std::max<std::size_t>(2 * used, kept_);
-      // Without memory for fewer places, those that there are stay.
+      // Without memory for a smaller array, the present one stays.
       detail::attempt([&] { shrink_places_to(static_cast<std::uint32_t>(places)); }, [] {});
     }
   }
@@ -620,7 +618,7 @@ class slot_map {
     }
   }
 
-  /// Takes the bits of the handle of a new value.
+  /// Announces a new value, given the bits of its handle.
   handle_type announce_insert(std::uint64_t made) {
     const auto handle = handle_type::from_bits(made);
     if constexpr (detail::names_on_insert<Hooks>) {
@@ -646,7 +644,7 @@ class slot_map {
     }
   }
 
-  /// Of all values at the places below `end`.
+  /// Announces moves of all values at the places below `end`.
   void announce_moves(std::uint32_t end) noexcept {
     if constexpr (detail::names_on_move<Hooks>) {
       for (std::uint32_t p = store_.next_value(0); p < end; p = store_.next_value(p + 1)) {
@@ -655,12 +653,12 @@ class slot_map {
     }
   }
 
-  [[LIDO_NO_UNIQUE_ADDRESS]] Hooks hooks_;  ///< first: if their move throws, `other` is as it was
+  [[LIDO_NO_UNIQUE_ADDRESS]] Hooks hooks_;  ///< first: if moving them throws, `other` is unchanged
   std::string name_;
   slot_map_options options_;  ///< without the name
-  std::uint32_t kept_ = 0;    ///< places that are not given back by themselves
+  std::uint32_t kept_ = 0;    ///< least capacity until shrink_to_fit
   bool compact_later_ = false;
-  std::uint32_t walks_ = 0;  ///< one within another
+  std::uint32_t walks_ = 0;  ///< number of nested walks
   store store_;
 };
 

@@ -12,9 +12,9 @@
 
 namespace lido::inline v0 {
 
-/// Goes over the values of a `slot_map` in the order of memory, steps over holes and closes none.
-/// Every call that changes the map makes its iterators invalid, except for an erase of another
-/// value while `compaction_mode` is not immediate; `end()` stays valid then, too.
+/// Visits the values of a `slot_map` in the order of memory, steps over holes and closes none.
+/// Every call that changes the map invalidates its iterators, except for an erase of another value
+/// while `compaction_mode` is not immediate; `end()` then stays valid, too.
 template <class Map>
 class slot_map_iterator {
  public:
@@ -61,7 +61,7 @@ class slot_map_iterator {
   template <class>
   friend class slot_map_iterator;
 
-  /// The end is the same place whatever is erased meanwhile.
+  /// Returns the place, or null_slot as the one end, whatever is erased later.
   [[nodiscard]] std::uint32_t known(std::uint32_t place) const noexcept {
     return place < map_->store_.end() ? place : detail::null_slot;
   }

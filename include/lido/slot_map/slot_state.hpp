@@ -1,5 +1,5 @@
 /// @file
-/// Internal. One slot of a concurrent slot map: which threads are with its value; how far walks go.
+/// Internal. One slot of a concurrent slot map: which threads are in its value; how far walks go.
 #pragma once
 
 #include <cstdint>
@@ -9,34 +9,34 @@
 
 namespace lido::inline v0::detail {
 
-/// Generation, 48 bits; whether there is a value; whether a thread is alone with it; number of
-/// readers.
+/// Decides which threads may enter a value. The word has the generation, 48 bits; whether there is
+/// a value; whether a thread is alone in it; and the number of readers.
 ///
 /// A value is erased by clearing its `live` bit: from then on no thread can enter. The last thread
-/// with the value then has it alone and destroys it. If no thread is with it, that is the eraser.
-/// Walks are with values that they do not note here: walk_block.hpp.
+/// in the value then has it alone and destroys it. If no thread is in it, the eraser does. Walks
+/// visit values without noting it here: see walk_block.hpp.
 ///
 /// Invariants
 ///  I1 The generation only grows, and only while the slot has no value. A slot whose generations
 ///     are used up has generation 0 for ever, which no value has.
-///  I2 A thread that is alone with the value excludes readers. Both are noted, live or not.
+///  I2 A thread that is alone in the value excludes readers. Both are noted, live or not.
 /// Memory ordering: one atomic word decides which thread may touch the value, so what one thread
-///   does with it is visible to the next; see the notes. Between a value and the next one in the
-///   slot the free list orders. Changes are seq_cst for the sake of walks: x86-64 and arm64 have no
+///   does with it is visible to the next; see the notes. The free list orders a value before the
+///   next one in the slot. Changes are seq_cst for the sake of walks: x86-64 and arm64 have no
 ///   weaker ones that are cheaper.
-/// Progress: entering waits for threads that are with the value, in no order; it sees within a nap
-///   that they have left. Readers that overlap without end keep out a thread that wants to be
-///   alone. The rest is lock-free.
+/// Progress: entering waits for threads in the value, in no order; it sees within a nap that they
+///   have left. Readers that overlap without end keep out a thread that wants to be alone. The rest
+///   is lock-free.
 class slot_state {
  public:
-  /// What becomes of an erased value.
+  /// The thread that destroys an erased value.
   enum class fate : std::uint8_t {
     stale,   ///< there is another value, or none
-    ours,    ///< no thread is with it: the caller has to destroy it
-    theirs,  ///< the last thread with it will
+    ours,    ///< no thread is in it: the caller must destroy it
+    theirs,  ///< the last thread in it will
   };
 
-  /// How a thread is with a value. The numbers are what it adds to the word.
+  /// How a thread accesses a value. The numbers are what it adds to the word.
   enum class access : std::uint64_t { shared = 1, alone = 1U << 14U };
 
   static constexpr std::uint64_t first_generation = 1;
@@ -49,11 +49,11 @@ class slot_state {
   }
 
   [[nodiscard]] bool is_live() const noexcept {
-    // relaxed: a walk looks whether to try to enter, and a visitor that has seen what walks did
+    // relaxed: a walk checks if it should try to enter; a visitor has seen what walks did
     return (word_.load(std::memory_order_relaxed) & live) != 0;
   }
 
-  /// The value is constructed. Requires: the caller owns the slot.
+  /// Makes the constructed value reachable. Requires: the caller owns the slot.
   void publish() noexcept {
     // relaxed: the caller owns the slot, from the free list
     const std::uint64_t before = word_.load(std::memory_order_relaxed);
@@ -62,8 +62,8 @@ class slot_state {
     word_.store(before | live, std::memory_order_release);
   }
 
-  /// Waits until no thread is alone with the value; with `access::alone` until no thread is with
-  /// it. False: there is another value, or none.
+  /// Enters when no thread is alone in the value; with `access::alone`, when no thread is in it.
+  /// Returns false if there is another value, or none.
   [[nodiscard]] bool enter(std::uint64_t generation, access how) noexcept {
     const std::uint64_t most_others = how == access::alone ? 0 : readers - 1;
     exponential_backoff backoff;
@@ -88,8 +88,8 @@ class slot_state {
     return false;
   }
 
-  /// True: the value was erased meanwhile and the caller, the last thread with it, has to destroy
-  /// it.
+  /// Leaves the value. Returns true if it was erased and the caller, the last thread in it, must
+  /// destroy it.
   [[nodiscard]] bool leave(access how) noexcept {
     // (3) - this seq_cst-fetch-sub synchronizes-with the seq_cst-CAS (2), the seq_cst-fetch-sub
     // (3), the seq_cst-CAS (4) and the seq_cst-load (6). The next thread sees what was done; the
@@ -99,7 +99,7 @@ class slot_state {
     return (before & (live | visitors)) == bits(how);
   }
 
-  /// From now on no thread can enter.
+  /// Erases the value: from now on no thread can enter.
   [[nodiscard]] fate erase(std::uint64_t generation) noexcept {
     // relaxed: validated by (4)
     std::uint64_t before = word_.load(std::memory_order_relaxed);
@@ -115,9 +115,9 @@ class slot_state {
     return fate::stale;
   }
 
-  /// The value is destroyed. False: the generations up to `last` are used up, and the slot with
-  /// them. Requires: `erase` or `leave` said so, or the caller owns the slot and did not
-  /// publish it.
+  /// Ends the generation of a destroyed value. Returns false if the generations up to `last` are
+  /// used up, and the slot with them. Requires: `erase` or `leave` left the value to the caller, or
+  /// the caller owns the slot and did not publish it.
   [[nodiscard]] bool retire_value(std::uint64_t last) noexcept {
     // relaxed (2x): no thread enters, and the next owner gets the slot from the free list
     const std::uint64_t now = word_.load(std::memory_order_relaxed) >> generation_shift;
@@ -131,7 +131,7 @@ class slot_state {
     return has_value(word_.load(std::memory_order_acquire), generation);
   }
 
-  /// Whether there is a value that a walk may be with, which changes nothing here.
+  /// Returns true if there is a value that a walk may visit, which changes nothing here.
   [[nodiscard]] bool admits(access how) const noexcept {
     const std::uint64_t others = how == access::alone ? visitors : bits(access::alone);
     // (6) - this seq_cst-load synchronizes-with the release-store (1) and the seq_cst-fetch-sub
@@ -139,7 +139,7 @@ class slot_state {
     return (word_.load(std::memory_order_seq_cst) & (live | others)) == live;
   }
 
-  /// A list of erased values. Requires: no thread is with this one.
+  /// Links this slot into a list of erased values. Requires: no thread is in this value.
   void set_next(std::uint32_t link) noexcept {
     // relaxed (2x): walk_block.hpp (5) publishes it
     const std::uint64_t before = word_.load(std::memory_order_relaxed);
@@ -167,16 +167,16 @@ class slot_state {
   atomic<std::uint64_t> word_{first_generation << generation_shift};
 };
 
-/// Behind it no slot has ever had a value, so walks go no further.
+/// The end of the slots that have ever had a value, where walks stop.
 class walk_end {
  public:
   [[nodiscard]] std::uint32_t get() const noexcept {
-    // relaxed: raised before the value is published, so a thread that has met the value sees it
+    // relaxed: raised before the value is published, so a thread that has found the value sees it
     // raised; the slot's own word says what is in a slot
     return end_.load(std::memory_order_relaxed);
   }
 
-  /// A value is about to be published.
+  /// Raises the end above `slot`, before its value is published.
   // relaxed (whole function): see get()
   void raise_above(std::uint32_t slot) noexcept {
     std::uint32_t before = end_.load(std::memory_order_relaxed);

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. What handles lead to: for each slot its generation and the place of its value.
+/// Internal. The table behind handles: for each slot its generation and the place of its value.
 #pragma once
 
 #include <algorithm>
@@ -16,23 +16,23 @@
 
 namespace lido::inline v0::detail {
 
-/// What a table is loaded from. One word for each slot, 64 bits: see slot_map_snapshot.
+/// The data that a table is loaded from: one word of 64 bits for each slot; see slot_map_snapshot.
 struct table_image {
   std::span<const std::uint64_t> table;
   slot_index first_free = null_slot;
   std::uint32_t first_generation = 1;
 };
 
-/// The last generation that a handle can have: the next one, marked, says that a slot is used up.
+/// The last generation of a handle; the next one, marked, means that a slot is used up.
 inline constexpr std::uint32_t last_table_generation = 0x7FFF'FFFE;
 
-/// Slots for one thread, with generations from 1 to `Last`. A slot without a value is free or
-/// vacant. Free slots form a list through the table itself. A vacant slot still has a place, and
-/// its next value is made there.
+/// Maps handles to places, for one thread, with generations from 1 to `Last`. A slot without a
+/// value is free or vacant. Free slots form a list through the table itself. A vacant slot still
+/// has a place, and its next value is made there.
 ///
-/// For each slot the table keeps one word: the handle that is valid now, exclusive or the place of
-/// its value. So a look-up is one operation on the bits of a handle. Its result is the place if the
-/// generations are equal, and more than any place if not.
+/// For each slot the table stores one word: the valid handle, xor the place of its value. So a
+/// look-up is one operation on the bits of a handle. Its result is the place if the generations are
+/// equal, and more than any place if not.
 ///
 /// Invariants
 ///  I1 The generation of a slot only grows, and so does the least one that a new slot may begin
@@ -45,7 +45,7 @@ class slot_table {
   static_assert(Last >= 1 && Last <= last_table_generation, "lido: generations are 1 to 2^31 - 2");
 
  public:
-  /// The place of the value whose handle has these bits; null_slot when that is stale.
+  /// Returns the place of the value whose handle has these bits; null_slot if that is stale.
   [[nodiscard]] std::uint32_t find(std::uint64_t handle) const noexcept {
     const auto slot = static_cast<slot_index>(handle);
     if (slot < words_.size()) [[likely]] {
@@ -57,12 +57,12 @@ class slot_table {
     return null_slot;
   }
 
-  /// The bits of the handle of a slot with a value.
+  /// Returns the bits of the handle of a slot with a value.
   [[nodiscard]] std::uint64_t handle(slot_index slot) const noexcept {
     return (words_[slot] & generation_bits) | slot;
   }
 
-  /// The place of a slot that has a value or is vacant. For other slots: any number.
+  /// Returns the place of a slot that has a value or is vacant; for other slots any number.
   [[nodiscard]] std::uint32_t place_or_any(slot_index slot) const noexcept {
     return static_cast<std::uint32_t>(words_[slot]) ^ slot;
   }
@@ -81,7 +81,7 @@ class slot_table {
     }
   }
 
-  /// Takes a free slot for `place`: it is vacant. Requires: prepare().
+  /// Takes a free slot for `place` and makes it vacant. Requires: prepare().
   [[nodiscard]] slot_index claim(std::uint32_t place) noexcept {
     const slot_index slot = first_free_;
     const std::uint64_t free = words_[slot];
@@ -90,7 +90,7 @@ class slot_table {
     return slot;
   }
 
-  /// The value of `slot` has moved to `place`.
+  /// Records that the value of `slot` has moved to `place`.
   void move(slot_index slot, std::uint32_t place) noexcept { words_[slot] = handle(slot) ^ place; }
 
   /// Makes a slot vacant; its handle is stale from now on. Requires: the handle leads to `place`.
@@ -99,11 +99,11 @@ class slot_table {
     words_[slot] = word_without_value(generation_after(handle), slot ^ place);
   }
 
-  /// For a prefetch of what `place_or_any` reads.
+  /// Returns the address that `place_or_any` reads, for a prefetch.
   [[nodiscard]] const void* word_of(slot_index slot) const noexcept { return &words_[slot]; }
 
-  /// The slot for the next value at the place of a vacant slot: that one, or a free one if it is
-  /// used up. Throws as `prepare`.
+  /// Returns the slot for the next value at the place of a vacant slot: that one, or a free one if
+  /// it is used up. Throws as `prepare`.
   [[nodiscard]] slot_index prepare_to_fill(slot_index slot) {
     if (is_used_up(slot)) [[unlikely]] {
       const std::uint32_t place = place_or_any(slot);
@@ -113,18 +113,18 @@ class slot_table {
     return slot;
   }
 
-  /// The bits of the handle that the next value of a vacant slot has.
+  /// Returns the bits of the handle that the next value of a vacant slot gets.
   [[nodiscard]] std::uint64_t next_handle(slot_index slot) const noexcept {
     return handle(slot) & ~unused;
   }
 
-  /// Gives a vacant slot to the value at its place, under this handle.
+  /// Assigns a vacant slot to the value at its place, under this handle.
   void fill(std::uint64_t handle, std::uint32_t place) noexcept {
     words_[static_cast<slot_index>(handle)] = handle ^ place;
   }
 
-  /// Whether a slot may get a value under the handle with these bits: it has none, has given no
-  /// later handle, and a map of `most` values may have it.
+  /// Returns true if a slot may get a value under the handle with these bits: it has none, gave no
+  /// later handle, and a map of `most` values has it.
   [[nodiscard]] bool can_fill_as(std::uint64_t handle, std::size_t most) const noexcept {
     const auto slot = static_cast<slot_index>(handle);
     const auto wanted = static_cast<std::uint32_t>(handle >> 32U);
@@ -137,8 +137,8 @@ class slot_table {
     return (words_[slot] & unused) != 0 && !is_used_up(slot) && wanted + 1 >= generation(slot);
   }
 
-  /// Makes a free slot the next one that `claim` gives, and those up to it, if there are fewer.
-  /// Looks for it from the one that became free last. Throws as `prepare`. Requires: none is
+  /// Makes a free slot the next one that `claim` returns; adds the slots up to it, if there are
+  /// fewer. Searches from the slot that became free last. Throws as `prepare`. Requires: none is
   /// vacant; can_fill_as.
   void bring_forward(slot_index slot) {
     while (words_.size() <= slot) {
@@ -155,7 +155,7 @@ class slot_table {
     }
   }
 
-  /// The next generation that a slot without a value gives.
+  /// Returns the next generation of a slot without a value.
   [[nodiscard]] std::uint32_t generation(slot_index slot) const noexcept {
     return static_cast<std::uint32_t>((words_[slot] & ~unused) >> 32U);
   }
@@ -172,9 +172,9 @@ class slot_table {
 
   /// Drops the free slots behind the last one that is taken, used up or old, and their memory
   /// except what `reserve(count)` asks for. New slots begin with the highest generation that was
-  /// dropped. So a slot that has given half of its own stays, or each new slot would be used up at
-  /// once. Throws std::bad_alloc without effect. `taken(slot)`: it has a value. Requires: none is
-  /// vacant.
+  /// dropped. A slot that has given half of its generations is old, or each new slot would be used
+  /// up at once. Throws std::bad_alloc without effect. `taken(slot)` returns true if it has a
+  /// value. Requires: none is vacant.
   template <class Taken>
   void shrink(std::size_t count, Taken taken) {
     std::size_t keep = words_.size();
@@ -198,14 +198,14 @@ class slot_table {
     }
   }
 
-  /// The words of all slots, and what else `load` needs.
+  /// Returns the words of all slots, and what else `load` needs.
   [[nodiscard]] table_image image() const noexcept {
     return {words_, first_free_, first_generation_};
   }
 
-  /// Takes the words of an image over. Writes the slot of the value at each place to `owners`, one
-  /// of each place, all null_slot before. False: it is no image of a table with as many values and
-  /// no vacant slot. Then, and when it throws std::bad_alloc, the table may only be destroyed.
+  /// Takes over the words of an image. Writes the slot of the value at each place to `owners`,
+  /// which has a null_slot for each. Returns false if it is no image of a table with as many values
+  /// and no vacant slot. Then, and when it throws std::bad_alloc, the table may only be destroyed.
   [[nodiscard]] bool load(const table_image& from, std::span<slot_index> owners) {
     if (from.table.size() > max_capacity || from.first_generation < 1 ||
         from.first_generation > Last) {
@@ -230,7 +230,7 @@ class slot_table {
     return values == owners.size() && has_all_free(free);
   }
 
-  /// Slots that will not be used again.
+  /// Returns the number of slots that will not be used again.
   [[nodiscard]] std::size_t used_up() const noexcept { return used_up_; }
 
   [[nodiscard]] std::size_t memory() const noexcept {
@@ -242,16 +242,16 @@ class slot_table {
 
   static constexpr std::uint64_t generation_bits = 0xFFFF'FFFF'0000'0000;
   static constexpr std::uint64_t unused = 0x8000'0000'0000'0000;
-  static constexpr std::uint32_t no_generation = 0xFFFF'FFFF;  ///< of a slot that is used up
+  static constexpr std::uint32_t no_generation = 0xFFFF'FFFF;  ///< in a slot that is used up
 
-  /// The slot's next generation, marked. `low` of a free slot: the next one in the list. `low` of a
-  /// vacant slot: its place, as in the word of a slot with a value.
+  /// Makes a word with the slot's next generation, marked. `low` is the next slot in the list for a
+  /// free slot, and the place for a vacant one, as in the word of a slot with a value.
   static constexpr std::uint64_t word_without_value(std::uint32_t generation,
                                                     std::uint32_t low) noexcept {
     return unused | std::uint64_t{generation} << 32U | low;
   }
 
-  /// What follows the generation of a valid handle. Counts a slot that has none left.
+  /// Returns the generation after that of a valid handle. Counts a slot that has none left.
   [[nodiscard]] std::uint32_t generation_after(std::uint64_t handle) noexcept {
     const auto generation = static_cast<std::uint32_t>(handle >> 32U);
     if (generation == Last) [[unlikely]] {
@@ -269,8 +269,8 @@ class slot_table {
     return generation(slot) >= 1 && generation(slot) <= Last;
   }
 
-  // Whether the list goes over `count` slots that are free, and ends. A slot has one successor, so
-  // none comes twice in a list that ends.
+  // Returns true if the list has `count` free slots and then ends. A slot has one successor, so
+  // none occurs twice in a list that ends.
   [[nodiscard]] bool has_all_free(std::size_t count) const noexcept {
     slot_index slot = first_free_;
     for (; count != 0 && slot < words_.size(); --count) {

@@ -27,9 +27,9 @@
 
 namespace lido::inline v0::detail {
 
-/// `capacity` places for a T side by side. For each also the slot of its value, and one bit that
-/// says whether it is a hole; and room for the slots of as many holes. Knows nothing of which
-/// places hold a value; neither makes nor ends one.
+/// An array of `capacity` places for values of type T. Also has the slot of each value, one bit per
+/// place that marks a hole, and space for the slots of as many holes. Does not know which places
+/// have a value, and neither makes nor destroys one.
 template <class T>
 class place_array {
  public:
@@ -37,7 +37,8 @@ class place_array {
 
   place_array() noexcept = default;
 
-  /// No place is a hole. Throws std::bad_array_new_length when the size overflows, std::bad_alloc.
+  /// Makes places without holes. Throws std::bad_array_new_length if the size overflows,
+  /// std::bad_alloc.
   explicit place_array(std::uint32_t capacity)
       : memory_(array_buffer(bytes_of(capacity), alignment)),
         // Once here, not with every access: this is what makes a walk as fast as one of an array.
@@ -49,8 +50,7 @@ class place_array {
     slot_shadow<sizeof(T)>::close_all(memory_->data(), capacity);
   }
 
-  // One that was moved from may be assigned to or destroyed. Requires of assignment: no memory
-  // here.
+  // A moved-from one may be assigned to or destroyed. Requires of assignment: no memory here.
   place_array(place_array&&) noexcept = default;
   place_array& operator=(place_array&&) noexcept = default;
   place_array(const place_array&) = delete;
@@ -64,14 +64,14 @@ class place_array {
   [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] T* values() const noexcept { return values_; }
 
-  /// Of the value at `place`; of a hole that of the value that was there.
+  /// Returns the slot of the value at `place`, or of the last value there if it is a hole.
   [[nodiscard]] slot_index& slot(std::uint32_t place) const noexcept { return slots_[place]; }
 
   [[nodiscard]] std::span<slot_index> first_slots(std::uint32_t count) const noexcept {
     return {slots_, count};
   }
 
-  /// The n-th of the slots of holes, as the owner has put them there.
+  /// Returns the n-th of the slots of holes, as the owner stored them.
   [[nodiscard]] slot_index& hole_slot(std::uint32_t n) const noexcept {
     return slots_[std::size_t{capacity_} + n];
   }
@@ -86,12 +86,12 @@ class place_array {
     holes_[place / places_per_word] &= ~(std::uint64_t{1} << (place % places_per_word));
   }
 
-  /// One bit for each of the 64 places around `place`, from the lowest up: set for a hole.
+  /// Returns one bit for each of the 64 places around `place`, lowest first, set for a hole.
   [[nodiscard]] std::uint64_t holes_around(std::uint32_t place) const noexcept {
     return holes_[place / places_per_word];
   }
 
-  /// Copies what is known of the first `count` places and of so many holes, not the values.
+  /// Copies the slots and marks of the first `count` places and of so many holes, but no values.
   void copy_notes(const place_array& from, std::uint32_t count,
                   std::uint32_t holes) const noexcept {
     std::copy_n(from.slots_, count, slots_);
@@ -133,7 +133,7 @@ class place_array {
   std::uint32_t capacity_ = 0;
 };
 
-/// Counts erases and moves of values. A type of its own shows the compiler that a callback's writes
+/// A count of erases and moves of values. Its own type shows the compiler that a callback's writes
 /// to values do not change it, so the count stays out of the loop of a walk.
 enum class store_version : std::uint64_t {};
 
@@ -141,7 +141,7 @@ constexpr store_version operator+(store_version version, std::uint64_t changes) 
   return static_cast<store_version>(static_cast<std::uint64_t>(version) + changes);
 }
 
-/// Counts places that are neither holes in the list nor have a value. A type of its own, as above.
+/// A count of places that are not listed as holes and have no value. Its own type, as above.
 enum class open_places : std::uint64_t {};
 
 /// The mechanism of a slot map without its policies: knows no limit, hook or walk.
@@ -152,8 +152,8 @@ enum class open_places : std::uint64_t {};
 ///  I3 Each hole is marked. The slot of its last value stays vacant for the next one. The first
 ///     `holes_` of the slots of holes are those; the last one is filled first.
 ///  I4 While T's constructor or destructor runs, its place is open: a hole that is in no list. So
-///     they may use the store. Meanwhile no value moves to another place, and a block that values
-///     have left stays.
+///     they may use the store. During that time no value moves to another place, and a block that
+///     values have left stays.
 /// A constructor of T that throws changes nothing, except for a move in `relocate`.
 template <class T, std::uint32_t LastGeneration>
 class value_store {
@@ -165,7 +165,7 @@ class value_store {
         end_(std::exchange(other.end_, 0)),
         holes_(std::exchange(other.holes_, 0)) {}
   value_store& operator=(value_store&&) = delete;
-  /// Copies stand at the same places, under the same handles. Requires: no place is open.
+  /// Copies the values to the same places, under the same handles. Requires: no place is open.
   value_store(const value_store& other)
       : places_(other.capacity()), table_(other.table_), end_(other.end_), holes_(other.holes_) {
     other.make_all_in(places_, [](const T& value) -> const T& { return value; });
@@ -178,9 +178,9 @@ class value_store {
     return holes_ - holes_behind_end_ + static_cast<std::uint32_t>(open_);
   }
   [[nodiscard]] std::uint32_t size() const noexcept { return end_ - holes(); }
-  /// Places that values have, or are about to have.
+  /// Returns the number of places that values have, or are about to have.
   [[nodiscard]] std::uint32_t taken() const noexcept { return end_ - holes_; }
-  /// Whether T's constructor or destructor is running.
+  /// Returns true while T's constructor or destructor is running.
   [[nodiscard]] bool is_open() const noexcept { return open_ != open_places{}; }
   [[nodiscard]] std::uint32_t capacity() const noexcept { return places_.capacity(); }
   [[nodiscard]] T* values() const noexcept { return places_.values(); }
@@ -191,7 +191,7 @@ class value_store {
   [[nodiscard]] std::uint32_t find(std::uint64_t handle) const noexcept {
     return table_.find(handle);
   }
-  /// The bits of the handle of the value at `place`.
+  /// Returns the bits of the handle of the value at `place`.
   [[nodiscard]] std::uint64_t handle_at(std::uint32_t place) const noexcept {
     return table_.handle(places_.slot(place));
   }
@@ -199,7 +199,7 @@ class value_store {
   [[nodiscard]] std::size_t memory() const noexcept { return places_.memory() + table_.memory(); }
   void reserve_slots(std::size_t count) { table_.reserve(count); }
 
-  /// The first place from `place` on that has a value, or end().
+  /// Returns the first place from `place` on that has a value, or end().
   [[nodiscard]] std::uint32_t next_value(std::uint32_t place) const noexcept {
     while (holes() != 0 && place < end_) {
       const std::uint64_t used = ~places_.holes_around(place) >> (place % places_per_word);
@@ -211,7 +211,7 @@ class value_store {
     return (std::min)(place, end_);
   }
 
-  /// The place of the least value. Requires: there is one.
+  /// Returns the place of the least value. Requires: there is a value.
   template <class Less>
   [[nodiscard]] std::uint32_t least(Less& less) const {
     static_assert(std::is_invocable_v<Less&, const T&, const T&>,
@@ -226,15 +226,15 @@ class value_store {
   }
 
   /// Makes a value in a hole, or behind the last value, and returns the bits of its handle.
-  /// Requires: there is room.
+  /// Requires: has_room().
   template <class... Args>
   std::uint64_t emplace(Args&&... args) {
     return emplace_by(
         [&](T* at, std::uint64_t /*handle*/) { make<T>(at, std::forward<Args>(args)...); });
   }
 
-  /// As emplace; `make(place, bits of the handle)` constructs the value. `wanted`: under that
-  /// handle, whose slot comes next.
+  /// Makes a value as emplace does, by `make(place, bits of the handle)`. If `wanted` is not 0, it
+  /// is the handle, whose slot comes next.
   template <class Make>
   std::uint64_t emplace_by(const Make& make, std::uint64_t wanted = 0) {
     const auto [place, slot] = holes_ != 0 ? open_hole() : open_at_end();
@@ -244,11 +244,11 @@ class value_store {
     return handle;
   }
 
-  /// A larger block, and in it a value that is to be the next one behind those of a store. So the
-  /// value is made before the others move there: what it is made from may refer to them.
+  /// A larger block, with a value in it that will follow those of a store. So the value is made
+  /// before the others move there: its arguments may refer to them.
   class larger_block {
    public:
-    /// Throws what T's constructor does, std::bad_alloc, std::bad_array_new_length.
+    /// Throws what T's constructor throws, std::bad_alloc, std::bad_array_new_length.
     template <class... Args>
     larger_block(const value_store& store, std::uint32_t capacity, Args&&... args)
         : places_(capacity), place_(store.end_) {
@@ -271,9 +271,10 @@ class value_store {
     bool owns_ = true;
   };
 
-  /// Moves the values to the larger block, and takes over the one there: the bits of its handle. 0,
-  /// without effect: the constructor of that value has used the store, so that it has room, or the
-  /// place is another's. Throws std::length_error, and what `relocate` throws, with its effects.
+  /// Moves the values to the larger block, takes over the one there, and returns the bits of its
+  /// handle. Returns 0, without effect, if the constructor of that value has used the store, so
+  /// that there is room, or the place is another's. Throws std::length_error, and what `relocate`
+  /// throws, with its effects.
   std::uint64_t take_over(larger_block& larger) {
     if (has_room() || end_ != larger.place_) {
       return 0;
@@ -289,8 +290,8 @@ class value_store {
     return handle;
   }
 
-  /// As emplace, under the handle with these bits. False: not possible. Requires: there are no
-  /// holes.
+  /// Makes a value as emplace does, under the handle with these bits. Returns false if that is not
+  /// possible. Requires: there are no holes.
   bool emplace_as(std::uint64_t handle, std::size_t most, T&& value) {
     if (!can_emplace_as(handle, most)) {
       return false;
@@ -308,16 +309,16 @@ class value_store {
   [[nodiscard]] bool has_room() const noexcept { return holes_ != 0 || end_ != capacity(); }
 
   /// Destroys the value at `place` and leaves a hole there, except at the end. Requires: `handle`
-  /// is of that value.
+  /// is that value's.
   void erase(std::uint32_t place, std::uint64_t handle) noexcept {
-    // The next value is made here or moved here: its memory is loaded meanwhile.
+    // The next value is made or moved here, so its memory is loaded already.
     LIDO_PREFETCH_FOR_WRITE(places_.values() + place);
     destroy(place, handle);
     leave(place, static_cast<slot_index>(handle));
   }
 
-  /// As erase, and moves the last value into the place; false: there is none, or there are holes.
-  /// Requires: moving does not throw.
+  /// Erases as erase does, and moves the last value into the place. Returns false if there is none,
+  /// or if there are holes. Requires: moving does not throw.
   bool erase_and_fill(std::uint32_t place, std::uint64_t handle) noexcept {
     destroy(place, handle);
     if (holes() != 0 || place + 1 == end_) {
@@ -329,7 +330,7 @@ class value_store {
     return true;
   }
 
-  /// Erases all values, and those that destructors insert.
+  /// Erases all values, including those that destructors insert.
   void erase_all() noexcept {
     if constexpr (std::is_trivially_destructible_v<T>) {
       return;
@@ -341,7 +342,7 @@ class value_store {
     }
   }
 
-  /// Requires: there is no value; no place is open.
+  /// Forgets all holes. Requires: there is no value; no place is open.
   void forget_holes() noexcept {
     end_ = 0;
     drop_holes_behind_end();
@@ -351,21 +352,21 @@ class value_store {
   /// std::bad_alloc, std::length_error.
   void prepare_replacement(std::uint64_t handle) { table_.prepare_for(handle); }
 
-  /// Moves values from the end into all holes; `moved(place)` after each. If a move throws, the
-  /// holes not yet closed stay.
+  /// Moves values from the end into all holes; calls `moved(place)` after each. If a move throws,
+  /// the holes not yet closed stay.
   template <class Moved>
   [[LIDO_NOINLINE]] void close_holes(Moved moved) {
     constexpr std::uint32_t word_ahead = 8;
     constexpr std::uint32_t place_ahead = 4;
     const scope_exit keep_the_rest([&] { drop_holes_behind_end(); });
     while (holes_ != 0) {
-      // These stay in the list until the loop comes to them.
+      // These stay in the list until the loop reaches them.
       while (end_ != 0 && places_.is_hole(end_ - 1)) {
         --end_;
         ++holes_behind_end_;
       }
-      // Prefetched, since slots lie anywhere, and only their words say where the places are. Not in
-      // a function: GCC leaves out a call that does nothing else.
+      // Prefetched, since slots lie anywhere, and only their words reveal the places. Not in a
+      // function: GCC drops a call that does nothing else.
       if (holes_ > word_ahead) {
         LIDO_PREFETCH_FOR_WRITE(table_.word_of(places_.hole_slot(holes_ - 1 - word_ahead)));
         const slot_index soon = places_.hole_slot(holes_ - 1 - place_ahead);
@@ -387,16 +388,15 @@ class value_store {
   }
 
   /// Moves all values, each to the same place of another block. Throws std::bad_alloc and
-  /// std::bad_array_new_length without effect. If a constructor of T throws, there is no effect
-  /// where T can be copied. Otherwise the values stay where they were, some of them moved from.
-  /// Requires: capacity >= end().
+  /// std::bad_array_new_length without effect. If a constructor of T throws, there is no effect if
+  /// T can be copied. Otherwise the values stay where they were, some of them moved-from. Requires:
+  /// capacity >= end().
   void relocate(std::uint32_t capacity) {
     place_array<T> to(capacity);
     relocate_into(to);
   }
 
-  /// Exchanges the values of two places; handles lead to where they are then. Requires: moving does
-  /// not throw.
+  /// Exchanges the values of two places; handles follow them. Requires: moving does not throw.
   void swap(std::uint32_t a, std::uint32_t b) noexcept {
     exchange(places_.values() + a, places_.values() + b);
     std::swap(places_.slot(a), places_.slot(b));
@@ -407,8 +407,8 @@ class value_store {
 
   [[nodiscard]] table_image image() const noexcept { return table_.image(); }
 
-  /// Erases all values, and takes over copies of `values` under the handles of the image. False: it
-  /// is no image that belongs to them; then, and when it throws what copying throws or
+  /// Erases all values, and makes copies of `values` under the handles of the image. Returns false
+  /// if the image does not belong to them. Then, and when it throws what copying throws or
   /// std::bad_alloc, nothing has changed. Requires: values.size() <= capacity; no place is open.
   [[nodiscard]] bool restore(std::span<const T> values, const table_image& image,
                              std::uint32_t capacity) {
@@ -433,7 +433,7 @@ class value_store {
     return true;
   }
 
-  /// See slot_table::shrink. Requires: there are no holes.
+  /// Shrinks the table; see slot_table::shrink. Requires: there are no holes.
   void shrink_table(std::size_t reserve) {
     table_.shrink(reserve, [this](slot_index slot) {
       const std::uint32_t place = table_.place_or_any(slot);
@@ -454,13 +454,13 @@ class value_store {
     slot_shadow<sizeof(T)>::close(place);
   }
 
-  /// Puts a value into the place of another. Requires: moving does not throw.
+  /// Replaces a value by another. Requires: moving does not throw.
   static void replace(T* place, T&& value) noexcept {
     std::destroy_at(place);
     (void)make<T>(place, std::move(value));
   }
 
-  // As above.
+  // Requires: moving does not throw.
   static void exchange(T* a, T* b) noexcept {
     if constexpr (is_large<T>) {
       const std::unique_ptr<value_aside<T>> held(new (std::nothrow) value_aside<T>{std::move(*a)});
@@ -470,7 +470,7 @@ class value_store {
       pass_on(a, b, held);
     }
   }
-  // Apart, so that nothing else needs the stack for it.
+  // Separate, so that nothing else needs the stack for it.
   [[LIDO_NOINLINE]] static void exchange_on_stack(T* a, T* b) noexcept {
     T held(std::move(*a));
     pass_on(a, b, held);
@@ -529,13 +529,13 @@ class value_store {
     shut(place);
   }
 
-  // Moves a value to the block that the others have gone to while it was made.
+  // Moves a value to the block that the others have moved to while it was made.
   [[LIDO_NOINLINE]] void follow(T* made, std::uint32_t place) {
     const scope_exit end_made([made]() noexcept { end_at(made); });
     (void)make_at(places_.values() + place, std::move_if_noexcept(*made));
   }
 
-  // What erases do before the place is a hole. Meanwhile the destructor may use the store.
+  // Destroys a value, before its place is a hole: the destructor may use the store.
   void destroy(std::uint32_t place, std::uint64_t handle) noexcept {
     T* const value = places_.values() + place;
     table_.vacate(handle, place);
@@ -566,7 +566,7 @@ class value_store {
     table_.give_up_place(slot);
   }
 
-  // Drops the holes behind the end, which are none any more; the others stay open.
+  // Drops the holes behind the end, which no longer are any; the others stay open.
   void drop_holes_behind_end() noexcept {
     const std::uint32_t listed = std::exchange(holes_, 0);
     holes_behind_end_ = 0;
@@ -593,7 +593,7 @@ class value_store {
   }
 
   // Makes each value in the same place of `to`, from what `pass` makes of a reference to it. If a
-  // constructor throws, there is none in `to`.
+  // constructor throws, `to` has no values.
   template <class Pass>
   void make_all_in(place_array<T>& to, Pass pass) const {
     std::uint32_t made = 0;
@@ -630,10 +630,10 @@ class value_store {
   slot_table<LastGeneration> table_;
   std::uint32_t end_ = 0;
   std::uint32_t holes_ = 0;
-  std::uint32_t holes_behind_end_ = 0;  ///< of these, while holes are closed
+  std::uint32_t holes_behind_end_ = 0;  ///< those past the end, while holes are closed
   open_places open_{};
   store_version version_{};
-  std::vector<place_array<T>> outgrown_;  ///< blocks where something is under construction
+  std::vector<place_array<T>> outgrown_;  ///< blocks in which a value is under construction
 };
 
 }  // namespace lido::inline v0::detail

@@ -16,9 +16,9 @@ namespace lido::inline v0::detail {
 /// Calls `f` for the values at the places from `first` to `last`; see `visit_with`.
 ///
 /// While a walk runs, the map moves no value to another place, so each place below `last` is
-/// visited at most once. Without holes the walk goes over an array. With holes it goes over
-/// windows, the bits of 64 places each. Each erase and each move by the callback shows in the
-/// version, and the walk then looks at the store anew.
+/// visited at most once. Without holes the walk runs over an array. With holes it runs over
+/// windows, the bits of 64 places each. Each erase and each move by the callback changes the
+/// version, and the walk then reads the store anew.
 template <class Value, class Map, class F>
 class walk {
  public:
@@ -26,7 +26,7 @@ class walk {
   walk(Map& map, F& f, std::uint32_t first, std::uint32_t last) noexcept
       : map_(map), f_(f), place_(first), stop_(last), turns_(turns_for(map.store_)) {}
 
-  /// Whether the walk came to its end.
+  /// Runs the walk. Returns true if it came to its end.
   [[nodiscard]] bool run() {
     bool on = true;
     while (on && place_ < stop_) {
@@ -48,11 +48,11 @@ class walk {
   static constexpr std::uint32_t word = 64;
   static constexpr std::uint32_t at_once = 2;
 
-  // How many values to meet in a window. Holes lie elsewhere in each walk, so a processor
+  // Returns how many values to visit in a window. Holes lie elsewhere in each walk, so a processor
   // mispredicts the end of a loop over all bits of a window; it predicts a fixed number of turns.
   // If a quarter of the places, at random, are holes, 64 places have 48 values on average. They
-  // nearly always have 38 or more: ten fewer are three standard deviations, of four at most. Where
-  // few places have values, all values of a window are worth the misprediction.
+  // nearly always have 38 or more: ten fewer are three standard deviations, of four at most. If few
+  // places have values, all values of a window are worth the misprediction.
   template <class Store>
   static std::uint32_t turns_for(const Store& store) noexcept {
     constexpr std::uint32_t fewer = 10;
@@ -63,8 +63,8 @@ class walk {
 
   [[nodiscard]] const auto& store() const noexcept { return map_.store_; }
 
-  // `seen`: the version of the store that the caller has a view of. False: the view is outdated, or
-  // the walk ends, which `on` tells.
+  // Visits a value. `seen` is the version of the store that the caller has a view of. Returns false
+  // if the view is outdated, or if the walk ends, which clears `on`.
   template <class Version>
   [[LIDO_ALWAYS_INLINE]] bool meet(Value& value, std::uint32_t place, Version& seen, bool& on) {
     // Before the callback, which may erase the value and insert another there.
@@ -85,13 +85,13 @@ class walk {
     return on && !changed;
   }
 
-  // Walks until the store changes under it. False: the callback wants it to stop.
+  // Walks until the store changes. Returns false if the callback stops the walk.
   bool over_array(std::uint32_t end) {
     auto seen = store().version();
     bool on = true;
     std::uint32_t place = place_;
-    // By pointer: computing each address from its place makes a loop half as slow again at some
-    // addresses of its own.
+    // By pointer: computing each address from its place makes the loop take half as long again at
+    // some code addresses.
     for (Value* value = store().values() + place; place != end; ++value, ++place) {
       if (!meet(*value, place, seen, on)) {
         place_ = place + 1;
@@ -102,8 +102,8 @@ class walk {
     return true;
   }
 
-  // As above, or to the end of the window, or until it has met `turns_` values. The next window
-  // begins with the first value that is left.
+  // Walks likewise, or to the end of the window, or until it has visited `turns_` values. The next
+  // window begins with the first value that is left.
   bool over_window(std::uint64_t left) {
     auto seen = store().version();
     bool on = true;
@@ -122,7 +122,7 @@ class walk {
     return true;
   }
 
-  // One turn. False: this window is done.
+  // Takes one turn. Returns false if this window is done.
   template <class Version>
   [[LIDO_ALWAYS_INLINE]] bool meet_next(Value* values, std::uint32_t first, std::uint64_t& left,
                                         Version& seen, bool& on) {
@@ -146,8 +146,8 @@ class walk {
     return static_cast<std::uint32_t>(std::countr_zero(bits)) % word;
   }
 
-  // One bit for each value among the 64 places from `place_` on. Requires: place_ < stop_ <= the
-  // end.
+  // Returns one bit for each value among the 64 places from `place_` on. Requires: place_ < stop_
+  // <= the end.
   [[nodiscard]] std::uint64_t window() const noexcept {
     const std::uint32_t shift = place_ % word;
     const std::uint32_t next_word = place_ - shift + word;

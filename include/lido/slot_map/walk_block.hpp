@@ -1,5 +1,5 @@
 /// @file
-/// Internal. 128 slots of a concurrent slot map, which a walk enters at once.
+/// Internal. 128 slots of a concurrent slot map, which a walk enters as a whole.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,25 @@
 
 namespace lido::inline v0::detail {
 
-/// Which walk is in a block, at which value, and what it has to destroy for others.
+/// Lets a walk visit values without entering each; records where it is, and what it must destroy.
 ///
-/// A walk enters by one compare-and-swap and says by a store which value it comes to; it changes no
-/// state. One walk at a time: a second one enters value by value, as visitors do.
+/// A walk enters by one compare-and-swap and announces by a store which value it visits; it changes
+/// no state. One walk at a time: a second one enters value by value, as visitors do.
 ///
 /// Invariants
 ///  W1 A visitor changes the state, then looks for a walk in the map and in the block. A walk
-///     enters both, then looks at the state.
+///     enters both, then reads the state.
 ///  W2 A visitor that sees a walk of another thread runs the heavy fence. Then it sees where the
-///     walk is, and the walk sees it at each value that it comes to.
+///     walk is, and the walk sees the visitor at each value that it reaches.
 ///  W3 An erased value without visitors is destroyed by a thread that sees no walk, or by the walk.
-///     A thread that needs its slot may do it, if after a heavy fence it sees the walk elsewhere.
+///     A thread that needs its slot may destroy it, if after a heavy fence it sees the walk
+///     elsewhere.
 class alignas(cache_line) walk_block {
  public:
   using access = slot_state::access;
   static constexpr std::uint32_t size = 128;
 
-  /// False: another walk is there, or the system lacks the heavy fence.
+  /// Enters the block. Returns false if another walk is in it, or the system lacks the heavy fence.
   [[nodiscard]] bool try_enter(access how) noexcept {
     const std::uint64_t walk =
         std::uint64_t{this_thread_id()} << thread_shift | (how == access::alone ? alone : 0);
@@ -43,8 +44,8 @@ class alignas(cache_line) walk_block {
                                          std::memory_order_relaxed);
   }
 
-  /// Leaves the value that the walk is with. Whether it is with the one in this place now; else it
-  /// is with none, and enters that as a visitor does, if there is one.
+  /// Leaves the current value. Returns true if the walk now has the value at `place`; if not, it
+  /// must enter that as a visitor does, if there is one.
   [[nodiscard]] bool come_to(std::uint32_t place, const slot_state& state, access how) noexcept {
     say(place);
     if (state.admits(how)) [[likely]] {
@@ -54,8 +55,8 @@ class alignas(cache_line) walk_block {
     return false;
   }
 
-  /// The place of an erased value plus 1, from where the list goes on; 0: there is none. The walk
-  /// destroys them.
+  /// Leaves the block. Returns the place of an erased value plus 1, from where the list continues,
+  /// or 0 if there is none. The walk must destroy these values.
   [[nodiscard]] std::uint32_t leave() noexcept {
     say(size);
     // (2) - this acq_rel-exchange synchronizes-with the seq_cst-CAS (1), the release-CAS (5) and
@@ -64,7 +65,7 @@ class alignas(cache_line) walk_block {
   }
 
   /// Takes all erased values away from a walk. Requires: the caller runs the heavy fence before it
-  /// asks `is_at`, and leaves what the walk is at to it.
+  /// asks `is_at`, and leaves the walk's current value to it.
   [[nodiscard]] std::uint32_t take_erased() noexcept {
     std::uint64_t before = word();
     // (3) - this acquire-CAS synchronizes-with the release-CAS (5): the caller sees what erasers
@@ -80,14 +81,14 @@ class alignas(cache_line) walk_block {
     return at_.load(std::memory_order_acquire) == place;
   }
 
-  /// Waits while the value is with a walk that excludes this visitor, which has entered. The walk
-  /// may have erased the value. False: the kernel refuses the fence; leave and try again.
+  /// Waits while a walk that excludes this visitor, which has entered, is at the value. The walk
+  /// may have erased it. Returns false if the kernel refuses the fence: leave and try again.
   [[nodiscard]] bool let_pass(std::uint32_t place, access how) const noexcept {
     return !excludes(word(), how) || wait_for_walk(place, how);
   }
 
-  /// Leaves a value to the walk. False: there is none, so the caller has to destroy the value.
-  /// Requires: the value is erased, and no thread has entered it.
+  /// Leaves a value to the walk. Returns false if there is none, so that the caller must destroy
+  /// the value. Requires: the value is erased, and no thread has entered it.
   [[nodiscard]] bool put_erased(slot_state& state, std::uint32_t place) noexcept {
     for (std::uint64_t before = word(); before != 0; before = word()) {
       state.set_next(static_cast<std::uint32_t>(before & erased));
@@ -126,7 +127,7 @@ class alignas(cache_line) walk_block {
   [[nodiscard, LIDO_NOINLINE]] bool wait_for_walk(std::uint32_t place, access how) const noexcept {
     const bool own = word() >> thread_shift == this_thread_id();
     exponential_backoff backoff;
-    // About as long as a fence takes. Most walks have left then.
+    // About as long as a fence takes. Most walks have left by then.
     while (backoff.waits() < tuning::waits_before_yield && !own) {
       backoff.wait();
       if (!excludes(word(), how)) {
@@ -140,11 +141,11 @@ class alignas(cache_line) walk_block {
     return seen;
   }
 
-  atomic<std::uint64_t> word_{0};  ///< of the walk: thread, whether it is alone; erased values
+  atomic<std::uint64_t> word_{0};  ///< the walk's thread, whether it is alone; erased values
   atomic<std::uint32_t> at_{size};
 };
 
-/// How many walks are in the map. Spares visitors a look at the block while there is none.
+/// The number of walks in the map. While it is 0, visitors need not look at the block.
 class walk_count {
  public:
   void begin() noexcept {
@@ -157,7 +158,7 @@ class walk_count {
     // walk sees what the last ones did
     count_.fetch_sub(1, std::memory_order_release);
   }
-  /// False: a walk that begins now sees what the caller has changed in a state.
+  /// Returns false if a walk that begins now sees what the caller has changed in a state.
   [[nodiscard]] bool any() const noexcept {
     // (10) - this seq_cst-load synchronizes-with the release-fetch-sub (9). It is in one total
     // order with the seq_cst-fetch-add (8)
