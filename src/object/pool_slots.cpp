@@ -21,7 +21,7 @@ namespace lido::inline v0::detail {
 
 namespace {
 
-/// Fits beside a new cache, which then never grows.
+/// Most slots that fit beside a new cache, so that it never grows.
 constexpr std::size_t most_cached_when_warm = 64;
 
 void check_slots(const object_pool_options& options, const char* option, std::size_t slots) {
@@ -61,7 +61,7 @@ void check_fixed(const object_pool_options& options) {
   }
 }
 
-/// Before any memory is asked for.
+/// Refuses wrong options before any memory is requested.
 void check(const object_pool_options& options, const slot_layout& layout) {
   if (options.when_full == when_full::grow) {
     check_growing(options, layout);
@@ -78,7 +78,7 @@ void check(const object_pool_options& options, const slot_layout& layout) {
   }
 }
 
-/// Most slots that `max_capacity` and `max_bytes` allow.
+/// Returns the most slots that `max_capacity` and `max_bytes` allow.
 std::uint32_t most_growing_slots(const object_pool_options& options, std::size_t stride) {
   const auto wanted = static_cast<std::uint32_t>(options.max_capacity);
   if (options.max_bytes == 0) {
@@ -163,7 +163,7 @@ void pool_slots::end() noexcept {
   if (const std::size_t count = allocator().count_waiting(); count != 0) {
     end_for_waiters(name_, count);
   }
-  // Only of a slot out of the free list it is known that no thread uses it.
+  // Only a slot taken out of the free list is known to be used by no thread.
   std::array<void*, 64> taken;
   const slot_geometry slots = memory_.geometry();
   while (const std::size_t count = keeper_ != nullptr ? allocator().acquire_present_n(taken) : 0) {

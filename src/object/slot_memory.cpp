@@ -64,7 +64,7 @@ std::size_t slot_memory::bookkeeping() const noexcept {
   return layout_.counts_states ? backed() : 0;
 }
 
-// AddressSanitizer is told to refuse free slots.
+// Not instrumented, since AddressSanitizer refuses free slots.
 LIDO_NO_SANITIZE_ADDRESS void slot_memory::touch() noexcept {
   // The pool is new: no thread has a slot. Checks have filled all of theirs.
   const std::size_t page = page_size();
@@ -82,7 +82,7 @@ LIDO_NO_SANITIZE_ADDRESS void slot_memory::touch() noexcept {
 }
 
 int slot_memory::commit_states(std::uint32_t slots) noexcept {
-  // More than asked for, so that few segments need the system.
+  // More than requested, so that few segments need the system.
   constexpr std::size_t step = 65536;
   const std::size_t wanted = (std::min)((slots + step - 1) / step * step, state_addresses_->size());
   const int error = wanted > committed_states_

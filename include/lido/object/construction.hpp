@@ -1,5 +1,5 @@
 /// @file
-/// Public: the tag `default_init`. Internal: how an object is made in its slot.
+/// Public: the tag `default_init`. Internal: the construction of an object in its slot.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace lido::inline v0 {
 
-/// Tag: default-initialise, so that a trivial object keeps the bytes the slot happens to have.
+/// Tag: default-initialise, so that a trivial object gets the bytes that the slot happens to have.
 struct default_init_t {
   explicit default_init_t() = default;
 };
@@ -23,13 +23,13 @@ struct asks_default_init : std::false_type {};
 template <class Tag>
 struct asks_default_init<Tag> : std::is_same<std::remove_cvref_t<Tag>, default_init_t> {};
 
-/// Whether `make<T>(slot, Args...)` cannot throw.
+/// True if `make<T>(slot, Args...)` cannot throw.
 template <class T, class... Args>
 inline constexpr bool makes_nothrow =
     asks_default_init<Args...>::value ? std::is_nothrow_default_constructible_v<T>
                                       : std::is_nothrow_constructible_v<T, Args...>;
 
-/// Says if `make<T>(slot, Args...)` compiles.
+/// True if `make<T>(slot, Args...)` compiles.
 template <class T, class... Args>
 concept makeable = std::is_constructible_v<T, Args...> || requires {
   T{std::declval<Args>()...};
@@ -48,7 +48,7 @@ T* make(void* slot, Args&&... args) noexcept(makes_nothrow<T, Args...>) {
   }
 }
 
-/// As `make`, as a temporary; value-initialises for `default_init`, too.
+/// Constructs a temporary as `make` does an object; value-initialises for `default_init`, too.
 template <class T, class... Args>
 T make_value(Args&&... args) noexcept(makes_nothrow<T, Args...>) {
   if constexpr (asks_default_init<Args...>::value) {
@@ -60,11 +60,11 @@ T make_value(Args&&... args) noexcept(makes_nothrow<T, Args...>) {
   }
 }
 
-/// Says if a T is too large for the stacks of some threads that use it.
+/// True if a T is too large for the stacks of some threads that use it.
 template <class T>
 inline constexpr bool is_large = sizeof(T) > 1024;  // bytes
 
-/// A value that is made before its place is free.
+/// A value that is made before its slot is free.
 template <class T>
 struct value_aside {
   T value;
@@ -78,8 +78,8 @@ struct large_value_aside {
   [[nodiscard]] T& operator*() noexcept { return held->value; }
 };
 
-/// Makes a value as `make_value` does, on the heap if it is large. Then throws std::bad_alloc as
-/// well.
+/// Makes a value as `make_value` does. If it is large, puts it on the heap, and may also throw
+/// std::bad_alloc.
 template <class T, class... Args>
 [[nodiscard]] auto make_aside(Args&&... args) {
   if constexpr (is_large<T>) {

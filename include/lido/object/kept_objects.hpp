@@ -1,5 +1,5 @@
 /// @file
-/// Internal. When the objects of a pool begin and end: with each use, or not.
+/// Internal. The lifetime of a pool's objects: one use each, or many.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace lido::inline v0::detail {
 
-/// An acquire constructs the object from its arguments, the release destroys it.
+/// Constructs the object from the arguments of an acquire, and destroys it in the release.
 template <class T>
 struct constructed_each_time {
   static constexpr bool keeps = false;
@@ -51,7 +51,7 @@ struct constructed_each_time {
   }
 };
 
-/// Objects outlive their release; with the hooks around them. See `pool_traits`.
+/// Keeps objects after their release, and calls hooks around their uses. See `pool_traits`.
 template <class T, class Hooks, class Checks>
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final, and its base is private
 class kept_objects final : private object_keeper {
@@ -68,7 +68,7 @@ class kept_objects final : private object_keeper {
 
   template <class... Args>
   static constexpr bool activates_nothrow() noexcept {
-    // What does not fit is refused with words where it is called.
+    // Arguments that do not fit get a message in `activate`.
     if constexpr (passes_nothing<Args...> && activating_hooks<Hooks, T>) {
       return noexcept(std::declval<Hooks&>().activate(std::declval<T&>()));
     } else if constexpr (activating_hooks<Hooks, T, Args...>) {
@@ -82,7 +82,7 @@ class kept_objects final : private object_keeper {
   static constexpr bool keeps = true;
   template <class... Args>
   static constexpr bool makes_nothrow = creates_nothrow() && activates_nothrow<Args...>();
-  /// Says if an acquire with these arguments compiles.
+  /// True if an acquire with these arguments compiles.
   template <class... Args>
   static constexpr bool takes = passes_nothing<Args...> || activating_hooks<Hooks, T, Args...>;
 
@@ -93,13 +93,13 @@ class kept_objects final : private object_keeper {
 
   [[nodiscard]] object_keeper* keeper() noexcept { return this; }
 
-  /// Whether the slot holds an object. For the slot's owner.
+  /// Returns true if the slot contains an object. Only for the slot's owner.
   [[nodiscard]] static bool holds(const slot_memory& memory, const void* slot) noexcept {
     return memory.holds(index_in(memory, slot));
   }
 
-  /// An active object in the slot: the one that it holds, or a new one. Throws what the hooks do,
-  /// and the slot then holds none: how far an activation got is unknown.
+  /// Returns an active object in the slot: the one in it, or a new one. Throws what the hooks
+  /// throw, and the slot is then empty: how far an activation got is unknown.
   template <class... Args>
   [[LIDO_ALWAYS_INLINE]] T* make(slot_memory& memory, void* slot, bool held,
                                  Args&&... args) noexcept(makes_nothrow<Args...>) {
@@ -118,7 +118,7 @@ class kept_objects final : private object_keeper {
     return object;
   }
 
-  /// The object's use is over. Returns whether the object is, too: `deactivate` refused or threw.
+  /// Ends a use. Returns true if it destroyed the object, since `deactivate` refused or threw.
   [[nodiscard, LIDO_ALWAYS_INLINE]] bool finish(slot_memory& memory, T* object) noexcept {
     if (deactivate(*object)) [[likely]] {
       return false;
@@ -188,7 +188,7 @@ class kept_objects final : private object_keeper {
     }
   }
 
-  /// Whether the object may be kept.
+  /// Returns true if the object may be kept.
   [[nodiscard, LIDO_ALWAYS_INLINE]] bool deactivate([[maybe_unused]] T& object) noexcept {
     if constexpr (!names_deactivate<Hooks>) {
       return true;
@@ -208,7 +208,7 @@ class kept_objects final : private object_keeper {
     }
   }
 
-  /// In the child of a fork that happens meanwhile the slot may be found, but its object never is.
+  /// Destroys the object. The child of a fork during this may find the slot, but no object.
   [[LIDO_NOINLINE]] void destroy(slot_memory& memory, slot_index index, T* object) noexcept {
     memory.set_unused(index, slot_content::empty);
     // relaxed: a number for statistics
@@ -221,7 +221,7 @@ class kept_objects final : private object_keeper {
 
   [[LIDO_NO_UNIQUE_ADDRESS]] Hooks hooks_;
   Checks& checks_;
-  // Apart from what every operation reads.
+  // On another line than the members that every operation reads.
   alignas(no_false_sharing) shared_atomic<std::size_t> live_{0};
 };
 

@@ -12,9 +12,9 @@ namespace lido::inline v0 {
 template <class T, class Traits = pool_traits<T>>
 class object_pool;
 
-/// Owner of one acquired object; gives it back on destruction. Empty after a failed `try_acquire`.
+/// Owns one acquired object and releases it on destruction. Empty after a failed `try_acquire`.
 ///
-/// `lease<T>` is that of every `object_pool<T>`, whatever its options. Move-only; two words. Not
+/// Every `object_pool<T>` has the same `lease<T>`, whatever its options. Move-only; two words. Not
 /// thread-safe itself, but may be moved to and destroyed in any thread. Must not outlive its pool
 /// unless empty. May be a member of T.
 template <class T, class Traits = pool_traits<T>>
@@ -25,8 +25,8 @@ class [[nodiscard]] lease {
   lease() noexcept = default;
   lease(lease&& other) noexcept
       : object_(std::exchange(other.object_, nullptr)), pool_(other.pool_) {}
-  /// The object before is given back last, as it may hold `other`: a list is popped by
-  /// `head = std::move(head->next)`.
+  /// Releases the previous object last, as it may contain `other`: `head = std::move(head->next)`
+  /// pops a list.
   lease& operator=(lease&& other) noexcept {
     T* const before = std::exchange(object_, std::exchange(other.object_, nullptr));
     pool_type* const its_pool = std::exchange(pool_, other.pool_);
@@ -46,14 +46,14 @@ class [[nodiscard]] lease {
   [[nodiscard]] T& operator*() const noexcept { return *object_; }
   [[nodiscard]] T* operator->() const noexcept { return object_; }
 
-  /// Gives the object back now; the lease is empty afterwards. Nothing if it is empty already.
+  /// Releases the object now; the lease is empty afterwards. No effect if it is empty already.
   [[LIDO_ALWAYS_INLINE]] void reset() noexcept {
     if (object_ != nullptr) {
       pool_->release(std::exchange(object_, nullptr));
     }
   }
 
-  /// Lets go without giving back: the object stays acquired, and the caller has to release it.
+  /// Gives up ownership: the object stays acquired, and the caller must release it.
   [[nodiscard]] T* detach() noexcept { return std::exchange(object_, nullptr); }
 
  private:

@@ -28,26 +28,26 @@
 
 namespace lido::inline v0 {
 
-/// A fixed array of slots behind a lock-free free list with per-thread caches. Objects never move.
+/// Objects that never move, in slots behind a lock-free free list with per-thread caches.
 ///
 /// An object is constructed when it is acquired and destroyed when it is released, or kept for the
 /// next acquire; see `pool_traits`. A constructor that throws costs no slot. `capacity()` objects
-/// can be out at once, however many free slots the caches of other threads hold.
+/// can be in use at once, however many free slots are in the caches of other threads.
 ///
 /// All functions are thread-safe unless they say otherwise. An acquire or release that hits the
-/// thread's cache is wait-free, without fence or (but in locked caches) read-modify-write;
-/// otherwise lock-free, but for an acquire that finds nothing while another thread stands still in
-/// the middle of moving slots: it waits for that thread, a tenth of a second, or a second while
-/// others move slots.
+/// thread's cache is wait-free, without a fence or (except in locked caches) a read-modify-write.
+/// Otherwise both are lock-free, except for an acquire that finds nothing while another thread is
+/// stopped in the middle of moving slots. It waits for that thread a tenth of a second, or a second
+/// while others move slots.
 ///
-/// With `when_full::grow` an acquire that needs more slots asks the system for memory or waits, up
-/// to three tenths of a second without progress, for another thread that does.
+/// With `when_full::grow` an acquire that needs more slots asks the system for memory. Or it waits
+/// for another thread that does so, up to three tenths of a second without progress.
 ///
 /// Not movable. Requires on destruction: no object is in use, no other thread is in a call. Threads
 /// that used the pool may end before or after it.
-/// Not async-signal-safe. The child of a fork may go on with the pool, end it, and make others: it
-/// has all slots that were free but for those that another thread was moving at that moment; what
-/// other threads held stays in use there.
+/// Not async-signal-safe. The child of a fork may use the pool, destroy it, and make others. It has
+/// all slots that were free, except those that another thread was moving at that moment. Objects
+/// that other threads had acquired stay in use there.
 template <class T, class Traits>
 class object_pool : private detail::complete_traits<Traits> {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && std::is_same_v<T, std::decay_t<T>>,
@@ -71,14 +71,14 @@ class object_pool : private detail::complete_traits<Traits> {
   using lease_type = lease<T, Traits>;
   using hooks_type = typename Traits::hooks;
 
-  /// A pool of `capacity` slots. Throws std::invalid_argument (0, or more than 2^32 - 2),
-  /// std::bad_array_new_length or std::bad_alloc. Blocks for a moment while other threads end.
+  /// Makes a pool of `capacity` slots. Throws std::invalid_argument (0, or more than 2^32 - 2),
+  /// std::bad_array_new_length or std::bad_alloc. Blocks briefly while other threads end.
   explicit object_pool(std::size_t capacity)
       : object_pool(object_pool_options{.capacity = capacity}) {}
 
-  /// The same with all options, and with hooks if they have no default. Throws
-  /// std::invalid_argument for options that do not go together, growth_failed, and with
-  /// `creation::eager` what hooks do.
+  /// Makes a pool with all options, and with hooks if they have no default. Also throws
+  /// std::invalid_argument for options that contradict each other, growth_failed, and with
+  /// `creation::eager` what hooks throw.
   explicit object_pool(const object_pool_options& options, hooks_type hooks = hooks_type())
       : slots_(options, layout()),
         checks_(slots_.name(), slots_.memory().first(), slots_.max_capacity()),
@@ -92,22 +92,22 @@ class object_pool : private detail::complete_traits<Traits> {
   object_pool& operator=(const object_pool&) = delete;
   ~object_pool() { end(); }
 
-  /// An object made from `args` (none: value-initialised; `default_init`: default-initialised).
-  /// When exhausted does what `when_full` says: throws pool_exhausted, waits, or grows, and throws
-  /// growth_failed if the system has no memory. Throws what T's constructor throws.
+  /// Returns an object made from `args` (none: value-initialised; `default_init`:
+  /// default-initialised). If exhausted, obeys `when_full`: throws pool_exhausted, waits, or grows,
+  /// and throws growth_failed without memory. Throws what T's constructor throws.
   template <class... Args>
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire(Args&&... args) {
     return acquire_at(place::here(), std::forward<Args>(args)...);
   }
 
-  /// As `acquire`, but an empty lease when exhausted. Waits for no slot to be released; for what it
-  /// may wait see above.
+  /// Acquires as `acquire` does, but returns an empty lease if exhausted. Does not wait for a
+  /// release; see above for other waits.
   template <class... Args>
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type try_acquire(Args&&... args) {
     return try_acquire_at(place::here(), std::forward<Args>(args)...);
   }
 
-  /// As `try_acquire`, for callers that keep their own pointers; nullptr when exhausted.
+  /// Acquires as `try_acquire` does, for callers that manage pointers; nullptr if exhausted.
   template <class... Args>
   [[nodiscard, LIDO_ALWAYS_INLINE]] T* try_acquire_ptr(Args&&... args) noexcept(
       life::template makes_nothrow<Args...>) {
@@ -119,9 +119,9 @@ class object_pool : private detail::complete_traits<Traits> {
     return construct(at, slot, std::forward<Args>(args)...);
   }
 
-  /// As `acquire`, but waits at most `wait`, whatever `when_full` says, and then returns an empty
-  /// lease. Nothing or less means not at all, more than a century for ever. Waiters are served in
-  /// FIFO order.
+  /// Acquires as `acquire` does, but waits at most `wait`, whatever `when_full` says, and then
+  /// returns an empty lease. Zero or less means no wait, more than a century means for ever.
+  /// Waiters are served in FIFO order.
   template <class Rep, class Period, class... Args>
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_for(std::chrono::duration<Rep, Period> wait,
                                                            Args&&... args) {
@@ -129,16 +129,16 @@ class object_pool : private detail::complete_traits<Traits> {
                           std::forward<Args>(args)...);
   }
 
-  /// The same until `moment`. Clocks other than steady ones are read once, at the start: to set
-  /// them during the wait changes nothing.
+  /// Acquires likewise, but waits until `moment`. Reads a clock that is not steady once, at the
+  /// start: setting it during the wait changes nothing.
   template <class Clock, class Duration, class... Args>
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_until(
       std::chrono::time_point<Clock, Duration> moment, Args&&... args) {
     return acquire_within(place::here(), detail::deadline::at(moment), std::forward<Args>(args)...);
   }
 
-  /// The same until a stop is requested. If that was before, takes what is free without a wait.
-  /// Does not compile where T takes the token, too, and can do without it.
+  /// Acquires likewise, but waits until a stop is requested. After an earlier request, takes only
+  /// what is free. Does not compile if T accepts the token, too, and can do without it.
   template <class... Args>
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire(detail::stop_token stop, Args&&... args) {
     static_assert(
@@ -158,8 +158,8 @@ class object_pool : private detail::complete_traits<Traits> {
     return acquire_within(place::here(), stop, std::forward<Args>(args)...);
   }
 
-  /// Destroys `object` and frees its slot. From any thread; never throws or blocks, and allocates
-  /// nothing itself. (The C library may in a thread that used no pool before, in a process that had
+  /// Destroys `object` and frees its slot, in any thread. Never throws or blocks, and allocates
+  /// nothing itself. (The C library may, in a thread that used no pool before, if the process
   /// created 32 or more thread-specific keys before its first pool.) Requires: `object` came from
   /// this pool and was not released since, or is nullptr (no effect).
   [[LIDO_ALWAYS_INLINE]] void release(T* object) noexcept {
@@ -171,39 +171,39 @@ class object_pool : private detail::complete_traits<Traits> {
     put_slot(object);
   }
 
-  /// Value-initialised objects into the front of `out`; returns how many: fewer than out.size()
-  /// only when exhausted. If a constructor throws, none is acquired.
+  /// Acquires value-initialised objects into the front of `out`; returns how many: fewer than
+  /// out.size() only if exhausted. If a constructor throws, none is acquired.
   template <class = void>  // so that an explicit instantiation compiles where T needs arguments
   [[nodiscard, LIDO_ALWAYS_INLINE]] std::size_t try_acquire_n(std::span<T*> out) {
     return acquire_many(place::here(), out);
   }
 
-  /// As `release` of each, in few trips; nullptr has no effect here either. Requires: no object is
-  /// there twice, and `objects` lies in none of them.
+  /// Releases each of `objects`, in few trips; nullptr has no effect here either. Requires: no
+  /// object is there twice, and none of them contains the array itself.
   [[LIDO_ALWAYS_INLINE]] void release_n(std::span<T* const> objects) noexcept {
     release_many(place::here(), objects);
   }
 
-  /// Whether `object` points at a slot of this pool, in use or not. Wait-free.
+  /// Returns true if `object` points at a slot of this pool, in use or not. Wait-free.
   [[nodiscard]] bool owns(const T* object) const noexcept {
     return slots_.memory().template owns<sizeof(T)>(object);
   }
 
-  /// Slots that can be out at once; with `when_full::grow` those that are there now.
+  /// Returns the number of slots; with `when_full::grow` of those that exist now.
   [[nodiscard]] std::size_t capacity() const noexcept { return slots_.capacity(); }
 
-  /// Most slots there can ever be.
+  /// Returns the most slots that there can ever be.
   [[nodiscard]] std::size_t max_capacity() const noexcept { return slots_.max_capacity(); }
 
-  /// Lives as long as the pool.
+  /// Returns the name, which lives as long as the pool.
   [[nodiscard]] std::string_view name() const noexcept { return slots_.name(); }
 
-  /// A snapshot; see pool_stats. Wait-free.
+  /// Returns a snapshot; see pool_stats. Wait-free.
   [[nodiscard]] pool_stats stats() const noexcept { return slots_.stats(); }
 
   /// Calls `f(T&)` for every object in use, in the order of their addresses. `f` may release any of
-  /// them, also the one that it is given. Requires: no other thread releases one during the call.
-  /// What is acquired during it may be visited or not; what was released before its turn is not.
+  /// them, including its argument. Requires: no other thread releases one during the call. Objects
+  /// acquired during it may be visited or not; those released before their turn are not.
   template <class F>
   void for_each_in_use(F&& f) {
     static_assert(Traits::track_in_use || checks::active,
@@ -223,22 +223,22 @@ class object_pool : private detail::complete_traits<Traits> {
     }
   }
 
-  /// Adds segments until there are `count` slots at least; with `creation::eager` makes an object
-  /// in each of theirs first. What was added stays if this throws: std::invalid_argument for more
-  /// than max_capacity(); growth_failed without memory, or when hooks of other calls keep the
-  /// missing segments for a tenth of a second; and what `create` throws. Blocking.
+  /// Adds segments until there are at least `count` slots; with `creation::eager` makes an object
+  /// in each new slot first. Throws std::invalid_argument for more than max_capacity(),
+  /// growth_failed without memory or if hooks of other calls occupy the missing segments for a
+  /// tenth of a second, and what `create` throws. Slots added before that stay. Blocking.
   void reserve(std::size_t count) { slots_.reserve(count); }
 
-  /// Gives the memory of segments whose slots are all free back to the system, highest addresses
-  /// first, as long as `count` slots are left; returns how many are. A slot that a thread is moving
-  /// at that moment keeps its segment. Other threads go on meanwhile; an acquire that finds no slot
-  /// waits until all free slots have been looked at, or a hook has ended. Blocking.
+  /// Returns the memory of segments whose slots are all free to the system, highest addresses
+  /// first, as long as `count` slots are left; returns how many are left. A slot that a thread is
+  /// moving at that moment keeps its segment. Other threads continue; an acquire that finds no slot
+  /// waits until all free slots have been checked, or a hook has ended. Blocking.
   std::size_t shrink_to(std::size_t count) noexcept { return slots_.shrink_to(count); }
 
  private:
-  /// Takes what a constructor of any first argument takes.
+  /// An argument for constructors whose first parameter takes anything.
   struct anything {};
-  /// Says if a token in front of these arguments may be meant for T as well as for the wait.
+  /// True if a token in front of these arguments may be meant for T as well as for the wait.
   template <class... Args>
   static constexpr bool takes_or_waits =
       // NOLINTNEXTLINE(misc-redundant-expression): equal where T is made of nothing else
@@ -266,7 +266,7 @@ class object_pool : private detail::complete_traits<Traits> {
     checks_.close();
     slots_.end();
     if constexpr (keeps && checks::active) {
-      // An object left in the cache of another thread is no write to a free slot.
+      // A kept object in another thread's cache must not be reported as a write to a free slot.
       for (detail::slot_index slot = 0; slot < slots_.max_capacity(); ++slot) {
         if (slots_.memory().holds(slot) && !checks_.is_used(slot)) {
           checks_.after_destruction(slots_.memory().address_of(slot));
@@ -275,13 +275,13 @@ class object_pool : private detail::complete_traits<Traits> {
     }
   }
 
-  /// Null: there is none, or a checked pool has reported that it ends or has ended.
+  /// Returns null if exhausted, or if a checked pool has reported that its life is over or ending.
   [[nodiscard, LIDO_ALWAYS_INLINE]] void* take_slot(place at) noexcept {
     return checks_.admits(at) ? slots_.allocator().template acquire<Traits::counts>() : nullptr;
   }
   [[LIDO_ALWAYS_INLINE]] void put_slot(void* slot) noexcept { slots_.allocator().release(slot); }
 
-  // The public functions are inlined into their callers, and hand down their callers' place.
+  // The public functions are inlined into their callers, and pass on the callers' code address.
   template <class... Args>
   lease_type acquire_at(place at, Args&&... args) {
     void* slot = take_slot(at);
@@ -301,7 +301,7 @@ class object_pool : private detail::complete_traits<Traits> {
     return lease_type(object, this);
   }
 
-  /// Until: a deadline or a stop token.
+  /// `Until` is a deadline or a stop token.
   template <class Until, class... Args>
   lease_type acquire_within(place at, const Until& until, Args&&... args) {
     void* slot = take_slot(at);
@@ -337,7 +337,7 @@ class object_pool : private detail::complete_traits<Traits> {
   void construct_many(place at, std::span<void* const> batch, std::span<T*> out,
                       std::size_t& count) {
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      // What is in `out` is the caller's to undo; the slots not yet used are this function's.
+      // The caller undoes what is in `out`; this function returns the slots not yet used.
       detail::scope_exit give_back([&] { slots_.allocator().release_n(batch.subspan(i + 1)); });
       out[count] = construct(at, batch[i]);
       ++count;
@@ -368,7 +368,7 @@ class object_pool : private detail::complete_traits<Traits> {
     }
   }
 
-  /// After a constructor has thrown.
+  /// Releases a slot after a constructor threw.
   void take_back(void* slot) noexcept {
     checks_.after_destruction(slot);
     detail::slot_shadow<sizeof(T)>::close(slot);

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. What an object_pool is made of that need not know the type of its objects.
+/// Internal. The parts of an object_pool that need not know the type of its objects.
 #pragma once
 
 #include <cstddef>
@@ -34,29 +34,30 @@ class registration;
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final, so nothing derives from it
 class slot_memory;
 
-/// What a pool knows about T when it is compiled.
+/// Facts about T that a pool knows at compile time.
 struct slot_layout {
   std::size_t size;
   std::size_t alignment;
   bool keeps;                  ///< objects outlive their release
-  bool has_states;             ///< a byte a slot says what is in it
-  bool counts_states = false;  ///< in the statistics: not those for AddressSanitizer alone
-  std::size_t record_bytes;    ///< of a slot, in a checked pool
+  bool has_states;             ///< a byte per slot records its content
+  bool counts_states = false;  ///< included in statistics, unless for AddressSanitizer alone
+  std::size_t record_bytes;    ///< bytes of a slot's record in a checked pool
   // For AddressSanitizer; see slot_shadow.
   void (*close_all)(const std::byte* first, std::uint32_t count) noexcept;
   void (*open_all)(const std::byte* first, std::uint32_t count) noexcept;
 };
 
-/// Makes and ends the objects of a pool that keeps them, for code that does not know their type.
+/// Makes and destroys kept objects of a pool, for code that does not know their type.
 class object_keeper {
  public:
   object_keeper() = default;
   object_keeper(const object_keeper&) = delete;
   object_keeper& operator=(const object_keeper&) = delete;
 
-  /// Throws what the constructor or the hook throws. Requires: the slot is the caller's, and empty.
+  /// Makes an object. Throws what its constructor or hook throws. Requires: the caller's empty
+  /// slot.
   virtual void create_in(slot_memory& memory, slot_index slot) = 0;
-  /// Requires: the slot is the caller's, and keeps an object.
+  /// Destroys an object. Requires: the slot is the caller's, and keeps one.
   virtual void destroy_in(slot_memory& memory, slot_index slot) noexcept = 0;
   [[nodiscard]] virtual std::size_t live() const noexcept = 0;
 
@@ -64,18 +65,18 @@ class object_keeper {
   ~object_keeper() = default;
 };
 
-/// in_use counts only in pools that track it.
+/// Content of a slot. in_use appears only in pools that track it.
 enum class slot_content : std::uint8_t { empty, kept, in_use };
 
-/// The memory of the slots: all of it from the start, or by segments. And, in pools that keep
-/// objects or track their use, a byte of state for each slot.
+/// The memory of the slots: all of it from the start, or by segments. In pools that keep objects or
+/// track their use, also a byte of state for each slot.
 ///
-/// A state belongs to the slot: only the thread that has taken the slot out of the free list writes
+/// A state belongs to the slot: only the thread that has taken the slot from the free list writes
 /// it, and the free list orders one owner after the other.
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): as above
 class slot_memory final : public segment_memory, public segment_fill {
  public:
-  /// Throws std::bad_array_new_length when the size overflows, std::bad_alloc.
+  /// Throws std::bad_array_new_length if the size overflows, or std::bad_alloc.
   slot_memory(const slot_layout& layout, std::uint32_t capacity, bool grows);
   slot_memory(const slot_memory&) = delete;
   slot_memory& operator=(const slot_memory&) = delete;
@@ -87,7 +88,7 @@ class slot_memory final : public segment_memory, public segment_fill {
     return first_ + layout_.size * slot;
   }
 
-  /// Requires: `slot` is the start of a slot of `Size` bytes.
+  /// Returns the index of a slot. Requires: `slot` is the start of a slot of `Size` bytes.
   template <std::size_t Size>
   [[nodiscard]] slot_index index_of(const void* slot) const noexcept {
     return static_cast<slot_index>(distance_to(slot) / Size);
@@ -98,7 +99,7 @@ class slot_memory final : public segment_memory, public segment_fill {
     return object != nullptr && distance < Size * capacity_ && distance % Size == 0;
   }
 
-  /// Whether the slot holds an object, in use or kept. For the slot's owner.
+  /// Returns true if the slot contains an object, in use or kept. Only for the slot's owner.
   [[nodiscard]] bool holds(slot_index slot) const noexcept {
     // relaxed: the free list orders the owners of a slot
     return states_[slot].load(std::memory_order_relaxed) != slot_content::empty;
@@ -111,29 +112,29 @@ class slot_memory final : public segment_memory, public segment_fill {
     // (2) - this release-store synchronizes-with the acquire-load (1)
     states_[slot].store(slot_content::in_use, std::memory_order_release);
   }
-  /// Kept or empty.
+  /// Sets the content to kept or empty.
   void set_unused(slot_index slot, slot_content content) noexcept {
-    // relaxed: a walk beside a release of the same object is the caller's to prevent
+    // relaxed: the caller prevents a walk beside a release of the same object
     states_[slot].store(content, std::memory_order_relaxed);
   }
 
-  /// Slots that have ever had memory; the states of no others may be read.
+  /// Returns how many slots have ever had memory; the states of others may not be read.
   [[nodiscard]] std::uint32_t backed() const noexcept {
     // (3) - this acquire-load synchronizes-with the release-store slot_memory.cpp (1), so their
     // states are readable
     return backed_.load(std::memory_order_acquire);
   }
-  /// Bytes of all states.
+  /// Returns the bytes of all states.
   [[nodiscard]] std::size_t bookkeeping() const noexcept;
-  /// Writes to each page, so that none has to be found later. Requires: no slot holds an object.
+  /// Writes to each page, so that all are resident. Requires: no slot contains an object.
   void touch() noexcept;
 
-  /// Lets AddressSanitizer refuse all slots, and allow them: what gets their addresses next must
+  /// Make AddressSanitizer refuse all slots, or allow them: later users of their addresses must
   /// find them usable.
   void close() noexcept { layout_.close_all(first_, backed()); }
   void open() noexcept { layout_.open_all(first_, backed()); }
 
-  /// Makes what a slot keeps when its segment is filled, and ends it when the segment goes.
+  /// Lets `keeper` make objects when a segment is filled, and destroy them when it is removed.
   void use(object_keeper* keeper) noexcept { keeper_ = keeper; }
 
   [[nodiscard]] int commit(slot_index first, std::uint32_t count) noexcept override;
@@ -162,26 +163,26 @@ class slot_memory final : public segment_memory, public segment_fill {
   atomic<std::uint32_t> backed_{0};
   std::size_t committed_states_ = 0;  ///< bytes
   object_keeper* keeper_ = nullptr;
-  // Owned, of a pool that grows; in others `first_` and `states_` are.
+  // Owned by a pool that grows; other pools own `first_` and `states_`.
   address_space* slot_addresses_ = nullptr;
   address_space* state_addresses_ = nullptr;
 };
 
-/// The slots of one pool: where they lie, which of them are free, and the words for what is wrong.
+/// The slots of one pool: their memory, which of them are free, and errors that name the pool.
 class pool_slots {
  public:
-  /// Throws std::invalid_argument that names the option; std::bad_array_new_length or
+  /// Throws std::invalid_argument that names the option, std::bad_array_new_length or
   /// std::bad_alloc.
   pool_slots(const object_pool_options& options, const slot_layout& layout);
   pool_slots(const pool_slots&) = delete;
   pool_slots& operator=(const pool_slots&) = delete;
   ~pool_slots();
 
-  /// The slots and objects that `options` say a pool begins with; `keeper` is null if it keeps
-  /// none. Throws growth_failed and what `keeper` does. `end` is to be called in either case.
+  /// Adds the slots and objects that `options` demand at the start; `keeper` is null if the pool
+  /// keeps none. Throws growth_failed and what `keeper` throws. Requires a later `end`.
   void begin(const object_pool_options& options, object_keeper* keeper);
-  /// Ends the program if threads wait. Destroys the objects that free slots hold, of which
-  /// some may be in the caches of other threads where they cannot be looked into.
+  /// Ends the program if threads wait. Destroys the objects in free slots, some of which may be in
+  /// the caches of other threads, which cannot be inspected.
   void end() noexcept;
 
   [[nodiscard]] slot_memory& memory() noexcept { return memory_; }
@@ -191,9 +192,9 @@ class pool_slots {
   [[nodiscard]] const slot_allocator& allocator() const noexcept { return allocator_; }
   // NOLINTEND(cppcoreguidelines-pro-type-union-access)
 
-  /// As `when_full` says, once there is no free slot: waits, or throws.
+  /// Waits or throws, as `when_full` says, once there is no free slot.
   [[nodiscard]] void* acquire_blocking();
-  /// Null: it was told to stop, or its time was up, first.
+  /// Waits for a slot. Returns null if a stop was requested or the time was up first.
   [[nodiscard]] void* wait_for_slot(const deadline& until);
   [[nodiscard]] void* wait_for_slot(const stop_token& stop);
 
@@ -210,19 +211,19 @@ class pool_slots {
   void add(std::uint32_t count);
   [[noreturn]] void fail_to_grow(int error) const;
 
-  // First, so that a hit finds it at the address of the pool; but made after the memory, and ended
-  // before it.
+  // First, so that a hit finds it at the address of the pool; but constructed after the memory, and
+  // destroyed before it.
   union {
     slot_allocator allocator_;
   };
-  std::uint32_t max_capacity_;  ///< before the memory: checks the options
+  std::uint32_t max_capacity_;  ///< before the memory, since it checks the options
   slot_memory memory_;
-  std::string_view name_;  ///< that of the allocator
+  std::string_view name_;  ///< owned by the allocator
   when_full when_full_;
-  object_keeper* keeper_ = nullptr;  ///< null: the pool keeps no objects
-  bool eager_ = false;               ///< the slots that `reserve` adds get objects
-  std::size_t record_bytes_;         ///< as in slot_layout
-  registration* entry_ = nullptr;    ///< owned; null: in no registry
+  object_keeper* keeper_ = nullptr;  ///< null if the pool keeps no objects
+  bool eager_ = false;               ///< `reserve` makes objects in the slots that it adds
+  std::size_t record_bytes_;         ///< bytes of a slot's record
+  registration* entry_ = nullptr;    ///< owned; null if in no registry
 };
 
 }  // namespace lido::inline v0::detail

@@ -1,5 +1,5 @@
 /// @file
-/// Public. `pool_traits<T>`: what an object pool is told at compile time.
+/// Public. `pool_traits<T>`: the choices about an object pool at compile time.
 #pragma once
 
 #include <concepts>
@@ -19,26 +19,26 @@ struct keep {};
 /// `hooks` is a class with any of these functions, static or not. A pool with hooks keeps a
 /// released object for the next acquire. It has one `hooks` object, given to its constructor, and
 /// calls it from all threads, perhaps at once:
-///  - `T create()`: a new object, as it is between uses. Otherwise: value-initialised.
-///  - `void activate(T&, args...)`: at each acquire, with its arguments. Otherwise: nothing, and an
-///    acquire takes no arguments.
-///  - `void` or `bool deactivate(T&)`: at each release. False, or an exception, refuses the object:
-///    it is destroyed, and the next acquire of the slot makes another.
-///  - `void destroy(T&) noexcept`: before the destructor.
+///  - `T create()` returns a new object, as it is between uses. Default: a value-initialised one.
+///  - `void activate(T&, args...)` is called at each acquire, with its arguments. Default: nothing,
+///    and an acquire takes no arguments.
+///  - `void` or `bool deactivate(T&)` is called at each release. False, or an exception, refuses
+///    the object: it is destroyed, and the next acquire of the slot makes another.
+///  - `void destroy(T&) noexcept` is called before the destructor.
 ///
-/// If `create` throws, the slot is free and holds no object. If `activate` throws, the object is
-/// destroyed without `deactivate`. Either error reaches the caller of the acquire.
+/// If `create` throws, the slot is free and empty. If `activate` throws, the object is destroyed
+/// without `deactivate`. Either error reaches the caller of the acquire.
 template <class T>
 struct pool_traits {
-  using hooks = no_hooks;                      ///< lido::keep: keeps objects, without hooks
-  static constexpr bool track_in_use = false;  ///< a byte a slot, for `for_each_in_use`
+  using hooks = no_hooks;                      ///< `lido::keep` keeps objects without hooks
+  static constexpr bool track_in_use = false;  ///< a byte per slot, for `for_each_in_use`
   static constexpr bool checked = false;       ///< finds misuse; see lido/checked.hpp
   static constexpr bool counts = false;        ///< counts hits, at about 0.3 ns each
 };
 
 /// Traits of a checked pool: `object_pool<job, checked_traits<job>>`, with lido/checked.hpp. Every
-/// release is checked, free slots are watched, and the end of the pool reports what is still in
-/// use; see set_misuse_handler. Of a free slot of more than `Watched` bytes the first and last
+/// release is checked, free slots are watched, and the pool's destructor reports what is still in
+/// use; see set_misuse_handler. In a free slot of more than `Watched` bytes the first and last
 /// sixteen are watched, and a window of 32 that moves through the slot from use to use.
 template <class T, std::size_t Watched = 64>
 struct checked_traits : pool_traits<T> {
@@ -48,8 +48,8 @@ struct checked_traits : pool_traits<T> {
 
 namespace detail {
 
-// Hooks of pools and slot maps are looked up by name alone, so that one with wrong parameters is an
-// error and not ignored. A name that a class inherits from two bases is ambiguous.
+// Hooks of pools and slot maps are looked up by name alone, so that wrong parameters are an error
+// instead of being ignored. A name that a class inherits from two bases is ambiguous.
 struct hook_names {
   void create();
   void activate();
@@ -123,7 +123,7 @@ concept has_checked = requires {
   typename std::bool_constant<Traits::checked>;
 };
 
-/// Refuses to be instantiated for traits that are not.
+/// Refuses to be instantiated for traits that are incomplete.
 template <class Traits>
 struct complete_traits {
   static_assert(has_hooks<Traits>,
