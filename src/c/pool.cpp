@@ -16,7 +16,7 @@ struct lido_pool {
         memory(rounded_bytes(options, size.bytes) * size.blocks, memory_alignment(options)),
         blocks(options, {rounded_bytes(options, size.bytes), size.blocks}, memory.data()) {}
 
-  std::size_t bytes;  ///< as asked for
+  std::size_t bytes;  ///< block size as requested
   lido::detail::aligned_buffer memory;
   lido::detail::block_store blocks;
 };
@@ -27,11 +27,11 @@ namespace {
 
 constexpr std::size_t usual_alignment = alignof(std::max_align_t);
 constexpr std::size_t usual_cached = 512;
-/// The options that the first version had, and more than any version will have.
+/// Bytes of the options in the first version, and more than those of any later one.
 constexpr std::size_t least_options = offsetof(lido_pool_options, flags) + sizeof(std::size_t);
 constexpr std::size_t most_options = 4096;
 
-/// Whether they are of this version, or of a later one without a member that this one lacks.
+/// Returns true if the options are of this version, or a later one without a member unknown here.
 bool are_known(const lido_pool_options& options) noexcept {
   if (options.size < least_options || options.size > most_options ||
       (options.flags & ~std::size_t{LIDO_POOL_CHECKED}) != 0) {

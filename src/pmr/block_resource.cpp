@@ -41,7 +41,7 @@ void refuse_problem(const block_settings& options, const block_size& size) {
 
 }  // namespace
 
-/// The sizes in ascending order, rounded, and where the blocks of each begin in one piece of
+/// Plans the sizes in ascending order, rounded, and where the blocks of each begin in one piece of
 /// memory. Refuses wrong sizes before any memory is allocated.
 struct block_plan {
   block_plan(const resource_settings& resource, std::span<const block_size> given)
@@ -65,7 +65,7 @@ struct block_plan {
     }
   }
 
-  /// Where blocks end that begin at `offset`, and others may begin.
+  /// Returns where blocks that begin at `offset` end, and others may begin.
   [[nodiscard]] std::size_t add(std::size_t offset, const block_size& size) const {
     const std::size_t more = rounded_up(size.bytes * size.blocks, alignment);
     if (more > PTRDIFF_MAX || offset > PTRDIFF_MAX - more) {
@@ -75,7 +75,7 @@ struct block_plan {
   }
 
   std::vector<block_size> sizes;
-  std::size_t alignment;  ///< of all memory
+  std::size_t alignment;  ///< alignment of all memory
   std::size_t bytes = 0;
 };
 
@@ -118,7 +118,7 @@ block_store* larger_blocks::find_unlisted(std::size_t bytes) const noexcept {
 
 namespace {
 
-/// Where the function was called that this is inlined into.
+/// Returns where the function that this is inlined into was called.
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline place caller() noexcept {
   return {call_address()};
 }
@@ -210,7 +210,7 @@ block_stats block_resource::stats(std::size_t size) const noexcept {
   return stats;
 }
 
-/// For what does not fit into the smallest blocks.
+/// Serves requests that do not fit into the smallest blocks.
 void* block_resource::take_larger(std::size_t bytes, std::size_t alignment) {
   detail::block_store* const store = alignment <= alignment_ ? larger_.find_listed(bytes) : nullptr;
   if (store == nullptr) [[unlikely]] {
@@ -222,7 +222,7 @@ void* block_resource::take_larger(std::size_t bytes, std::size_t alignment) {
   return take_after_miss(*store, bytes, alignment);
 }
 
-/// Apart, so that the function above calls nothing beside a hit.
+/// Serves other requests. Separate, so that the function above calls nothing on a hit.
 void* block_resource::take_unlisted(std::size_t bytes, std::size_t alignment) {
   detail::block_store* const store =
       alignment <= alignment_ ? larger_.find_unlisted(bytes) : nullptr;
@@ -259,7 +259,7 @@ void* block_resource::take_upstream(std::size_t bytes, std::size_t alignment) {
   try {
     return upstream_->allocate(bytes, alignment);
   } catch (const no_block&) {
-    throw;  // of an upstream that is a block_resource, too: says which one
+    throw;  // an upstream that is a block_resource, too, says which one
   } catch (const std::bad_alloc&) {
     throw_no_block(bytes, alignment);
   }
@@ -276,8 +276,8 @@ void block_resource::throw_no_block(std::size_t bytes, std::size_t alignment) co
   detail::throw_error(no_block(name_, bytes, alignment, blocks.capacity, blocks.in_use));
 }
 
-/// The size is a hint of where the address is from. The address decides, so that a wrong size does
-/// no harm.
+/// Releases to the store that contains the address. The size is only a hint: a wrong one does no
+/// harm.
 void block_resource::give_larger(void* address, std::size_t bytes, std::size_t alignment) {
   detail::block_store* const store = larger_.find_listed(bytes);
   if (store != nullptr && store->may_hit(address)) [[likely]] {
@@ -302,7 +302,7 @@ void block_resource::give_other(void* address, std::size_t bytes, std::size_t al
   }
 }
 
-/// What is no block's goes upstream, unless that gave no such memory: then the blocks say so.
+/// Gives foreign addresses to upstream, unless it gave no such memory: then blocks report them.
 void block_resource::give_checked(void* address, std::size_t bytes, std::size_t alignment,
                                   detail::place at) {
   detail::block_store* store =

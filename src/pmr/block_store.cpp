@@ -14,7 +14,7 @@ namespace lido::inline v0::detail {
 
 namespace {
 
-/// Sizes of blocks are multiples of it.
+/// Returns the unit of the sizes of blocks.
 std::size_t unit_of(const block_settings& options) noexcept {
   return (std::max)(options.alignment, granule);
 }
@@ -47,7 +47,7 @@ std::size_t memory_alignment(const block_settings& options) noexcept {
   return (std::max)(options.alignment, cache_line);
 }
 
-/// The slots need a name that outlives them.
+/// The checks of blocks, with a name that outlives them.
 struct block_checks {
   block_checks(std::string_view of, std::byte* first, std::uint32_t blocks, std::size_t bytes)
       : name(of), slots(name, first, blocks, bytes, {bytes, fill_pattern::least_whole}) {}
@@ -77,7 +77,7 @@ block_store::block_store(const block_settings& options, block_size size, std::by
 block_store::~block_store() {
   entry_.reset();
   unpoison(memory(), bytes_);
-  checks_.reset();  // looks at all blocks
+  checks_.reset();  // checks all blocks
 }
 
 void* block_store::acquire_after_miss(std::size_t wanted, place at) noexcept {

@@ -6,15 +6,16 @@
 
 // NOLINTBEGIN(readability-identifier-naming,modernize-use-using): as in C
 
-/// Blocks of one size, of which each is in use or free. The free ones are in one list for all
-/// threads, behind a cache for each.
+/// Blocks of one size, each in use or free. All threads share one list of free blocks, behind a
+/// cache for each.
 ///
 /// All functions are thread-safe, except that no other thread may use a pool during its create or
-/// destroy. A block may be released by another thread than the one that acquired it. No function
+/// destroy. Any thread may release a block, not only the one that acquired it. No function throws
+/// an exception of C++.
 /// throws an exception of C++.
 typedef struct lido_pool lido_pool;
 
-/// Results of functions; their numbers stay. `lido_error_text` says the same in words.
+/// Results of functions; their numbers stay. `lido_error_text` describes them.
 enum {
   LIDO_OK = 0,
   LIDO_ERROR_NULL = 1,  ///< a required pointer is null
@@ -28,18 +29,17 @@ enum {
   LIDO_ERROR_NOT_IN_USE = 7
 };
 
-/// For `flags`. Reports misuse as checked pools of C++ do: a block that is released twice or is
-/// none of this pool, a write after the release, a leak. The report ends the program. Operations
-/// are slow.
+/// A flag for `flags`. Reports misuse as checked pools of C++ do: a block that is released twice or
+/// foreign, a write after release, a leak. The report ends the program. Operations are slow.
 #define LIDO_POOL_CHECKED 1U
 
 /// Options of a pool. A zero member means its default, so zero-initialize the struct. Later
-/// versions add members at the end, and know by `size` which ones are there.
+/// versions add members at the end, and find by `size` which ones are there.
 typedef struct lido_pool_options {
   size_t size;         ///< sizeof(lido_pool_options)
-  size_t block_bytes;  ///< of a block, at least 1
-  size_t blocks;       ///< exactly as many; 1 to 2^32 - 2
-  size_t alignment;    ///< of every block, a power of two up to 4096; 0: as malloc aligns
+  size_t block_bytes;  ///< bytes of a block, at least 1
+  size_t blocks;       ///< number of blocks, 1 to 2^32 - 2
+  size_t alignment;    ///< alignment of every block, a power of two up to 4096; 0: as malloc aligns
   const char* name;    ///< copied; appears in reports; null: "unnamed"
   size_t flags;        ///< LIDO_POOL_CHECKED, or 0
 } lido_pool_options;
@@ -48,38 +48,38 @@ typedef struct lido_pool_options {
 extern "C" {
 #endif
 
-/// Makes a pool. Returns LIDO_OK, or why there is none; `*pool` is then null. The memory of the
-/// blocks is reserved, but not touched. Blocking.
+/// Makes a pool. Returns LIDO_OK, or an error and sets `*pool` to null. The memory of the blocks is
+/// reserved, but not touched. Blocking.
 int lido_pool_create(const lido_pool_options* options, lido_pool** pool);
 
 /// Frees the pool with all its blocks, also those in use; a checked pool reports these, and ends
-/// the program. Returns LIDO_ERROR_NULL for null, and else LIDO_OK. Requires: no other thread is in
-/// a call, and no block is used or released afterwards. Blocking.
+/// the program. Returns LIDO_ERROR_NULL for null, otherwise LIDO_OK. Requires: no other thread is
+/// in a call, and no block is used or released afterwards. Blocking.
 int lido_pool_destroy(lido_pool* pool);
 
 /// Returns an uninitialized block, or null if all are in use or `pool` is null. "All are in use" is
-/// exact: blocks in the caches of other threads are found first. Progress: wait-free where the
+/// exact: blocks in the caches of other threads are found first. Progress: wait-free if the
 /// thread's cache has a block, else lock-free except for calloc, which is called to grow a cache.
 void* lido_pool_acquire(lido_pool* pool);
 
 /// Takes a block back; null has no effect. Returns LIDO_OK, LIDO_ERROR_NULL, or without effect
-/// LIDO_ERROR_NOT_IN_USE: the address is outside of the pool. Progress: wait-free where the
-/// thread's cache has room, else lock-free. Allocates nothing. Requires of an address within the
-/// pool: it is that of a block in use. A checked pool and AddressSanitizer report others.
+/// LIDO_ERROR_NOT_IN_USE: the address is outside the pool. Progress: wait-free if the thread's
+/// cache is not full, else lock-free. Allocates nothing. Requires: an address within the pool is
+/// that of a block in use. A checked pool and AddressSanitizer report others.
 int lido_pool_release(lido_pool* pool, void* block);
 
-/// Blocks in use, 0 to `lido_pool_capacity`: exact when no other thread is in a call. 0 when `pool`
-/// is null. Wait-free.
+/// Returns the number of blocks in use, 0 to `lido_pool_capacity`; exact when no other thread is in
+/// a call. Returns 0 when `pool` is null. Wait-free.
 size_t lido_pool_in_use(const lido_pool* pool);
 
 /// Returns the number of blocks in the pool; 0 when `pool` is null. Wait-free.
 size_t lido_pool_capacity(const lido_pool* pool);
 
-/// A result in words, in English and without a line's end; never null. Lives as long as the
+/// Returns a result in words, in English and without a newline; never null. Lives as long as the
 /// program.
 const char* lido_error_text(int error);
 
-/// LIDO_VERSION of the library, which may be newer than that of the header.
+/// Returns LIDO_VERSION of the library, which may be newer than that of the header.
 int lido_version(void);
 
 #if defined(__cplusplus)

@@ -37,62 +37,62 @@ struct block_resource_options {
   /// words.
   std::size_t block_bytes = 0;
 
-  /// Blocks, exactly. 1 to 2^32 - 2.
+  /// Number of blocks, exactly. 1 to 2^32 - 2.
   std::size_t blocks = 0;
 
   /// Several sizes, in any order, instead of the two above. A request gets a block of the smallest
-  /// size that it fits into. If there is none left, larger ones are not broken into.
+  /// size that it fits into. If that is exhausted, larger blocks are not used.
   std::vector<block_size> sizes = {};
 
-  /// Of every block. A power of two, 1 to 4096.
+  /// Alignment of every block, a power of two from 1 to 4096.
   std::size_t alignment = alignof(std::max_align_t);
 
-  /// Copied; appears in errors.
+  /// Name of the resource, copied; appears in errors.
   std::string_view name = "unnamed";
 
   /// Most free blocks of one size in one thread's cache, 0 to 1022; see object_pool_options.
   std::size_t max_cached = 512;
 
-  /// Serves what no block is large or aligned enough for. nullptr: the value of
+  /// Resource for requests that no block is large or aligned enough for. nullptr: the value of
   /// std::pmr::get_default_resource() at construction. Must outlive this resource, and be
   /// thread-safe if several threads use this one.
   std::pmr::memory_resource* upstream = nullptr;
 
-  /// When all blocks of the right size are in use: ask upstream, rather than throw no_block.
+  /// Asks upstream, rather than throw no_block, when all blocks of the right size are in use.
   bool overflow_to_upstream = false;
 
   /// Reports misuse as `checked_traits` do for an object_pool. Every operation then takes a slow
-  /// path, and a block 128 bytes more.
+  /// path, and a block needs 128 bytes more.
   bool checked = false;
 
-  /// As `object_pool_options::registry`. Of several sizes each enters by itself, as in
-  /// `nodes[64]`.
+  /// Registry that lists the resource by name; null for none. With several sizes, each is
+  /// registered separately, as in `nodes[64]`.
   lido::registry* registry = nullptr;
 };
 
-/// The numbers of the blocks of one size.
+/// Statistics of the blocks of one size.
 struct block_stats {
   std::size_t block_bytes = 0;
-  pool_stats blocks;             ///< with a block for a slot
-  std::uint64_t overflowed = 0;  ///< requests that would have fitted, but found no block free
+  pool_stats blocks;             ///< counts blocks as slots
+  std::uint64_t overflowed = 0;  ///< requests that would have fitted, but found no free block
   std::uint64_t upstream_requests = 0;  ///< requests of any size that went upstream
-  std::size_t largest_upstream = 0;     ///< bytes of the largest one
+  std::size_t largest_upstream = 0;     ///< bytes of the largest such request
 };
 
 namespace detail {
 
 struct block_plan;
 
-/// Options for compiled code, without the standard containers: a program with _GLIBCXX_DEBUG has
-/// others than the library.
+/// Options for compiled code, without standard containers: those of a program with _GLIBCXX_DEBUG
+/// differ from the library's.
 struct resource_settings {
   block_settings blocks;
-  block_size only;  ///< of blocks that have one size
+  block_size only;  ///< the size, if there is only one
   std::pmr::memory_resource* upstream;
   bool overflow_to_upstream;
 };
 
-/// The stores of all sizes but the smallest, in ascending order, and which one a request takes.
+/// Stores of all sizes but the smallest, in ascending order; finds the one for a request.
 class larger_blocks {
  public:
   larger_blocks() noexcept = default;
@@ -100,24 +100,24 @@ class larger_blocks {
   larger_blocks& operator=(const larger_blocks&) = delete;
   ~larger_blocks();
 
-  /// Once. Throws std::bad_alloc, and may then have made some.
+  /// Makes the stores, once. Throws std::bad_alloc, and may then have made some.
   void make(const block_settings& options, const block_plan& plan, std::byte* memory);
 
   [[nodiscard]] std::span<block_store> all() const noexcept { return {stores_, count_}; }
 
-  // The one of the smallest blocks here that are large enough; null if there is none, or if blocks
-  // of the smallest size are. Only of requests that are in the list, and of those that are not.
+  // Return the store here with the smallest blocks that fit; null if none do, or if blocks of the
+  // smallest size do. The first is for requests in the list, the second for others.
   [[nodiscard, LIDO_ALWAYS_INLINE]] block_store* find_listed(std::size_t bytes) const noexcept;
   [[nodiscard]] block_store* find_unlisted(std::size_t bytes) const noexcept;
 
  private:
-  /// Requests up to this are looked up, by their number of granules.
+  /// Most bytes of requests that are looked up, by their number of granules.
   static constexpr std::size_t most_ever_listed = 4096;
 
-  std::unique_ptr<aligned_buffer> memory_;  ///< of the stores and the list; null: none
-  block_store* none_ = nullptr;             ///< the list of one that has no stores
+  std::unique_ptr<aligned_buffer> memory_;  ///< memory of the stores and the list; null for none
+  block_store* none_ = nullptr;             ///< the list if there are no stores
   std::size_t most_listed_ = 0;
-  block_store** listed_ = &none_;  ///< by granules; null: none
+  block_store** listed_ = &none_;  ///< stores by granules; null for none
   block_store* stores_ = nullptr;
   std::size_t count_ = 0;
 };
@@ -127,22 +127,22 @@ class larger_blocks {
 /// Blocks for containers of nodes, with the free list and the thread caches of an `object_pool`.
 ///
 /// A request gets a block of the smallest size that it fits into. A larger one, or one with a
-/// larger alignment, goes upstream. Throws no_block, which is a std::bad_alloc, where upstream is
-/// not to be asked or throws std::bad_alloc; other exceptions of upstream pass. Deallocation finds
-/// the origin of memory by its address. Equal only to itself. Size classes: Bonwick, "The Slab
+/// larger alignment, goes upstream. Throws no_block, which is a std::bad_alloc, if upstream must
+/// not be asked or throws std::bad_alloc; other exceptions of upstream pass. Deallocation finds the
+/// origin of memory by its address. Equal only to itself. Size classes: Bonwick, "The Slab
 /// Allocator", USENIX 1994.
 ///
 /// Thread-safe. Progress: blocks are allocated and deallocated as an object_pool acquires and
-/// releases. That is wait-free where the thread's cache has or takes the block, and then costs no
-/// read-modify-write and no fence. What goes upstream progresses as upstream does.
+/// releases. That is wait-free if the thread's cache has or takes the block, and then needs no
+/// read-modify-write and no fence. Requests that go upstream progress as upstream does.
 ///
-/// Not movable. Requires on destruction: no block is used or given back afterwards, and no other
-/// thread is in a call. All blocks are freed with it, also those in use. Memory that upstream gave
-/// and did not get back stays allocated there.
+/// Not movable. Requires on destruction: no block is used or deallocated afterwards, and no other
+/// thread is in a call. All blocks are freed with it, also those in use. Memory of upstream that
+/// was not returned stays allocated there.
 class block_resource final : public std::pmr::memory_resource {
  public:
-  /// Throws std::invalid_argument that names the resource, also when two sizes are equal once they
-  /// are rounded; std::bad_array_new_length or std::bad_alloc.
+  /// Throws std::invalid_argument that names the resource, also if two sizes are equal after
+  /// rounding; std::bad_array_new_length or std::bad_alloc.
   explicit block_resource(const block_resource_options& options)
       : block_resource({.blocks = {.alignment = options.alignment,
                                    .name = options.name,
@@ -157,22 +157,22 @@ class block_resource final : public std::pmr::memory_resource {
   block_resource& operator=(const block_resource&) = delete;
   ~block_resource() override = default;
 
-  /// Whether `address` is within one of the blocks, in use or not. Wait-free.
+  /// Returns true if `address` is within one of the blocks, in use or not. Wait-free.
   [[nodiscard]] bool owns(const void* address) const noexcept;
 
   [[nodiscard]] std::size_t alignment() const noexcept { return alignment_; }
-  /// Lives as long as the resource.
+  /// Returns the name, which lives as long as the resource.
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
   [[nodiscard]] std::pmr::memory_resource* upstream() const noexcept { return upstream_; }
 
-  /// How many sizes the blocks have.
+  /// Returns the number of sizes of the blocks.
   [[nodiscard]] std::size_t count_sizes() const noexcept;
 
-  /// A snapshot of the blocks of one size, counted from the smallest; see pool_stats for what it
-  /// promises. Wait-free. Requires: size < count_sizes().
+  /// Returns a snapshot of the blocks of one size, counted from the smallest; see pool_stats for
+  /// what it promises. Wait-free. Requires: size < count_sizes().
   [[nodiscard]] block_stats stats(std::size_t size = 0) const noexcept;
 
-  /// Requests that went upstream so far, for whatever reason. Wait-free.
+  /// Returns the number of requests that went upstream so far, for whatever reason. Wait-free.
   [[nodiscard]] std::uint64_t upstream_requests() const noexcept;
 
  private:
@@ -215,25 +215,25 @@ class block_resource final : public std::pmr::memory_resource {
                                     detail::place at);
   [[LIDO_NOINLINE]] void give_checked(void* address, std::size_t bytes, std::size_t alignment,
                                       detail::place at);
-  /// The first of all stores for which `fits` returns true; null if there is none.
+  /// Returns the first of all stores for which `fits` returns true; null if there is none.
   template <class Resource, class Fits>
   [[nodiscard]] static auto first(Resource& resource, const Fits& fits) noexcept
       -> decltype(&resource.smallest_);
 
   std::size_t alignment_;
-  detail::aligned_buffer memory_;  ///< of all blocks
+  detail::aligned_buffer memory_;  ///< memory of all blocks
   detail::block_store smallest_;
   detail::larger_blocks larger_;
   std::pmr::memory_resource* upstream_;
   bool overflow_to_upstream_;
-  std::string_view name_;  ///< that of the smallest blocks
+  std::string_view name_;  ///< owned by the smallest blocks
   detail::atomic<std::size_t> largest_upstream_{0};
   detail::striped_count misfits_;  ///< requests for which no block is large or aligned enough
 };
 
-/// Allocator of a `std::list`, `std::map`, `std::unordered_map` or another container of nodes, with
-/// its nodes in the blocks of one resource. As `std::pmr::polymorphic_allocator`, but without a
-/// virtual call, and it moves along when a container is moved or swapped.
+/// Allocator for a `std::list`, `std::map`, `std::unordered_map` or another container of nodes,
+/// with its nodes in the blocks of one resource. Works as `std::pmr::polymorphic_allocator`, but
+/// without a virtual call, and moves along when a container is moved or swapped.
 ///
 /// A pointer to the resource, which must outlive the container. Two are equal if they share it.
 /// Thread-safe as far as the resource is.
@@ -251,8 +251,8 @@ class block_allocator {
   // NOLINTNEXTLINE(google-explicit-constructor): containers rebind
   block_allocator(const block_allocator<U>& other) noexcept : resource_(other.resource()) {}
 
-  /// Memory for `count` objects. Throws std::bad_array_new_length when that is too many for any
-  /// memory, std::bad_alloc, and what upstream does.
+  /// Returns memory for `count` objects. Throws std::bad_array_new_length if that is too many for
+  /// any memory, std::bad_alloc, and what upstream throws.
   [[nodiscard]] T* allocate(std::size_t count) {
     if (count > PTRDIFF_MAX / sizeof(T)) [[unlikely]] {
       detail::throw_bad_array_length();
@@ -260,8 +260,8 @@ class block_allocator {
     return static_cast<T*>(resource_->take(count * sizeof(T), alignof(T)));
   }
 
-  /// Takes back what `allocate(count)` of an equal allocator gave, from any thread; ends no object.
-  /// Progress: a block as release of an object_pool, what came from upstream as upstream.
+  /// Takes back what `allocate(count)` of an equal allocator returned, in any thread; destroys no
+  /// object. Progress: as release of an object_pool for a block, else as upstream.
   [[LIDO_ALWAYS_INLINE]] void deallocate(T* objects, std::size_t count) noexcept {
     resource_->give(objects, count * sizeof(T), alignof(T));
   }
