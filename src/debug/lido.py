@@ -8,17 +8,17 @@ THREAD_STRIDE, KEPT_USES = 1024, 4  # of thread_number.hpp and slot_record.hpp
 FROZEN, IN_USE = 0, 3  # of slot_cache::phase and resource_state
 NO_SLOT = 0xFFFFFFFF  # of slot_index.hpp
 NAMED_POOLS = "'lido::v0::detail::(anonymous namespace)::named_pools'"
-UNREADABLE = (gdb.error, RuntimeError, TypeError)  # what gdb says where a type or a symbol is not known
+UNREADABLE = (gdb.error, RuntimeError, TypeError)  # raised by gdb if a type or a symbol is unknown
 HINT = "are Lido and the program built with -g?"
 
 
 def as_type(address, name):
-    """What lies at an address, as an internal type of Lido."""
+    """Returns what lies at an address, as an internal type of Lido."""
     return address.cast(gdb.lookup_type("lido::v0::detail::" + name).pointer()).dereference()
 
 
 def inner(value):
-    """What an atomic, a `relaxed`, an array or a smart pointer begins with, in any standard library."""
+    """Returns the first member of an atomic, a `relaxed`, an array or a smart pointer, in any standard library."""
     kind = value.type.strip_typedefs()
     held = kind.template_argument(0)
     if re.match(r"std::(\w+::)?(unique|shared)_ptr<", kind.name):
@@ -27,7 +27,7 @@ def inner(value):
 
 
 def text(value):
-    """A string or string_view of libstdc++; one of another library as gdb prints it."""
+    """Returns a string or string_view of libstdc++; one of another library as gdb prints it."""
     members = {field.name for field in value.type.strip_typedefs().fields()}
     if "_M_str" in members:
         return value["_M_str"].string(length=int(value["_M_len"]))
@@ -37,13 +37,13 @@ def text(value):
 
 
 def items(vector):
-    """Begin and size of a std::vector of libstdc++."""
+    """Returns begin and size of a std::vector of libstdc++."""
     first, last = vector["_M_impl"]["_M_start"], vector["_M_impl"]["_M_finish"]
     return first, int(last - first)
 
 
 def slots_of(allocator):
-    """In use, capacity and waiting threads of a slot_allocator."""
+    """Returns slots in use, capacity and waiting threads of a slot_allocator."""
     state = allocator["state_"].dereference()
     table = inner(state["table_"].referenced_value())
     drawn, cached = int(inner(state["drawn_uncached_"])), 0
@@ -52,7 +52,7 @@ def slots_of(allocator):
         drawn += int(inner(cache["drawn"]))
         if int(inner(cache["control_"])) & 3 == FROZEN:
             continue
-        # A place is a distance from the cache; one outside of the cells is that of no item.
+        # An offset counts from the cache; one outside of the cells belongs to no item.
         items = (int(inner(cache["top_"])) - int(inner(cache["base_"]))) // 8
         if str(state["kind_"]).endswith("locked"):
             items = int(inner(cache["count_"]))
@@ -65,7 +65,7 @@ def kernel_of(core):
 
 
 def resource_slots(core):
-    """The slots of a pool_core that are in use."""
+    """Yields the slots of a pool_core that are in use."""
     block = inner(kernel_of(core)["table"]["first_"])
     while block:
         for index in range(int(block["size"])):
@@ -89,7 +89,7 @@ def resources_of(core):
 
 
 def checked_uses(first):
-    """Thread and address of each use of a checked pool whose slots begin there."""
+    """Yields thread and address of each use of a checked pool whose slots begin there."""
     trace = gdb.parse_and_eval("'lido::v0::detail::(anonymous namespace)::live_pools'")
     while trace and trace["first"] != first:
         trace = trace["next"]
@@ -102,7 +102,7 @@ def checked_uses(first):
 
 
 def where(address):
-    """The innermost function of the user that an address is in, inlined or not, and the line in it."""
+    """Returns the innermost function of the user at an address, inlined or not, and the line in it."""
     block, line, found = gdb.block_for_pc(address), gdb.find_pc_line(address), None
     file, line = line.symtab and line.symtab.filename, line.line
     while block and not (block.is_static or block.is_global):
@@ -112,7 +112,7 @@ def where(address):
             if not (re.match(r"(lido|std|__gnu_cxx)::", function.name)
                     or re.search(r"/(include/lido|include/c\+\+|c\+\+/v1)/", file)):
                 break
-            # What gdb knows of an inlined function is the place where it is called, in what is around it.
+            # Of an inlined function gdb knows where it is called, in the function around it.
             file, line = function.symtab.filename, function.line
         block = block.superblock
     return found or gdb.execute(f"info symbol {address}", to_string=True).strip()
@@ -125,7 +125,7 @@ def holder(thread, address):
 
 
 def describe(entry):
-    """Numbers of a pool in a registry, and thread and address of each use that is known."""
+    """Returns numbers of a registered pool, and thread and address of each known use."""
     kind, pool = text(entry["kind_"]), entry["pool_"]
     if kind.endswith("resource_pool"):
         core = as_type(pool, "pool_core")
@@ -271,7 +271,7 @@ def values_of_secondary_map(value):
 
 
 class Printer:
-    """A value in a line, by a function; a sentence where gdb knows too little."""
+    """Prints a value in a line, by a function; a sentence if gdb knows too little."""
 
     def __init__(self, value):
         is_reference = value.type.strip_typedefs().code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
@@ -285,7 +285,7 @@ class Printer:
 
 
 class MapPrinter(Printer):
-    """The same, and the values under their handles."""
+    """Prints a line, and the values under their handles."""
 
     def children(self):
         try:

@@ -1,4 +1,4 @@
-// The registries of pools: that of checked pools, and those that users visit. One mutex is for all.
+// The registries of pools: that of checked pools, and those that users visit. One mutex serves all.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -28,7 +28,7 @@ constinit std::array<pool_trace, 64> ended_pools{};
 constinit std::size_t next_ended_pool = 0;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
-/// A child must not inherit the mutex locked by a thread that it does not have.
+/// Locks the mutex at fork: a child must not inherit it locked by a thread that it does not have.
 LIDO_RUN_AT_LOAD(1001, lock_registry_for_forks);
 void lock_registry_for_forks() noexcept {
   (void)platform::on_fork([] { registry_mutex.lock(); }, [] { registry_mutex.unlock(); },
@@ -74,7 +74,7 @@ void register_checked(pool_trace& pool) noexcept {
   pool.alive = true;
   pool.next = live_pools;
   live_pools = &pool;
-  // A pointer to what was there before cannot be told from one to the new pool.
+  // A pointer to a former slot there cannot be distinguished from one to the new pool.
   for (pool_trace& one : ended_pools) {
     if (one.pool == pool.pool || contains(one, pool.first) || contains(pool, one.first)) {
       one = {};

@@ -21,7 +21,7 @@ constinit thread_local std::uint32_t checked_thread_id = 0;
 
 namespace {
 
-/// A forked child has the variable of the thread that forked, but not its id.
+/// Resets the id in a forked child, whose thread has a new id but a copy of this variable.
 LIDO_RUN_AT_LOAD(1001, forget_id_in_children);
 void forget_id_in_children() noexcept {
   (void)platform::on_fork(nullptr, nullptr, [] { checked_thread_id = 0; });
@@ -29,7 +29,7 @@ void forget_id_in_children() noexcept {
 
 using path_room = std::array<char, 1024>;
 
-/// The file with an address; empty if it is not known.
+/// Returns the path of the file with an address, empty if unknown.
 std::string_view module_path(const void* address, path_room& room) noexcept {
   return {room.data(), platform::module_path(address, room)};
 }
@@ -55,7 +55,7 @@ report_text& report_text::operator<<(std::string_view text) noexcept {
   return *this;
 }
 
-/// Not into the room, where a number that does not fit would leave garbage.
+/// Appends a number in one piece: part of one that does not fit would be garbage.
 report_text& report_text::append(std::uint64_t number, int base) noexcept {
   std::array<char, std::numeric_limits<std::uint64_t>::digits10 + 1> digits;
   const auto done = std::to_chars(digits.data(), digits.data() + digits.size(), number, base);

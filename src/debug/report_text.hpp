@@ -12,7 +12,7 @@
 
 namespace lido::inline v0::detail {
 
-/// Has room on a thread's stack; what does not fit is cut off.
+/// Builds a report on a thread's stack; what does not fit is cut off.
 class report_text {
  public:
   report_text& operator<<(std::string_view text) noexcept;
@@ -21,13 +21,13 @@ class report_text {
   }
   report_text& hex(std::uintptr_t number) noexcept { return (*this << "0x").append(number, 16); }
 
-  /// `server+0x1a2b`: the module that has the code, and the address in its own terms.
+  /// Appends `server+0x1a2b`: the module that has the code, and the offset in it.
   report_text& where(place at) noexcept;
 
-  /// `thread 7 'main'`; the name is that of the system, which forgets it when the thread ends.
+  /// Appends `thread 7 'main'`; the system forgets the name when the thread ends.
   report_text& thread(std::uint32_t id) noexcept;
 
-  /// A line for each module in the report: the command that turns its addresses into lines.
+  /// Appends a line for each module in the report: the command that turns its addresses into lines.
   report_text& commands() noexcept;
 
   [[nodiscard]] std::string_view view() const noexcept { return {room_.data(), size_}; }

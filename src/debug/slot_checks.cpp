@@ -16,16 +16,16 @@ namespace lido::inline v0::detail {
 
 namespace {
 
-/// Objects of one pool that a leak report describes; it counts all.
+/// Number of objects that a leak report describes; it counts all.
 constexpr std::size_t described_leaks = 8;
 
-/// `released by thread 7 'main' at server+0x12`
+/// Appends `released by thread 7 'main' at server+0x12`.
 void append_event(report_text& text, std::string_view what, slot_record::event event) noexcept {
   (text << what << " by ").thread(event.thread) << " at ";
   text.where(event.at) << "\n";
 }
 
-/// The last events of a slot, newest first. Acquires have odd steps, releases even ones.
+/// Appends the last events of a slot, newest first. Acquires have odd steps, releases even ones.
 void append_history(report_text& text, const slot_record& record) noexcept {
   const std::uint64_t last = record.last_use();
   const std::uint64_t kept = (std::min)(last, slot_record::kept_uses);
@@ -39,7 +39,7 @@ void append_history(report_text& text, const slot_record& record) noexcept {
   }
 }
 
-/// `pointer 0x7f12: byte 8 of slot 3 of 16 in pool 'jobs', 64 bytes each`
+/// Appends `pointer 0x7f12: byte 8 of slot 3 of 16 in pool 'jobs', 64 bytes each`.
 void append_pointer(report_text& text, const void* object, const pool_trace& owner) noexcept {
   const auto address = address_bits(object);
   (text << "  pointer ").hex(address);
@@ -94,13 +94,13 @@ checked_slots::~checked_slots() {
     }
   }
   unregister_checked(trace_);
-  // relaxed: for releases to a pool that has ended, which are wrong whatever they read. An atomic,
-  // because a compiler drops ordinary stores to what is about to end.
+  // relaxed: for releases to a destroyed pool, which are wrong whatever they read. An atomic,
+  // because a compiler drops ordinary stores to an object that is about to end.
   admitted_.store(0, std::memory_order_relaxed);
 }
 
 void checked_slots::close() noexcept {
-  // relaxed: for acquires from a pool that ends, which are wrong whatever they read
+  // relaxed: for acquires while the pool is being destroyed, which are wrong whatever they read
   ends_.store(true, std::memory_order_relaxed);
 }
 
@@ -161,7 +161,7 @@ void checked_slots::refuse(const void* object, place at) const noexcept {
 void checked_slots::report(misuse_kind kind, const void* object, place at) const noexcept {
   const pool_trace self = find_checked(this);
   const pool_trace owner = find_owner(object);
-  // Of a pool that ends nothing is read but what was remembered.
+  // While the pool is being destroyed, only what was remembered about it is read.
   // relaxed: as in close
   const bool lives = self.alive && !ends_.load(std::memory_order_relaxed);
   const std::string_view name = lives ? name_ : self.name.data();

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. What free slots of a checked pool are full of, so that a late write shows.
+/// Internal. The content of free slots in a checked pool, which reveals a late write.
 #pragma once
 
 #include <algorithm>
@@ -22,10 +22,10 @@ inline constexpr auto fill_bytes = [] {
   return bytes;
 }();
 
-/// Which bytes of a free slot are watched, and how. All of a slot of up to `whole` bytes. Of a
-/// larger one the first and the last sixteen, and a window of 32 that moves by the golden ratio
-/// from use to use. Its multiples come everywhere, whatever the rhythm of a mistake (Knuth, The Art
-/// of Computer Programming 3, 6.4).
+/// Fills the watched bytes of a free slot, and finds writes to them. A slot of up to `whole` bytes
+/// is watched completely. In a larger one the first and last sixteen bytes are, and a window of 32
+/// that moves by the golden ratio from use to use. Its multiples spread evenly, whatever the rhythm
+/// of a mistake (Knuth, The Art of Computer Programming 3, 6.4).
 class fill_pattern {
  public:
   static constexpr std::size_t least_whole = 64;
@@ -40,7 +40,7 @@ class fill_pattern {
     visit_parts(use, filler{static_cast<std::byte*>(slot)});
   }
 
-  /// Whether all that is watched after that use is as `fill` left it.
+  /// Returns true if all bytes that are watched after that use are as `fill` left them.
   [[nodiscard, LIDO_ALWAYS_INLINE]] bool is_intact(const void* slot,
                                                    std::uint64_t use) const noexcept {
     bool intact = true;
@@ -48,7 +48,7 @@ class fill_pattern {
     return intact;
   }
 
-  /// Offset of the first watched byte that is not as `fill` left it; the slot's size if all are.
+  /// Returns the offset of the first watched byte that differs from `fill`, or the slot's size.
   [[nodiscard]] std::size_t first_overwritten(const void* slot, std::uint64_t use) const noexcept {
     const auto* const bytes = static_cast<const std::byte*>(slot);
     std::size_t first = size_;
@@ -63,10 +63,10 @@ class fill_pattern {
  private:
   static constexpr std::size_t edge = 16;
   static constexpr std::size_t window = 32;
-  /// Its fraction, as one of 2^64.
+  /// The fraction of the golden ratio, times 2^64.
   static constexpr std::uint64_t golden_ratio = 0x9E3779B97F4A7C15;
 
-  // Not lambdas, which have no place for the attribute in standard C++20.
+  // Not lambdas, which cannot have the attribute in standard C++20.
   struct filler {
     [[LIDO_ALWAYS_INLINE]] void operator()(std::size_t at, std::size_t size) const noexcept {
       std::memcpy(slot + at, fill_bytes.data(), size);
@@ -91,8 +91,8 @@ class fill_pattern {
       visit(at, size_ - at);
       return;
     }
-    // Windows start at multiples of their size. The last one is where the last edge begins, and of
-    // a size that is no power of two the windows too many are that one, too.
+    // Windows start at multiples of their size, except the last, which ends where the last edge
+    // begins. If the size is no power of two, windows past it become that one.
     const std::uint64_t mask = std::bit_ceil(size_) - window;
     const auto shift = static_cast<unsigned>(std::countl_zero(mask));
     const std::size_t last = size_ - window - edge;

@@ -1,5 +1,5 @@
 /// @file
-/// Public. What a checked pool says about wrong use, and to which handler.
+/// Public. Misuse that a checked pool finds, and the handler that receives it.
 #pragma once
 
 #include <cstddef>
@@ -8,49 +8,49 @@
 
 namespace lido::inline v0 {
 
-/// What a checked pool can find.
+/// Kinds of misuse that a checked pool can find.
 enum class misuse_kind : std::uint8_t {
-  double_release,       ///< the object is not in use
-  foreign_pointer,      ///< the pointer lies in no checked pool, alive or remembered
-  inside_slot,          ///< the pointer lies in the pool, but at the start of no slot
-  wrong_pool,           ///< the pointer lies in another checked pool that is alive
-  dead_pool,            ///< the pool has ended, or the pointer lies where one was that has
+  double_release,   ///< the object is not in use
+  foreign_pointer,  ///< the pointer lies in no checked pool, alive or remembered
+  inside_slot,      ///< the pointer lies in the pool, but at the start of no slot
+  wrong_pool,       ///< the pointer lies in another checked pool that is alive
+  dead_pool,        ///< the pool was destroyed, or the pointer lies in the slots of one that was
   write_after_release,  ///< a free slot was written to
-  leak,                 ///< objects are in use although they should not be any more
+  leak,                 ///< objects are still in use although none should be
 };
 
-/// Two or three words for a log.
+/// Returns two or three words for a log.
 [[nodiscard]] std::string_view to_string(misuse_kind kind) noexcept;
 
-/// One finding. All of it, the text too, ends with the call of the handler.
+/// One finding. All of it, including the text, is valid only during the call of the handler.
 ///
 /// `object` is the pointer that was passed to a release, nullptr for an acquire from a dead pool.
-/// Of a write it is the object whose slot was written to. Of a leak it is the object in use that
-/// has the lowest address, or nullptr from `testing::leak_check`, which only counts.
+/// For a write it is the object whose slot was written to. For a leak it is the object in use with
+/// the lowest address, or nullptr from `testing::leak_check`, which only counts.
 struct misuse {
   misuse_kind kind;
-  std::string_view pool_name;  ///< of the pool that was called, as far as it is known
+  std::string_view pool_name;  ///< name of the pool that was called, as far as known
   const void* object;          ///< see above
-  std::size_t count;           ///< how many objects it is about
+  std::size_t count;           ///< number of objects concerned
   std::string_view report;     ///< lines of text: what, which thread, where, the slot's last events
 };
 
-/// Hears of every misuse, in the thread that found it, and with no lock of the library held.
+/// Receives every misuse, in the thread that found it, while the library holds no lock there.
 ///
 /// Must be thread-safe and must not throw, since release is noexcept. It may end the program, or
 /// return. Then a release has no effect: the object is not destroyed, no slot is lost or twice in
-/// the pool. An acquire goes on with a slot that is whole again, and a destructor goes on. From a
-/// dead pool try_acquire and its like get nothing; other acquires must not go on. It may use pools;
-/// a misuse in there calls it again.
+/// the pool. An acquire continues with the slot, and a destructor continues. For a dead pool,
+/// try_acquire and its like return nothing; the handler of any other acquire must not return. It
+/// may use pools; a misuse there calls it again.
 using misuse_handler = void (*)(const misuse&) noexcept;
 
-/// Replaces the handler of the whole process and returns the one before; nullptr stands for the
+/// Replaces the handler of the whole process and returns the previous one; nullptr means the
 /// default, which writes the report to stderr and calls std::abort. Thread-safe.
 misuse_handler set_misuse_handler(misuse_handler handler) noexcept;
 
 namespace detail {
 
-/// Calls the handler.
+/// Calls the current handler.
 void hand_over(const misuse& what) noexcept;
 
 }  // namespace detail

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The checks of a pool that has none: nothing, at no cost.
+/// Internal. Checks that do nothing, at no cost, for pools that are not checked.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace lido::inline v0::detail {
 
-/// The interface that `slot_checks` also has; see there.
+/// Has the interface of `slot_checks`; see there.
 struct no_checks {
   static constexpr bool active = false;
   static constexpr std::size_t record_bytes = 0;

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Where and in which thread something happened: one address, and the system's number.
+/// Internal. Where an event happened: a code address, and the system's number of the thread.
 #pragma once
 
 #include <cstdint>
@@ -9,34 +9,34 @@
 
 namespace lido::inline v0::detail {
 
-/// An address in the code of the caller, for one instruction. addr2line(1) says which line it is.
-/// Not std::source_location: as a default argument it cannot follow the pack of `acquire(args...)`.
+/// A code address in the caller, at the cost of one instruction. addr2line(1) names its line. Not
+/// std::source_location: as a default argument it cannot follow the pack of `acquire(args...)`.
 struct place {
   const void* address = nullptr;
 
-  /// The place in the function that this is inlined into.
+  /// Returns an address in the function that this is inlined into.
   [[nodiscard, LIDO_ALWAYS_INLINE]] static place here() noexcept { return {code_address()}; }
 };
 
-/// Asks the system for the calling thread's id and keeps it in `checked_thread_id`. Under Valgrind
-/// it is not kept: every acquire then takes the slow path, which tells Valgrind what it does.
+/// Asks the system for the calling thread's id and stores it in `checked_thread_id`. Does not store
+/// it under Valgrind: every acquire then takes the slow path, which informs Valgrind.
 std::uint32_t learn_thread_id() noexcept;
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
-/// 0 until learnt. Defined in one file, as `thread_offset` is: a shared object may have a copy of
-/// an inline variable that the library does not know.
+/// The calling thread's id, 0 until learnt. Defined in one file, as `thread_offset` is: a shared
+/// object may have a copy of an inline variable that the library does not know.
 [[LIDO_TLS_MODEL, LIDO_VISIBLE]] extern constinit thread_local std::uint32_t checked_thread_id;
 #if LIDO_USES_DLL || LIDO_IS_DLL
 [[nodiscard]] std::uint32_t& checked_thread_id_of_this_thread() noexcept;
 #endif
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
-/// `checked_thread_id` of the thread that makes this call; see own_thread_offset.
+/// Returns `checked_thread_id` of the calling thread; see own_thread_offset.
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline std::uint32_t& own_checked_thread_id() noexcept {
   LIDO_RETURN_OWN(std::uint32_t, checked_thread_id, "_ZN4lido2v06detail17checked_thread_idE");
 }
 
-/// The number that debuggers and /proc know the calling thread by.
+/// Returns the number by which debuggers and /proc know the calling thread.
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline std::uint32_t this_thread_id() noexcept {
   const std::uint32_t id = own_checked_thread_id();
   return id != 0 ? id : learn_thread_id();

@@ -1,5 +1,5 @@
 /// @file
-/// Public. `registry`: the pools of a process by name, and what they do.
+/// Public. `registry`: lists the pools of a process by name, with their numbers.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,23 @@ namespace detail {
 class registration;
 }  // namespace detail
 
-/// What a visit says of one pool.
+/// The report on one pool that a visit makes.
 struct pool_report {
   /// Name in UTF-8. A `?` stands for each quote, backslash, control character of ASCII, and byte
   /// that is no UTF-8.
   std::string_view name;
-  std::uint64_t number = 0;  ///< in its registry, never used again; tells pools of one name apart
+  std::uint64_t number = 0;  ///< unique in its registry; distinguishes pools of the same name
   std::string_view kind;     ///< "object_pool", "concurrent_slot_map", ...
   pool_stats stats;
-  std::shared_ptr<const resource_pool_report> resources;  ///< null: no pool of resources
-  std::shared_ptr<const char[]> text;                     ///< of the name
+  std::shared_ptr<const resource_pool_report> resources;  ///< null unless a pool of resources
+  std::shared_ptr<const char[]> text;                     ///< owns the characters of `name`
 };
 
-/// Pools that were given it as the option `registry`, for as long as they live.
+/// Lists the live pools whose option `registry` names it.
 ///
-/// Thread-safe. A pool enters as the last act of its constructor and leaves as the first of its
-/// destructor, which waits while a visit reads its numbers. Requires of a registry: it outlives its
-/// pools. The child of a fork may use it.
+/// Thread-safe. A pool is registered last in its constructor and removed first in its destructor,
+/// which waits while a visit reads its numbers. Requires: the registry outlives its pools. The
+/// child of a fork may use it.
 class registry {
  public:
   constexpr registry() noexcept = default;
@@ -40,12 +40,12 @@ class registry {
   registry& operator=(const registry&) = delete;
   ~registry() = default;
 
-  /// The one of the process, which never ends.
+  /// Returns the registry of the process, which is never destroyed.
   [[nodiscard]] static registry& global() noexcept;
 
   /// Calls `f(const pool_report&)` for each pool, oldest first, without a lock: `f` may make and
-  /// end pools. One that comes or goes meanwhile is visited or not. Throws what `f` does, and
-  /// std::bad_alloc.
+  /// destroy pools. A pool made or destroyed during the call may be visited or not. Throws what `f`
+  /// throws, and std::bad_alloc.
   template <class F>
   void visit(F f) const {
     pool_report report;
@@ -57,35 +57,35 @@ class registry {
  private:
   friend class detail::registration;
 
-  /// How far a visit has come. Between two steps the pool there may leave, and others come.
+  /// The progress of a visit. Between two steps its pool may be removed, and others added.
   struct position {
-    const detail::registration* last = nullptr;  ///< good as long as none has left since
+    const detail::registration* last = nullptr;  ///< valid as long as no pool was removed since
     std::uint64_t left = 0;
   };
 
-  /// Goes on to the pool that entered next, and reports it; false: there is none. Constant time,
-  /// unless a pool has left since the last step.
+  /// Advances to the pool that was registered next, and reports it; returns false if there is none.
+  /// Constant time, unless a pool was removed since the last step.
   [[nodiscard]] bool next(position& at, pool_report& report) const;
   [[nodiscard]] const detail::registration* after(const position& at, std::uint64_t number) const;
 
   detail::registration* oldest_ = nullptr;
   detail::registration* newest_ = nullptr;
   std::uint64_t numbers_ = 0;
-  std::uint64_t left_ = 0;  ///< pools that have left
+  std::uint64_t left_ = 0;  ///< number of pools removed so far
 };
 
 namespace detail {
 
-/// A pool in its registry. The pool destroys it before anything else.
+/// The entry of a pool in its registry. The pool destroys it before anything else.
 class registration {
  public:
   /// Fills in the numbers of `pool`. Called under a mutex of the process.
   using describe = void (*)(void* pool, pool_report& out);
 
-  /// `kind` must live as long. Throws std::bad_alloc.
+  /// Registers `pool`. `kind` must live as long as this. Throws std::bad_alloc.
   registration(registry& where, std::string_view kind, std::string_view name, describe fill,
                void* pool);
-  /// `pool.stats()` has its numbers.
+  /// Registers a pool whose `stats()` returns its numbers.
   template <class Pool>
   registration(registry& where, std::string_view kind, std::string_view name, Pool& pool)
       : registration(
@@ -101,7 +101,7 @@ class registration {
 
   registry& where_;
   std::string_view kind_;
-  std::unique_ptr<const char[]> text_;  ///< of the name
+  std::unique_ptr<const char[]> text_;  ///< characters of the name
   std::string_view name_;
   describe fill_;
   void* pool_;

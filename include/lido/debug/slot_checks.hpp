@@ -20,33 +20,33 @@
 
 namespace lido::inline v0::detail {
 
-/// What is known of a checked pool without touching it, and its link in the list of all of them.
+/// Facts about a checked pool, for use without touching it, and its link in the list of all.
 struct pool_trace {
   const void* pool = nullptr;
   const std::byte* first = nullptr;
   std::size_t stride = 1;
   std::uint32_t capacity = 0;
   bool alive = false;
-  std::array<char, 48> name{};  ///< cut off if longer
+  std::array<char, 48> name{};  ///< truncated if longer
   pool_trace* next = nullptr;
 };
 
-/// Both block for a moment. The last 64 pools that ended are remembered, until a new checked pool
-/// has their addresses.
+/// Add a checked pool to the list of all, or remove it. Both block briefly. The last 64 destroyed
+/// pools are remembered, until a new checked pool has their addresses.
 void register_checked(pool_trace& pool) noexcept;
 void unregister_checked(pool_trace& pool) noexcept;
 
-/// Of the pool with that address, or of the one that has or had the slot; `pool` is null for none.
+/// Return the pool with that address, or the one that has or had the slot; null in `pool` if none.
 [[nodiscard]] pool_trace find_checked(const void* pool) noexcept;
 [[nodiscard]] pool_trace find_owner(const void* object) noexcept;
 
-/// Records of the slots of one pool, whatever it holds, and the slow paths of its checks.
+/// Records the slots of one pool, whatever its objects are, and has the slow paths of its checks.
 ///
-/// After its end a caller may still ask it to admit an acquire or a release: it then admits none,
-/// and nothing else of it is read.
+/// Callers may still ask for admission of an acquire or a release after its destruction. It then
+/// admits none, and reads nothing else of itself.
 class checked_slots {
  public:
-  /// Throws std::bad_alloc. `name` must live as long as this. Fills all slots.
+  /// Fills all slots. Throws std::bad_alloc. `name` must live as long as this.
   checked_slots(std::string_view name, std::byte* first, std::uint32_t capacity, std::size_t stride,
                 fill_pattern pattern);
   checked_slots(const checked_slots&) = delete;
@@ -55,7 +55,7 @@ class checked_slots {
   /// Reports objects in use, and free slots that were written to.
   ~checked_slots();
 
-  /// The pool is about to end: from now on no acquire is admitted.
+  /// Admits no acquire from now on, since the pool is about to be destroyed.
   void close() noexcept;
 
   [[nodiscard]] bool is_used(slot_index slot) const noexcept { return records_[slot].is_used(); }
@@ -63,10 +63,10 @@ class checked_slots {
     return trace_.capacity * sizeof(slot_record);
   }
 
-  // For slots whose size is known at run time: what slot_checks does, by slow paths alone.
-  /// The slot comes from the free list.
+  // For slots whose size is known at run time: the functions of slot_checks, by slow paths alone.
+  /// Begins a use of the slot, which comes from the free list.
   void begin_use(void* slot, place at) noexcept;
-  /// True: the slot is about to go there, and `watch` must follow. False: it was reported.
+  /// Ends a use. Returns true if `watch` and a release must follow, false if it was reported.
   [[nodiscard]] bool try_end_use(const void* slot, place at) noexcept {
     return try_end_slow(slot, at, 0);
   }
@@ -81,13 +81,13 @@ class checked_slots {
     return admitted_.load(std::memory_order_relaxed);
   }
 
-  /// Where releases are shared, or the thread is not the holder: `held_use` is then 0.
+  /// Ends a use if releases are shared, or if the thread is not the holder (`held_use` is 0).
   [[nodiscard]] bool try_end_slow(const void* object, place at, std::uint64_t held_use) noexcept;
-  /// Reports a wrong release; null: a wrong acquire.
+  /// Reports a wrong release, or for null a wrong acquire.
   [[LIDO_COLD, LIDO_NOINLINE]] void refuse(const void* object, place at) const noexcept;
   /// Reports a write to the free slot, if there was one.
   [[LIDO_COLD, LIDO_NOINLINE]] void look_into(void* slot, place at) const noexcept;
-  /// To Valgrind, where it runs.
+  /// Informs Valgrind of the release, if it runs.
   void tell_release(const void* slot) const noexcept;
 
   // NOLINTBEGIN(cppcoreguidelines-non-private-member-variables-in-classes,misc-non-private-member-variables-in-classes)
@@ -107,18 +107,19 @@ class checked_slots {
     return pattern_.is_intact(slot, record_at(slot).last_use());
   }
 
-  atomic<std::uint64_t> admitted_;  ///< slots that may be released: all, or none after the end
+  atomic<std::uint64_t> admitted_;  ///< slots that may be released: all, or none after destruction
   fill_pattern pattern_;
   std::string_view name_;
   pool_trace trace_;
 };
 
-/// Checks slots of a T, which it watches as a whole up to `Whole` bytes. `no_checks` has the same
+/// Checks slots of a T, and watches them completely up to `Whole` bytes. `no_checks` has the same
 /// interface and does nothing.
 ///
-/// A slot is free, with the fill pattern in it, from `after_destruction` to `before_construction`.
-/// Wait-free where nothing is wrong: no read-modify-write as long as objects are released where
-/// they were acquired, one compare-and-swap of the slot's own word for each release otherwise.
+/// A slot is free, and contains the fill pattern, from `after_destruction` to
+/// `before_construction`. Wait-free if nothing is wrong. Needs no read-modify-write as long as the
+/// acquiring threads release their objects; otherwise each release needs one compare-and-swap of
+/// the slot's own word.
 template <class T, std::size_t Whole>
 class slot_checks : public checked_slots {
  public:
@@ -129,8 +130,8 @@ class slot_checks : public checked_slots {
   slot_checks(std::string_view name, std::byte* first, std::uint32_t capacity)
       : checked_slots(name, first, capacity, sizeof(T), pattern) {}
 
-  /// The slot comes from the free list: reports a write that happened to it there. Takes the slow
-  /// path in a thread whose id is not known, thus under Valgrind.
+  /// Reports a write to the slot while it was in the free list. Takes the slow path in a thread
+  /// whose id is not known, thus under Valgrind.
   [[LIDO_ALWAYS_INLINE]] void before_construction(void* slot, place at) const noexcept {
     if (hardly_ever(own_checked_thread_id() == 0) ||
         hardly_ever(!pattern.is_intact(slot, use_of(slot)))) {
@@ -142,7 +143,7 @@ class slot_checks : public checked_slots {
     records_[slot_of(object)].begin_use(at, this_thread_id());
   }
 
-  /// False: the pool ends or has ended, which is reported.
+  /// Returns false, and reports it, if the pool is being destroyed or was.
   [[nodiscard, LIDO_ALWAYS_INLINE]] bool admits(place at) const noexcept {
     // relaxed: as admitted()
     if (hardly_ever(ends_.load(std::memory_order_relaxed))) {
@@ -152,8 +153,8 @@ class slot_checks : public checked_slots {
     return true;
   }
 
-  /// Ends the use of an object; exactly one release does. False: wrong use, and the handler knows.
-  /// Also works, as far as memory allows, for a pool that has ended.
+  /// Ends the use of an object; exactly one release does. Returns false after it reported wrong
+  /// use. Also works, as far as memory allows, for a destroyed pool.
   [[nodiscard, LIDO_ALWAYS_INLINE]] bool try_end(const void* object, place at) noexcept {
     if (hardly_ever(distance_to(object) % sizeof(T) != 0 || slot_of(object) >= admitted())) {
       return try_end_slow(object, at, 0);
@@ -168,7 +169,7 @@ class slot_checks : public checked_slots {
     return try_end_slow(object, at, held ? use : 0);
   }
 
-  /// The slot is about to go to the free list, after its use or a constructor that has thrown.
+  /// Fills a slot that goes to the free list, after its use or a constructor that threw.
   [[LIDO_ALWAYS_INLINE]] void after_destruction(void* slot) const noexcept {
     pattern.fill(slot, use_of(slot));
     if (hardly_ever(own_checked_thread_id() == 0)) {
@@ -183,13 +184,13 @@ class slot_checks : public checked_slots {
     return distance_to(object) / sizeof(T);
   }
 
-  /// The use that decides which bytes are watched.
+  /// Returns the use that decides which bytes are watched.
   [[nodiscard, LIDO_ALWAYS_INLINE]] std::uint64_t use_of(const void* slot) const noexcept {
     return pattern.watches_all() ? 0 : records_[slot_of(slot)].last_use();
   }
 };
 
-/// The checks of a pool whose traits say so.
+/// The checks of a pool whose traits ask for them.
 template <class Traits, class T>
 struct pool_checks<Traits, T, true> {
   static_assert(Traits::watched_bytes >= fill_pattern::least_whole,

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. What a checked pool knows about one slot, and how exactly one release ends its use.
+/// Internal. The record of one slot of a checked pool, and how exactly one release ends its use.
 #pragma once
 
 #include <algorithm>
@@ -16,20 +16,20 @@ namespace lido::inline v0::detail {
 /// State and history of a slot. Its uses are counted from 1.
 ///
 /// The last use has ended when `ended_` or `claimed_` names it. The holder, which is the thread
-/// that acquired, ends it by a plain store to `ended_`. Other threads do by a compare-and-swap of
-/// `claimed_`, and so does the holder once `release_bias` says that releases are shared.
-/// `claimed_` only grows, and one thread alone moves it to a use, so it decides.
+/// that acquired, ends it by a plain store to `ended_`. Other threads use a compare-and-swap of
+/// `claimed_`, and so does the holder once releases are shared; see `release_bias`. `claimed_` only
+/// grows, and one thread alone moves it to a use, so it decides.
 class alignas(cache_line) slot_record {
  public:
-  /// Each with the acquire and the release that belong to it.
+  /// Number of recorded uses, each with its acquire and its release.
   static constexpr std::uint64_t kept_uses = 4;
 
   struct event {
     std::uint32_t thread;
-    place at;  ///< null: not written down yet
+    place at;  ///< null if not noted yet
   };
 
-  /// After a slot was taken from the free list and its object made. `thread` is not 0.
+  /// Begins a use of a slot that was taken from the free list and has an object. `thread` is not 0.
   [[LIDO_ALWAYS_INLINE]] void begin_use(place at, std::uint32_t thread) noexcept {
     // relaxed: only the thread that has the slot writes it; the free list ordered the last write
     const std::uint64_t use = uses_.load(std::memory_order_relaxed) + 1;
@@ -43,14 +43,14 @@ class alignas(cache_line) slot_record {
     uses_.store(use, std::memory_order_release);
   }
 
-  /// The use that the slot is in, or was in last; 0: it was never acquired.
+  /// Returns the current or last use of the slot; 0 if it was never acquired.
   [[nodiscard, LIDO_ALWAYS_INLINE]] std::uint64_t last_use() const noexcept {
     // (2) - this acquire-load synchronizes-with the release-store (1)
     return uses_.load(std::memory_order_acquire);
   }
 
-  /// Whether `thread` acquired it for `use`, and that has not ended. `thread` is read where it is
-  /// compared.
+  /// Returns true if `thread` acquired the slot for `use`, which has not ended. Takes `thread` by
+  /// reference, so that it is loaded at the comparison.
   [[nodiscard, LIDO_ALWAYS_INLINE]] bool is_held_by(const std::uint32_t& thread,
                                                     std::uint64_t use) const noexcept {
     // relaxed (2x): as this thread left them, or changed by another whose claim then decides
@@ -58,7 +58,7 @@ class alignas(cache_line) slot_record {
            !hardly_ever(ended_.load(std::memory_order_relaxed) == use);
   }
 
-  /// Ends `use` where releases are shared. Of any number of threads exactly one gets true.
+  /// Ends `use` when releases are shared. Exactly one of any number of threads gets true.
   [[nodiscard]] bool try_claim(std::uint64_t use) noexcept {
     // relaxed: only a guess, validated by the compare-and-swap
     std::uint64_t seen = claimed_.load(std::memory_order_relaxed);
@@ -72,8 +72,8 @@ class alignas(cache_line) slot_record {
     return false;
   }
 
-  /// All of a release by the holder where releases are not shared. It may come late, into a later
-  /// use, if a claim was faster; then that use is decided by claims, too.
+  /// Ends `use`, as all of a release by the holder while releases are not shared. If a claim was
+  /// faster, the store may come in a later use, which claims then decide, too.
   [[LIDO_ALWAYS_INLINE]] void publish_end(std::uint64_t use) noexcept {
     // relaxed: the light fence that follows keeps its order, the heavy fence of others does the
     // rest; where releases are shared, `claimed_` decides
@@ -85,7 +85,7 @@ class alignas(cache_line) slot_record {
     released_at_[use % kept_uses].store(at.address, std::memory_order_relaxed);
   }
 
-  /// As above, by a thread that may not be the holder.
+  /// Notes a release by a thread that may not be the holder.
   void note_release_by(std::uint64_t use, place at, std::uint32_t thread) noexcept {
     atomic<std::uint64_t>& threads = threads_[use % kept_uses];
     // relaxed (2x): for reports; a holder that reads it finds that its use has ended
@@ -103,7 +103,7 @@ class alignas(cache_line) slot_record {
 
   [[nodiscard]] bool is_used() const noexcept { return !has_ended(last_use()); }
 
-  /// For reports: of one of the last `kept_uses`; approximate beside threads that use the slot.
+  /// Returns the acquire of one of the last `kept_uses`; approximate while threads use the slot.
   [[nodiscard]] event acquire_of(std::uint64_t use) const noexcept {
     // relaxed (2x): for a report
     return {static_cast<std::uint32_t>(threads_[use % kept_uses].load(std::memory_order_relaxed)),
@@ -123,28 +123,29 @@ class alignas(cache_line) slot_record {
   atomic<std::uint64_t> uses_{0};
   atomic<std::uint64_t> ended_{0};
   atomic<std::uint64_t> claimed_{0};
-  // Rings of the last uses.
-  std::array<atomic<std::uint64_t>, kept_uses> threads_{};  ///< the holder; above it a releaser
+  // Rings with the last uses.
+  std::array<atomic<std::uint64_t>, kept_uses>
+      threads_{};  ///< the holder in the low half, a releaser in the high one
   std::array<atomic<const void*>, kept_uses> acquired_at_{};
   std::array<atomic<const void*>, kept_uses> released_at_{};
 };
 
 static_assert(sizeof(slot_record) == 2 * cache_line);
 
-/// Releases of one pool, biased towards the holders. A holder ends its use by a store, and then
-/// looks whether releases are shared. The first thread that releases what another acquired says so
+/// Decides releases of one pool, biased towards the holders. A holder ends its use by a store, then
+/// checks if releases are shared. The first thread that releases another's object announces that
 /// and runs a heavy fence. After it, each holder's store is visible, or the holder sees that
-/// releases are shared, and a compare-and-swap decides: from then on in every release of the pool.
+/// releases are shared. From then on a compare-and-swap decides every release of the pool.
 ///
-/// Wait-free for holders until releases are shared, lock-free then. The heavy fence runs once in a
-/// pool, or once more for each thread that comes while it runs. (Biased as the locks of Dice, Huang
-/// and Yang, 2001, with the fence of the thread caches.)
+/// Wait-free for holders until releases are shared, then lock-free. The heavy fence runs once in a
+/// pool, or once more for each thread that arrives while it runs. (Biased as the locks of Dice,
+/// Huang and Yang, 2001, with the fence of the thread caches.)
 class release_bias {
  public:
-  /// Shared from the beginning where the system lacks membarrier(2).
+  /// Shares releases from the start if the system lacks membarrier(2).
   release_bias() noexcept : sharing_(heavy_fence_available() ? sharing::none : sharing::complete) {}
 
-  /// Ends a use that the calling thread holds. False: releases are shared, and `settle` decides.
+  /// Ends a use of the calling thread. Returns false if releases are shared: `settle` then decides.
   [[nodiscard, LIDO_ALWAYS_INLINE]] bool end_alone(slot_record& record, std::uint64_t use,
                                                    place at) noexcept {
     record.publish_end(use);
@@ -157,8 +158,8 @@ class release_bias {
     return true;
   }
 
-  /// Ends it where releases are shared. False: another thread was faster. Takes the `use` that the
-  /// holder saw, since the slot may be in its next use by now.
+  /// Ends a use when releases are shared. Returns false if another thread was faster. Takes the
+  /// `use` that the holder saw, since the slot may be in its next use by now.
   [[nodiscard]] static bool settle(slot_record& record, std::uint64_t use, place at) noexcept {
     if (!record.try_claim(use)) {
       return false;
@@ -167,15 +168,15 @@ class release_bias {
     return true;
   }
 
-  /// Ends the use of the slot, as a thread that does not hold it. False: it was not in use, or
-  /// another release was faster.
+  /// Ends the use of the slot, as a thread that does not hold it. Returns false if the slot was not
+  /// in use, or another release was faster.
   [[nodiscard]] bool end_as_other(slot_record& record, place at) noexcept {
     const std::uint64_t use = record.last_use();
     if (record.has_ended(use)) {
       return false;
     }
     share();
-    // Again: a holder that was about to release has stored it by now, or will have to claim.
+    // Checked again: a holder that was about to release has stored it by now, or must claim.
     if (record.has_ended(use) || !record.try_claim(use)) {
       return false;
     }

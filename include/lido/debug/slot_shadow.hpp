@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Tells AddressSanitizer which slots are free. Nothing in builds without it.
+/// Internal. Tells AddressSanitizer which slots are free. Does nothing in builds without it.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ inline void unpoison([[maybe_unused]] const void* first,
 #endif
 }
 
-/// Ends the program with AddressSanitizer's report: `slot` is given back, but is not in use. Not
+/// Ends the program with AddressSanitizer's report: `slot` is released, but is not in use. Not
 /// inlined, so that the report begins with the caller.
 [[LIDO_NOINLINE]] inline void report_release([[maybe_unused]] void* slot) noexcept {
 #if LIDO_POISON_FREE_SLOTS
@@ -43,11 +43,11 @@ inline void unpoison([[maybe_unused]] const void* first,
 /// Poisons the free slots of an array, so that any access to one ends the program with a report.
 ///
 /// One byte of shadow stands for a granule of 8 bytes. Slots of other sizes share the granules at
-/// their edges, which always stay open: two threads would race for the byte.
+/// their edges, which always stay open: otherwise two threads would race for the byte.
 template <std::size_t Size>
 class slot_shadow {
  public:
-  /// All that lie side by side from `first` on.
+  /// Closes `count` adjacent slots from `first` on.
   static void close_all([[maybe_unused]] const std::byte* first,
                         [[maybe_unused]] std::uint32_t count) noexcept {
 #if LIDO_POISON_FREE_SLOTS
@@ -74,11 +74,11 @@ class slot_shadow {
  private:
   static constexpr std::uintptr_t granule = 8;
 
-  /// Bytes of the slot before its first whole granule.
+  /// Returns the number of bytes in the slot before its first whole granule.
   static std::size_t start_in(const void* slot) noexcept {
     return -address_bits(slot) % granule;
   }
-  /// Bytes in its whole granules.
+  /// Returns the number of bytes in the slot's whole granules.
   static std::size_t granules_of(const void* slot) noexcept {
     const std::size_t start = start_in(slot);
     return start < Size ? (Size - start) / granule * granule : 0;
