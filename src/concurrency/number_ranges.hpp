@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Which thread numbers belong to which copy of the library in a process.
+/// Internal. The thread numbers that belong to each copy of the library in a process.
 #pragma once
 
 #include <algorithm>
@@ -24,10 +24,10 @@ inline constexpr std::uint32_t number_ranges_count =
 ///
 /// So no thread has a number that a thread of another copy ever had. In a pool of that copy its
 /// entry was never used, so no operation is a hit, and slow paths compare the copies. Copies of
-/// other versions read this, too; `pool_origin` says what stays as it is.
+/// other versions read this, too; `pool_origin` says what never changes.
 class number_ranges {
  public:
-  /// The lowest range that no copy has; now the caller's. Nothing: all are taken. Lock-free.
+  /// Takes the lowest range that no copy has; returns nothing if all are taken. Lock-free.
   [[nodiscard]] std::optional<std::uint32_t> take() noexcept {
     for (std::uint32_t range = 0; range < number_ranges_count; ++range) {
       const std::uint64_t bit = std::uint64_t{1} << range % 64;
@@ -55,28 +55,27 @@ class number_ranges {
   std::array<atomic<std::uint64_t>, (number_ranges_count + 63) / 64> taken_;
 };
 
-/// How a copy agrees with the others on one place in memory. Each copy has a word that the others
-/// find, null at first. The word of the copy that was loaded first decides, until each has noted
-/// the place.
+/// Makes copies agree on one address in memory. Each copy has a word that the others find, null at
+/// first. The word of the copy that was loaded first decides, until each has noted the address.
 ///
-/// Lock-free. Copies may do this at once. Requires: none is unloaded meanwhile.
+/// Lock-free. Copies may do this at once, but none may be unloaded while they do.
 class common_place {
  public:
   using word = atomic<void*>;
 
-  /// Reads the word of a copy. To be called for each, in the order in which they were loaded.
-  // relaxed (whole function): the memory at the place is zeros, which no thread has written
+  /// Reads the word of a copy. Must be called for each, in the order in which they were loaded.
+  // relaxed (whole function): the memory there is zeros, which no thread has written
   void look_at(word& copy) noexcept {
     first_ = first_ != nullptr ? first_ : &copy;
     void* const noted = copy.load(std::memory_order_relaxed);
     place_ = place_ != nullptr ? place_ : noted;
   }
 
-  /// Returns true if a copy has noted the place. Then `agree` needs no memory.
+  /// Returns true if a copy has noted the address. Then `agree` needs no memory.
   [[nodiscard]] bool is_known() const noexcept { return place_ != nullptr; }
 
-  /// Returns the place, which is `mine` if no other copy was faster, and notes it in `own`. Null:
-  /// there is none yet, and `mine` is null.
+  /// Returns the address, which is `mine` if no other copy was faster, and notes it in `own`.
+  /// Returns null if there is none yet, and `mine` is null.
   // relaxed (whole function): as in look_at
   [[nodiscard]] void* agree(word& own, void* mine) noexcept {
     if (place_ == nullptr && mine != nullptr) {

@@ -25,8 +25,8 @@ namespace {
 // A thread that forks holds the registry's mutex, and fork handlers of others may use pools.
 constinit thread_local bool thread_is_forking = false;
 
-/// On a page of its own, which the system clears in a process that gets a copy of this memory. A
-/// child that shares it, as of vfork, is not told apart: it uses its parent's pools.
+/// A page of its own, which the system clears in a process that gets a copy of this memory. A child
+/// that shares the memory, as after vfork, is not recognised: it uses its parent's pools.
 struct alignas(4096) process_page {
   registry_word<std::uint32_t> id{0};
 };
@@ -45,7 +45,7 @@ class [[LIDO_VISIBLE]] thread_registry {  // trivial, and a global that outlives
   thread_registry(const thread_registry&) = delete;
   thread_registry& operator=(const thread_registry&) = delete;
 
-  /// See assign_thread_number.
+  /// Assigns a number; see assign_thread_number.
   bool assign(bool waits) noexcept;
   void add(thread_exit_listener& listener) noexcept;
   void remove(thread_exit_listener& listener) noexcept;
@@ -54,7 +54,7 @@ class [[LIDO_VISIBLE]] thread_registry {  // trivial, and a global that outlives
   /// Registers the fork handlers once; tries again if the system has refused.
   void watch_forks() noexcept;
 
-  /// Threads get no numbers before it.
+  /// Joins the other copies; threads get no numbers before that.
   void join_copies() noexcept { source_.join(); }
 
   [[nodiscard]] std::uint32_t lowest() const noexcept {
@@ -63,7 +63,7 @@ class [[LIDO_VISIBLE]] thread_registry {  // trivial, and a global that outlives
   }
   [[nodiscard]] std::uint32_t highest() const noexcept { return source_.highest(); }
 
-  /// False if this process was made from one with pools, but not by fork.
+  /// Returns false if this process was made from one with pools, but not by fork.
   // relaxed (whole function): in one process only one value is ever stored
   [[nodiscard]] bool is_of_this_process() noexcept {
     const std::uint32_t process = process_.load(std::memory_order_relaxed);
@@ -97,7 +97,7 @@ class [[LIDO_VISIBLE]] thread_registry {  // trivial, and a global that outlives
     }
   }
 
-  /// `uses`: the element of `uses_` that the hook of a thread is armed with.
+  /// Returns the number for an element of `uses_`, which the hook of a thread is armed with.
   [[nodiscard]] std::uint32_t number_of(void* uses) const noexcept {
     return static_cast<std::uint32_t>(static_cast<thread_use**>(uses) - uses_.data());
   }
@@ -106,7 +106,7 @@ class [[LIDO_VISIBLE]] thread_registry {  // trivial, and a global that outlives
   void after_fork() noexcept;
   void after_fork_in_child() noexcept;
 
-  /// 0: none of this copy's numbers is free.
+  /// Returns the lowest free number of this copy, or 0 if there is none.
   [[nodiscard]] std::uint32_t lowest_free() const noexcept {
     for (std::uint32_t word = 0; word < free_.size(); ++word) {
       if (free_[word] != 0) {
@@ -131,12 +131,12 @@ class [[LIDO_VISIBLE]] thread_registry {  // trivial, and a global that outlives
   std::array<bool, number_ranges_count> ranges_{};  ///< those of this copy
   registry_word<std::uint32_t> lowest_{0};          ///< one less than its first number
   std::array<std::uint64_t, (max_thread_number + word_bits - 1) / word_bits> free_{};
-  std::array<thread_use*, max_thread_number + 1> uses_{};  ///< the first of each number
+  std::array<thread_use*, max_thread_number + 1> uses_{};  ///< first use of each number
   registry_word<bool> full_{false};
   thread_exit_hook exit_hook_;
   bool has_fork_handlers_ = false;
   registry_word<std::uint32_t> process_{0};
-  registry_word<bool> was_asked_{false};  ///< about the process, with a system call
+  registry_word<bool> was_asked_{false};  ///< the system was asked about the process
 };
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): as it is declared
@@ -145,7 +145,7 @@ constinit thread_registry thread_numbers;
 bool thread_registry::assign(bool waits) noexcept {
   // relaxed: a number that is given back just now is found on the next call
   if (!waits && (thread_is_forking || full_.load(std::memory_order_relaxed))) {
-    return false;  // without the mutex, which all threads past the table would meet at
+    return false;  // without the mutex, which all threads past the table would contend for
   }
   const bool is_joined = source_.is_joined();  // before the look, or a join in between is missed
   const std::unique_lock lock =
@@ -157,7 +157,7 @@ bool thread_registry::assign(bool waits) noexcept {
     return false;
   }
   if (void* const uses = exit_hook_.armed(); uses != nullptr) {
-    thread_offset = number_of(uses) * thread_stride;  // the word began anew in an ending thread
+    thread_offset = number_of(uses) * thread_stride;  // this variable was reset in an ending thread
     return true;
   }
   if (lowest_free() == 0 && !add_range()) {
@@ -174,7 +174,7 @@ bool thread_registry::assign(bool waits) noexcept {
   return true;
 }
 
-/// Takes numbers that no other copy of the library has, for ever. False: there are none left.
+/// Takes numbers that no other copy of the library has, for ever. Returns false if none are left.
 bool thread_registry::add_range() noexcept {
   const std::optional<std::uint32_t> range = source_.take();
   if (!range.has_value()) {
@@ -239,8 +239,8 @@ std::unique_lock<registry_mutex> thread_registry::lock_unless_forking() noexcept
   return std::unique_lock(mutex_);
 }
 
-/// Asks the system, and from the second time on notes the answer where no copy of the process finds
-/// it. Programs with one pool then do without the page.
+/// Asks the system. From the second time on, notes the answer in memory that no copy of the process
+/// gets. Programs with one pool do without that page.
 // relaxed (whole function): in one process only one value is ever stored
 bool thread_registry::is_made_here(std::uint32_t process) noexcept {
   if (process != platform::process_id()) {
@@ -257,8 +257,8 @@ bool thread_registry::is_made_here(std::uint32_t process) noexcept {
 /// Asks the system once for what the registry needs; tries again if it has refused. Returns whether
 /// threads can have numbers.
 bool thread_registry::prepare() noexcept {
-  // The number comes with the call: where the compiler emulates thread-local words, they may be
-  // gone by then.
+  // The call passes the number: if the compiler emulates thread-local variables, they may be gone
+  // by then.
   const bool has_hook =
       exit_hook_.prepare([](void* uses) { thread_numbers.leave(thread_numbers.number_of(uses)); });
   // relaxed: see is_of_this_process
@@ -278,11 +278,11 @@ void thread_registry::watch_forks() noexcept {
   }
 }
 
-/// Runs when the library is loaded, so that fork locks the mutex after what handlers of users lock.
-/// A thread that constructs a pool under a lock of the user locks in the same order. Runs after the
-/// constructor of the registry of checked pools, since a thread with this mutex may look into it.
+/// Runs when the library is loaded, so that fork locks the mutex after those of users' handlers. A
+/// thread that constructs a pool under a lock of the user locks in the same order. Runs after the
+/// constructor of the registry of checked pools, which a thread with this mutex may use.
 ///
-/// Other copies are looked for here and not later: the loader calls this with its own mutex, under
+/// Searches for other copies here and not later: the loader calls this with its own mutex, under
 /// which code may use pools.
 LIDO_RUN_AT_LOAD(1002, begin_with_the_process);
 void begin_with_the_process() noexcept {
@@ -304,7 +304,7 @@ void thread_registry::leave(std::uint32_t number) noexcept {
   full_.store(false, std::memory_order_relaxed);
 }
 
-/// A child must not inherit the mutex locked by a thread that it does not have.
+/// Locks the mutex: a child must not inherit it locked by a thread that it does not have.
 void thread_registry::before_fork() noexcept {
   mutex_.lock();
   thread_is_forking = true;

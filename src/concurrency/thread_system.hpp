@@ -1,5 +1,5 @@
 /// @file
-/// Internal. What the registry of threads asks of the system: a mutex, words, and a call when a
+/// Internal. What the registry of threads needs from the system: a mutex, words, and a call when a
 /// thread ends. A model-checking build names its own header in LIDO_THREAD_SYSTEM_SEAM.
 #pragma once
 
@@ -27,7 +27,7 @@ using platform::thread_exit_hook;
 /// Source of the registry's numbers: ranges that all copies of the library in this process share.
 class number_source {
  public:
-  /// Agrees with the other copies. To be called when the library is loaded; once more has no
+  /// Agrees with the other copies. Must be called when the library is loaded; a second call has no
   /// effect.
   ///
   /// The object lies in memory of its own, so that any copy may be unloaded.
@@ -47,7 +47,7 @@ class number_source {
     ranges_.store(static_cast<number_ranges*>(agreed), std::memory_order_relaxed);
   }
 
-  /// Returns false as long as `take` gives nothing.
+  /// Returns false as long as `take` returns nothing.
   [[nodiscard]] bool is_joined() const noexcept {
     // relaxed: as in join
     return ranges_.load(std::memory_order_relaxed) != nullptr;
@@ -78,7 +78,7 @@ namespace {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 constinit thread_local bool ending_thread = false;
 
-/// Called when the thread's number is taken back, and never undone: destructors of other keys may
+/// Marks the thread when its number is taken back. Never undone: destructors of other keys may
 /// still use pools.
 void mark_thread_ending() noexcept {
   ending_thread = true;

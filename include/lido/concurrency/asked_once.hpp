@@ -10,7 +10,7 @@ namespace lido::inline v0::detail {
 
 /// A yes or no that does not change. Threads that need it at the same time may each ask, so none
 /// waits for another. A static variable with an initializer would make them wait for one thread,
-/// which the child of a fork may not have. Progress: wait-free, except for `ask`.
+/// which may not exist in the child of a fork. Progress: wait-free, except for `ask`.
 class asked_once {
  public:
   template <class Ask>

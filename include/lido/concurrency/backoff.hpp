@@ -10,13 +10,13 @@
 
 namespace lido::inline v0::detail {
 
-/// Gives the rest of this thread's time slice away.
+/// Gives up the rest of this thread's time slice.
 void yield_thread() noexcept;
 
 /// Sleeps for `microseconds`, and in a normal thread on Linux for some 60 more.
 void nap_thread(std::uint32_t microseconds = 1) noexcept;
 
-/// Whether another thread can run while this one spins, as far as the system says.
+/// Returns true if another thread can run while this one spins, as far as the system knows.
 [[nodiscard]] bool several_processors() noexcept;
 
 /// Exponential pauses after a failed compare-and-swap (Dice, Hendler, Mirsky 2013): 1, 2, 4 ... 64.
@@ -29,9 +29,9 @@ class exponential_backoff {
     pauses_ = pauses_ < most_pauses ? pauses_ * 2 : most_pauses;
   }
 
-  /// Pauses, later yields, then naps of 1, 2, 4 ... 1024 microseconds: the thread that is waited
-  /// for may have lost its processor. A real-time thread that yields, or naps for as short as it
-  /// takes to change threads, would leave it nothing of a processor that they share.
+  /// Pauses, later yields, then naps for 1, 2, 4 ... 1024 microseconds: the thread that it waits
+  /// for may be preempted. A real-time thread that yields, or naps only as long as a thread switch
+  /// takes, would leave that thread no time on a shared processor.
   void wait() noexcept {
     if (waits_ < tuning::waits_before_yield) {
       pause();
@@ -45,7 +45,7 @@ class exponential_backoff {
     ++waits_;
   }
 
-  /// How often the caller has waited; after the first nap it no longer grows.
+  /// Returns how often the caller has waited; does not grow after the first nap.
   [[nodiscard]] int waits() const noexcept { return waits_; }
 
  private:
@@ -55,21 +55,20 @@ class exponential_backoff {
   int waits_ = 0;
 };
 
-/// Waits for other threads until they have made no progress for a tenth of a second, and no longer
-/// than it was told at first. The clock decides: a nap takes microseconds in one thread and
+/// Waits for other threads until they have made no progress for a tenth of a second, but no longer
+/// than the limit given at the start. The clock decides: a nap takes microseconds in one thread and
 /// milliseconds in another.
 ///
-/// Reads the clock only after some pauses. Where the whole machine stood still, the other threads
+/// Reads the clock only after some pauses. If the whole machine was suspended, the other threads
 /// had no time to make progress, so no wait counts for more than `tuning::nanoseconds_of_one_wait`.
 class bounded_wait {
  public:
-  /// `most`: nanoseconds that all waits together may take. Without it they last as long as others
-  /// make progress.
+  /// Limits all waits together to `most` nanoseconds. Without it only progress limits them.
   constexpr explicit bounded_wait(
       std::int64_t most = (std::numeric_limits<std::int64_t>::max)()) noexcept
       : left_(most) {}
 
-  /// `progress` differs from that of the last call if other threads have made some.
+  /// Restarts the time without progress if `progress` differs from that of the last call.
   void note_progress(std::uint64_t progress) noexcept {
     if (progress != progress_) {
       progress_ = progress;
@@ -77,7 +76,7 @@ class bounded_wait {
     }
   }
 
-  /// Waits a little. False: it has waited long enough.
+  /// Waits a little. Returns false if it has waited long enough.
   [[nodiscard]] bool wait() noexcept {
     backoff_.wait();
     return backoff_.waits() < tuning::waits_before_yield || !is_over();
@@ -87,13 +86,13 @@ class bounded_wait {
   [[nodiscard]] int waits() const noexcept { return backoff_.waits(); }
 
  private:
-  /// A model-checking build, which has no clock, counts the calls.
+  /// Returns true if the time is up. A model-checking build, which has no clock, counts the calls.
   [[nodiscard]] bool is_over() noexcept;
 
   exponential_backoff backoff_;
   std::int64_t left_;       ///< nanoseconds for all waits together
-  std::int64_t spent_ = 0;  ///< nanoseconds since the others made progress
-  std::int64_t last_ = 0;   ///< when the clock was read; 0: not yet
+  std::int64_t spent_ = 0;  ///< nanoseconds without progress of the others
+  std::int64_t last_ = 0;   ///< when the clock was last read; 0: not yet
   std::uint64_t progress_ = 0;
 };
 

@@ -1,6 +1,6 @@
 /// @file
-/// Internal. The mutexes of what may block. A model-checking build names its own header in
-/// LIDO_MUTEX_SEAM.
+/// Internal. The mutexes of operations that may block. A model-checking build names its own header
+/// in LIDO_MUTEX_SEAM.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ using plain_mutex = std::mutex;
 
 namespace lido::inline v0::detail {
 
-/// A mutex that says how often it was locked.
+/// A mutex that counts how often it was locked.
 class counted_mutex {
  public:
   void lock() {
@@ -29,7 +29,7 @@ class counted_mutex {
     ++locks_;
   }
   void unlock() { mutex_.unlock(); }
-  /// Under the mutex.
+  /// Returns the count. Requires: the caller has locked the mutex.
   [[nodiscard]] std::uint64_t locks() const noexcept { return locks_; }
 
  private:

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. How a thread sleeps on a word of its own until another wakes it or its time is up.
+/// Internal. Lets a thread sleep on a word of its own until another wakes it or its time is up.
 ///
 /// A model-checking build supplies the four functions that ask the system.
 #pragma once
@@ -12,13 +12,13 @@
 
 namespace lido::inline v0::detail {
 
-/// The moment at which a wait ends, or never. In nanoseconds of the steady clock.
+/// The moment at which a wait ends, or never, in nanoseconds of the steady clock.
 class deadline {
  public:
-  /// Never.
+  /// Makes a deadline that never passes.
   constexpr deadline() noexcept = default;
 
-  /// `wait` from now: at once if it is not positive, never if it is more than a century.
+  /// Returns the moment `wait` from now: at once if not positive, never if more than a century.
   template <class Rep, class Period>
   [[nodiscard]] static deadline after(std::chrono::duration<Rep, Period> wait) noexcept {
     const std::int64_t count = bounded(wait).count();
@@ -33,13 +33,13 @@ class deadline {
     if (seconds(wait) > century) {
       return (std::chrono::nanoseconds::max)();
     }
-    if (!(wait > wait.zero())) {  // NaN is nothing, too
+    if (!(wait > wait.zero())) {  // NaN counts as 0, too
       return std::chrono::nanoseconds::zero();
     }
     return std::chrono::ceil<std::chrono::nanoseconds>(wait);
   }
 
-  /// When the clock shows `moment`. Setting the clock afterwards changes nothing.
+  /// Returns the moment when the clock shows `moment`. Setting the clock later changes nothing.
   template <class Clock, class Duration>
   [[nodiscard]] static deadline at(std::chrono::time_point<Clock, Duration> moment) {
     const auto now = Clock::now();
@@ -52,22 +52,22 @@ class deadline {
     return moment <= now ? at_once() : after(moment - now);
   }
 
-  /// At that moment of the steady clock.
+  /// Returns that moment of the steady clock.
   [[nodiscard]] static constexpr deadline at_nanoseconds(std::int64_t moment) noexcept {
     return deadline(moment);
   }
 
   [[nodiscard]] constexpr bool is_never() const noexcept { return nanoseconds_ == never; }
-  /// The caller must not wait at all.
+  /// Returns true if the caller must not wait at all.
   [[nodiscard]] constexpr bool is_at_once() const noexcept { return nanoseconds_ == 0; }
   [[nodiscard]] constexpr std::int64_t nanoseconds() const noexcept { return nanoseconds_; }
 
-  /// As a moment of the steady clock; its last one for never.
+  /// Returns the moment on the steady clock, its last one for never.
   [[nodiscard]] constexpr std::chrono::steady_clock::time_point moment() const noexcept {
     return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(nanoseconds_));
   }
 
-  /// Whether the moment has passed.
+  /// Returns true if the moment has passed.
   [[nodiscard]] bool passed() const noexcept;
 
   [[nodiscard]] friend constexpr deadline sooner(const deadline& left,
@@ -75,7 +75,7 @@ class deadline {
     return right.nanoseconds_ < left.nanoseconds_ ? right : left;
   }
 
-  /// This one, or `wait` nanoseconds from now if that is sooner.
+  /// Returns this deadline, or `wait` nanoseconds from now if that is sooner.
   [[nodiscard]] deadline but_within(std::int64_t wait) const noexcept {
     return sooner(*this, in_nanoseconds(wait));
   }
@@ -92,18 +92,17 @@ class deadline {
   std::int64_t nanoseconds_ = never;
 };
 
-/// Sleeps while `word` is `expected`, until another thread calls `unpark` for it. May return for no
-/// reason. Returns false if the deadline has passed. Uses futex(2), or short naps where there is
-/// none.
+/// Sleeps while `word` is `expected`, until another thread calls `unpark` for it. May return
+/// spuriously. Returns false if the deadline has passed. Uses futex(2), or short naps without it.
 ///
-/// Each sleeper has a word of its own: the libraries' condition variables have lost wake-ups (glibc
-/// bug 25847), and std::counting_semaphore of libstdc++ 12 skips some.
+/// Each sleeper has its own word: the libraries' condition variables have lost wake-ups (glibc bug
+/// 25847), and std::counting_semaphore of libstdc++ 12 skips some.
 [[nodiscard]] bool park(const atomic<std::uint32_t>& word, std::uint32_t expected,
                         const deadline& until) noexcept;
 
 /// Wakes the thread that sleeps on `word`, after the word was changed. Uses only the address: the
-/// word may be gone already, and another thread may sleep there. That one is woken for no reason,
-/// which every user of futexes must bear.
+/// word may no longer exist, and another thread may sleep there. That thread wakes spuriously,
+/// which every user of futexes must tolerate.
 void unpark(const atomic<std::uint32_t>* word) noexcept;
 
 }  // namespace lido::inline v0::detail

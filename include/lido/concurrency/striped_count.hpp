@@ -1,5 +1,5 @@
 /// @file
-/// Internal. A number for statistics that many threads count up.
+/// Internal. A statistics counter that many threads increment.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace lido::inline v0::detail {
 
-/// Counts in several lines of the cache, so that few threads meet in one. Thread-safe, wait-free.
+/// A counter in several cache lines, so that few threads share one. Thread-safe, wait-free.
 class striped_count {
  public:
   // relaxed (whole function): a number for statistics

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. How one wait ends, in one word.
+/// Internal. The word that decides how one wait ends.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace lido::inline v0::detail {
 
 /// The state of one wait: waiting (awake), asleep, given or cancelled.
 ///
-/// A compare-and-swap on the word decides how the wait ends. It is done by the giver, by the waiter
-/// when its time is up, or by a thread that cancels the wait. So an item is given exactly if the
-/// waiter knows that it has it, and a cancelled waiter is given nothing.
+/// A compare-and-swap on the word decides how the wait ends: by the giver, by the waiter when its
+/// time is up, or by a thread that cancels the wait. So an item is given exactly if the waiter
+/// knows that it has it, and a cancelled waiter is given nothing.
 ///
 /// Memory ordering: the waiter sees what happened to the item before it was given (1, 2).
 /// Progress: everything except `sleep` is lock-free.
@@ -23,34 +23,34 @@ class wait_word {
   enum class ending : std::uint8_t { too_late, awake, asleep };
 
   [[nodiscard]] ending give() noexcept { return end(given_state); }
-  /// `cause` is below 2^24, and the waiter reads it afterwards.
+  /// Cancels the wait. `cause` is below 2^24, and the waiter reads it afterwards.
   [[nodiscard]] ending cancel(std::uint32_t cause) noexcept {
     return end(cancelled_state | cause << cause_shift);
   }
 
   [[nodiscard]] bool open() const noexcept { return is_open(bits()); }
   [[nodiscard]] bool given() const noexcept { return (bits() & state_mask) == given_state; }
-  /// Whether the waiter sleeps, as far as the caller happens to know.
+  /// Returns true if the waiter sleeps, as far as the caller happens to know.
   // relaxed (whole function): a hint
   [[nodiscard]] bool asleep() const noexcept {
     return word_.load(std::memory_order_relaxed) == asleep_state;
   }
-  /// Requires: cancelled.
+  /// Returns the cause. Requires: cancelled.
   [[nodiscard]] std::uint32_t cause() const noexcept { return bits() >> cause_shift; }
 
-  /// Only by the waiter: it is about to sleep, or does not after all.
+  /// Note that the waiter is about to sleep, or does not after all. Only by the waiter.
   void begin_sleep() noexcept { (void)swap(waiting_state, asleep_state); }
   void end_sleep() noexcept { (void)swap(asleep_state, waiting_state); }
-  /// After `begin_sleep`: until the wait ends, a poke, or for no reason. False: the time is up.
+  /// Sleeps, after `begin_sleep`, until the wait ends, a poke, or spuriously. False if late.
   [[nodiscard]] bool sleep(const deadline& until) const noexcept {
     return park(word_, asleep_state, until);
   }
-  /// Makes a sleeping waiter look around, without an end. True: the caller must wake it.
+  /// Makes a sleeping waiter look around and wait on. Returns true if the caller must wake it.
   [[nodiscard]] bool poke() noexcept { return swap(asleep_state, waiting_state); }
-  /// What the sleeper is woken by; only the address is used, so the waiter may be gone by then.
+  /// Returns what the sleeper is woken by, as an address: the waiter may be gone by then.
   [[nodiscard]] const atomic<std::uint32_t>* address() const noexcept { return &word_; }
 
-  /// Waits once more. Only while no other thread knows the waiter.
+  /// Begins another wait. Only while no other thread knows the waiter.
   // relaxed (whole function): the mutex of the queue publishes it
   void reopen() noexcept { word_.store(waiting_state, std::memory_order_relaxed); }
 

@@ -16,7 +16,7 @@
 
 namespace lido::inline v0::detail {
 
-/// A place in a queue for one wait, on the stack of the waiting thread.
+/// One thread's wait in a queue, on the stack of that thread.
 ///
 /// Its wait_word decides how the wait ends: an item is given exactly if the waiter knows that it
 /// has it. A waiter that was cancelled, or whose time was up, is given nothing.
@@ -27,8 +27,8 @@ class waiter {
  public:
   waiter() noexcept = default;
 
-  /// Ends the wait without an item; false: it has ended already. Any thread may call it while the
-  /// waiter lives.
+  /// Ends the wait without an item; returns false if it has ended already. Any thread may call it
+  /// while the waiter lives.
   bool cancel() noexcept {
     const wait_word::ending before = word_.cancel(0);
     if (before == wait_word::ending::asleep) {
@@ -37,8 +37,8 @@ class waiter {
     return before != wait_word::ending::too_late;
   }
 
-  /// Sleeps until the wait has ended; false: the deadline came first. The waiter stays awake for a
-  /// while first, longer if it is next, and again after an early call. Only for the waiter.
+  /// Sleeps until the wait has ended; false if the deadline came first. The waiter stays awake at
+  /// first, longer if it is next, and again after an early call. Only for the waiter.
   [[nodiscard]] bool wait(const deadline& until) noexcept {
     while (!stay_awake(until)) {
       word_.begin_sleep();
@@ -50,10 +50,10 @@ class waiter {
     return true;
   }
 
-  /// Only for the waiter.
+  /// Returns true if the wait has ended. Only for the waiter.
   [[nodiscard]] bool ended() const noexcept { return !word_.open(); }
 
-  /// What was given; null if nothing was. Only for the waiter, after the end of the wait.
+  /// Returns what was given, or null. Only for the waiter, after the end of the wait.
   [[nodiscard]] void* item() const noexcept {
     // relaxed: written before wait_word.hpp (2)
     return word_.given() ? item_.load(std::memory_order_relaxed) : nullptr;
@@ -62,9 +62,9 @@ class waiter {
  private:
   friend class waiter_queue;
 
-  /// Whether the wait has ended meanwhile. The next waiter stays awake for about as long as a
-  /// wake-up takes, so it never wastes more than that (Karlin, Li, Manasse, Owicki, SOSP 1991). The
-  /// others do not: they would keep threads that have slots from the processors.
+  /// Spins, and returns true if the wait has ended. The next waiter stays awake for about as long
+  /// as a wake-up takes, so it never wastes more than that (Karlin, Li, Manasse, Owicki, SOSP
+  /// 1991). The others do not: they would keep threads that have slots from the processors.
   [[nodiscard]] bool stay_awake(const deadline& until) noexcept {
     const deadline enough = hears_call() ? until.but_within(tuning::nanoseconds_awake)
                                          : deadline::after(std::chrono::seconds(0));
@@ -78,7 +78,7 @@ class waiter {
     return over;
   }
 
-  /// Whether this waiter has become the next to be served since it last asked.
+  /// Returns true if this waiter has become the next to be served since the last call.
   [[nodiscard]] bool hears_call() noexcept {
     // relaxed (2x): a hint; a waiter that misses it sleeps, and is woken
     const bool called = is_next_.load(std::memory_order_relaxed);
@@ -86,7 +86,7 @@ class waiter {
     return called;
   }
 
-  /// Sleeps until the wait has ended or a call comes; false: the deadline came first.
+  /// Sleeps until the wait has ended or a call comes; returns false if the deadline came first.
   [[nodiscard]] bool sleep(const deadline& until) const noexcept {
     // relaxed: as in hears_call
     while (word_.open() && !is_next_.load(std::memory_order_relaxed)) {
@@ -101,7 +101,7 @@ class waiter {
   atomic<void*> item_{nullptr};
   atomic<bool> is_next_{false};
   // Used by the queue inside its gate.
-  bool called_ = false;  // before there was an item for it
+  bool called_ = false;  // called before there was an item for it
   atomic<waiter*> next_{nullptr};
   atomic<waiter*> previous_{nullptr};
   atomic<bool> linked_{false};
@@ -109,14 +109,14 @@ class waiter {
 
 /// Decides whether a queue wakes its new first waiter as soon as the one before was served. That
 /// waiter stays awake for about as long as a wake-up takes, so the next item need not wait for one.
-/// Where items are held for longer, the call is in vain; after a few such calls in a row, calls
-/// become rarer. After Kashyap, Calciu, Cheng, Min, Kim: Scalable and Practical Locking with
+/// If items stay in use for longer, the call is in vain; after a few such calls in a row, calls
+/// become rarer. Source: Kashyap, Calciu, Cheng, Min, Kim: Scalable and Practical Locking with
 /// Shuffling, SOSP 2019.
 ///
 /// Thread-safety: that of its queue.
 class early_call {
  public:
-  /// Whether to call the next waiter now. Asked whenever waiters were served and another one waits.
+  /// Returns true if the next waiter should be called now, after others were served.
   [[nodiscard]] bool is_due() noexcept {
     if (left_ > 0) {
       --left_;
@@ -126,8 +126,8 @@ class early_call {
     return true;
   }
 
-  /// A waiter that was called, and has noticed it, is being served. `awake`: it has not gone back
-  /// to sleep.
+  /// Notes that a waiter that was called, and has noticed it, is being served. `awake`: it has not
+  /// gone back to sleep.
   void has_come_for(bool awake) noexcept { in_vain_ = awake ? 0 : (std::min)(in_vain_ + 1, most); }
 
  private:
@@ -141,23 +141,23 @@ class early_call {
 /// A list of waiters behind a gate, which admits one thread at a time.
 ///
 /// A thread with an item to give does not wait at the gate. If another thread is inside, it leaves
-/// the item where all threads can find it, asks, and goes. The thread inside looks again before it
-/// leaves (as in flat combining: Hendler, Incze, Shavit, Tzafrir, SPAA 2010). Only threads that
-/// begin to wait, or give up waiting, queue up at the gate.
+/// the item where all threads can find it, asks that thread to look, and returns. The thread inside
+/// looks again before it leaves (as in flat combining: Hendler, Incze, Shavit, Tzafrir, SPAA 2010).
+/// Only threads that begin to wait, or give up waiting, queue up at the gate.
 ///
 /// Invariants
 ///  I1 `length_` is the number of waiters linked; it changes inside the gate.
 ///  I2 A waiter is given an item inside the gate, by its own word, and is not linked then.
 ///  I3 A thread that makes an item available looks at `length_` afterwards. A linked waiter looks
 ///     for items afterwards, or knows of one in front of it that did and is still there
-///     (`watched_`). Between the change and the look of either stands a full fence of the caller's,
-///     so one sees the other (Dekker's pattern).
+///     (`watched_`). Either runs a full fence between its change and its look, so one sees the
+///     other (Dekker's pattern).
 /// Memory ordering: the gate orders what is done inside it (1 to 4).
-/// Progress: `enter` is blocking. The rest is wait-free, except `serve_and_leave`, which goes on as
-///   long as other threads ask.
+/// Progress: `enter` is blocking. The rest is wait-free, except `serve_and_leave`, which continues
+///   as long as other threads ask.
 class alignas(cache_line) waiter_queue {
  public:
-  /// Threads that wait, as far as the caller happens to know.
+  /// Returns how many threads wait, as far as the caller happens to know.
   [[nodiscard]] std::uint32_t length() const noexcept {
     // relaxed: a hint, or a number for statistics; a caller that relies on it has run the fence of
     // I3
@@ -167,7 +167,7 @@ class alignas(cache_line) waiter_queue {
 
   // ---- the gate -------------------------------------------------------------------------------
 
-  /// Waits until no other thread is inside, and goes in.
+  /// Enters when no other thread is inside.
   void enter() noexcept {
     exponential_backoff backoff;
     while (!try_enter()) {
@@ -183,7 +183,7 @@ class alignas(cache_line) waiter_queue {
                                          std::memory_order_relaxed);
   }
 
-  /// Goes in if no thread is inside; otherwise asks the one inside to look for items once more.
+  /// Enters if no thread is inside; otherwise asks the one inside to look for items once more.
   [[nodiscard]] bool enter_or_ask() noexcept {
     // relaxed: only a guess, validated by (2)
     std::uint32_t seen = gate_.load(std::memory_order_relaxed);
@@ -200,7 +200,7 @@ class alignas(cache_line) waiter_queue {
 
   // ---- inside the gate --------------------------------------------------------------------------
 
-  /// Links `last` at the end. Returns whether a waiter in front of it keeps watch already.
+  /// Links `last` at the end. Returns true if a waiter in front of it keeps watch already.
   // relaxed (whole function): inside the gate
   [[nodiscard]] bool append(waiter& last) noexcept {
     waiter* const before = tail_.load(std::memory_order_relaxed);
@@ -229,7 +229,7 @@ class alignas(cache_line) waiter_queue {
     }
   }
 
-  /// `who` has looked for items and found none. Waiters behind it need not look from now on.
+  /// Notes that `who` has looked for items and found none. Waiters behind it need not look now.
   // relaxed (whole function): inside the gate
   void keep_watch(const waiter& who) noexcept {
     if (who.linked_.load(std::memory_order_relaxed)) {
@@ -254,7 +254,7 @@ class alignas(cache_line) waiter_queue {
     return given;
   }
 
-  /// In the child of a fork, where the waiting threads do not exist.
+  /// Resets the queue in the child of a fork, where the waiting threads do not exist.
   // relaxed (whole function): there is one thread
   void forget_all() noexcept {
     head_.store(nullptr, std::memory_order_relaxed);
@@ -322,7 +322,7 @@ class alignas(cache_line) waiter_queue {
     }
   }
 
-  /// The first waiter; cancelled ones in front of it are unlinked.
+  /// Returns the first waiter, after it has unlinked cancelled ones in front of it.
   [[nodiscard]] waiter* first_open() noexcept {
     // relaxed: inside the gate
     while (waiter* const first = head_.load(std::memory_order_relaxed)) {
@@ -334,12 +334,12 @@ class alignas(cache_line) waiter_queue {
     return nullptr;
   }
 
-  /// False: the waiter was cancelled at this moment.
+  /// Gives the item. Returns false if the waiter was cancelled at this moment.
   [[nodiscard]] bool give(waiter& first, void* item, wake_up_call& call) noexcept {
     remove(first);  // before the waiter may return
     // relaxed: published by (2) of wait_word.hpp
     first.item_.store(item, std::memory_order_relaxed);
-    // Whether it has noticed the call: a waiter that is still without a processor has not.
+    // A waiter that does not run yet has not noticed the call.
     // relaxed: a hint
     const bool heard = first.called_ && !first.is_next_.load(std::memory_order_relaxed);
     const wait_word::ending before = first.word_.give();
@@ -353,7 +353,7 @@ class alignas(cache_line) waiter_queue {
     return given;
   }
 
-  /// False: another thread has asked, and the caller is still inside.
+  /// Leaves the gate. Returns false if another thread has asked: the caller is still inside.
   [[nodiscard]] bool leave() noexcept {
     std::uint32_t seen = somebody;
     // (3) - this release-CAS synchronizes-with the acquire-CAS (1) and the acq_rel-CAS (2).
@@ -368,7 +368,7 @@ class alignas(cache_line) waiter_queue {
     return false;
   }
 
-  /// Returns the length before.
+  /// Changes the length; returns the previous one.
   std::uint32_t change_length(std::int32_t by) noexcept {
     // relaxed: inside the gate; the waiter's fence makes others see it
     return length_.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
@@ -376,7 +376,7 @@ class alignas(cache_line) waiter_queue {
 
   shared_atomic<std::uint32_t> length_{0};
   shared_atomic<std::uint32_t> gate_{nobody};
-  // Inside the gate.
+  // Used inside the gate.
   atomic<waiter*> head_{nullptr};
   atomic<waiter*> tail_{nullptr};
   atomic<bool> watched_{false};

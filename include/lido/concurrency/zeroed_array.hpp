@@ -1,5 +1,5 @@
 /// @file
-/// Internal. An array of which nothing is in memory before it is used.
+/// Internal. An array whose memory appears when it is used.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace lido::inline v0::detail {
 
-/// Whether all items of an array are there from the start, or come by `extend_to`.
+/// Kind of array: all items exist from the start, or `extend_to` adds them.
 enum class room : bool { fixed, grows };
 
 /// Up to `most` items whose first value is all zeros, of which the first `size()` can be used. They
@@ -40,7 +40,7 @@ class zeroed_array {
     }
   }
 
-  /// The items of `owner`, which lives longer. Has none itself, so that its size stays 0.
+  /// Selects the items of `owner`, which lives longer. Has none itself, so that its size stays 0.
   struct borrowed {
     zeroed_array& owner;
   };
@@ -63,8 +63,8 @@ class zeroed_array {
     return size_.load(std::memory_order_relaxed);
   }
 
-  /// Makes room for `size` items; no effect if there is already, or if they are another's. Returns
-  /// 0, or the system's error number; the array is then as before. Requires: size <= most.
+  /// Adds items up to `size`; no effect if there are as many, or if they are another's. Returns 0,
+  /// or the system's error number; the array is then unchanged. Requires: size <= most.
   [[nodiscard]] int extend_to(std::size_t size) noexcept {
     if (size <= this->size() || space_ == nullptr) {
       return 0;
@@ -81,20 +81,20 @@ class zeroed_array {
   }
 
  private:
-  /// The most there can be where the size overflows, so that no system has so much.
+  /// Returns the most there can be if the size overflows, so that no system has so much.
   static constexpr std::size_t bytes_of(std::size_t items, std::size_t more) noexcept {
     return items <= SIZE_MAX / sizeof(T) - more ? (items + more) * sizeof(T) : SIZE_MAX;
   }
 
-  /// Bytes that have memory: more than asked for, so that few extensions need the system. Memory
-  /// that is never written to costs nothing.
+  /// Returns the bytes that have memory: more than asked for, so that few extensions need the
+  /// system. Memory that is never written to costs nothing.
   [[nodiscard]] std::size_t committed(std::size_t size) const noexcept {
     constexpr std::size_t step = 65536;
     return (std::min)((size * sizeof(T) + step - 1) / step * step, space_->size());
   }
 
-  std::byte* fixed_;                      ///< owned; null: there are no items, or they grow
-  std::unique_ptr<address_space> space_;  ///< of one that grows
+  std::byte* fixed_;                      ///< owned; null without items, or if they grow
+  std::unique_ptr<address_space> space_;  ///< memory of items that grow
   atomic<std::size_t> size_;
   T* items_ = nullptr;
 };
