@@ -1,5 +1,5 @@
 // An acquire and a release after a miss in the thread's cache. The owner refills or flushes it from
-// the shared lists. Where these have no slot, theft.cpp goes on.
+// the shared lists. If these have no slot, theft.cpp continues.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -48,8 +48,8 @@ void* allocator_state::acquire_slow(std::size_t offset) noexcept {
   return acquire_from(*own);
 }
 
-/// After a pop that missed, in this cache or where it was still unused. Apart, as it needs room on
-/// the stack.
+/// Acquires after a pop that missed, in this cache or in `unused_caches`. A separate function, as
+/// it needs space on the stack.
 void* allocator_state::acquire_from(owned_cache& cache) noexcept {
   if (forget_operation_if_closed(cache)) {
     if (proof_.holds() || !try_open(cache)) {
@@ -80,7 +80,7 @@ void allocator_state::release_slow(std::size_t offset, void* slot) noexcept {
   }
 }
 
-/// After a push that missed, in this cache or where it was still unused. Requires: a pool with
+/// Releases after a push that missed, in this cache or in `unused_caches`. Requires: a pool with
 /// caches.
 void allocator_state::release_into(owned_cache& cache, void* slot) noexcept {
   slot_cache::settled found{slot, 0, /*robbed=*/false, /*contested=*/false};
@@ -101,7 +101,7 @@ void allocator_state::release_into(owned_cache& cache, void* slot) noexcept {
   close_for_waiters(cache);
 }
 
-/// Whether the owner closed its cache; a frozen one that it did not close has been robbed.
+/// Returns true if the owner closed its cache; a frozen one that it did not close has been robbed.
 bool allocator_state::forget_operation_if_closed(owned_cache& cache) noexcept {
   return cache.limit.closed() && cache.forget_operation_if_idle();
 }
@@ -130,14 +130,14 @@ bool allocator_state::try_open(owned_cache& cache) noexcept {
 
 // ---- how much a cache may hold ------------------------------------------------------------------
 
-/// The fair share of one cache of half of the slots.
+/// Returns the fair share of one cache in half of the slots.
 std::uint32_t allocator_state::ceiling() const noexcept {
   // relaxed: a number from which shares are computed
   const std::uint32_t caches = (std::max)(open_caches_.load(std::memory_order_relaxed), 1U);
   return (std::min)(max_cached_, capacity() / 2 / caches);
 }
 
-/// The fair share, as far as the cells go; one cell stays free for the push that fails.
+/// Returns the fair share, as far as there are cells; one cell stays free for the push that fails.
 std::uint32_t allocator_state::limit_for(const owned_cache& cache) const noexcept {
   return (std::min)(ceiling(), static_cast<std::uint32_t>(cache.cells().size()) - 1);
 }
@@ -183,7 +183,7 @@ void allocator_state::enlarge(owned_cache& cache) noexcept {
 
 // ---- between the cache and the depot ------------------------------------------------------------
 
-/// Fills a busy, empty cache and opens it; returns one slot, or null and the cache closed.
+/// Fills a busy, empty cache and opens it; returns one slot. Without any, closes it; returns null.
 void* allocator_state::refill(owned_cache& cache) noexcept {
   const std::int64_t begin = begin_event();
   const std::uint32_t limit = cache.limit.slots();
@@ -214,7 +214,7 @@ void* allocator_state::refill(owned_cache& cache) noexcept {
   return slots_.address_of(slots[count - 1]);
 }
 
-/// After an operation that is settled: adapts the size, hands back what is too much, opens again.
+/// Adapts the size after a settled operation, gives surplus slots to the depot, opens the cache.
 void allocator_state::resume(owned_cache& cache, const slot_cache::settled& found) noexcept {
   std::uint32_t count = found.count;
   if (found.contested) {
@@ -242,7 +242,7 @@ void allocator_state::resume(owned_cache& cache, const slot_cache::settled& foun
   }
 }
 
-/// Gives the oldest items of a busy cache to the depot, in whole magazines where there are enough;
+/// Gives the oldest items of a busy cache to the depot, in whole magazines if there are enough;
 /// keeps at least `keep`. Returns how many are left. The newest stay: their memory is still warm.
 std::uint32_t allocator_state::flush(owned_cache& cache, std::uint32_t count,
                                      std::uint32_t keep) noexcept {
@@ -354,8 +354,8 @@ void allocator_state::give(owned_cache* self, std::span<void* const> slots) noex
   }
 }
 
-/// Tells the pool's sum of a change by `news` slots; for the result see `count_drawn`. A thread
-/// that finds the mark so high that reports need not raise it makes no more of them.
+/// Adds a change by `news` slots to the pool's sum; for the result see `count_drawn`. A thread that
+/// finds the mark so high that reports need not raise it stops reporting.
 // relaxed (whole function): counters that order nothing
 bool allocator_state::report_drawn(owned_cache* self, std::int64_t news) noexcept {
   const bool is_enough = high_water_.load(std::memory_order_relaxed) >= enough_;
@@ -447,7 +447,7 @@ void allocator_state::release_n(std::span<void* const> slots) noexcept {
 
 // ---- slots that join and leave the pool ---------------------------------------------------------
 
-/// Before the slots themselves, so that never more are out than the numbers tell of.
+/// Adds slots, the first for the caller. Numbers change first, so that they cover all slots in use.
 void* allocator_state::add_keeping_first(slot_index first, slot_index last) noexcept {
   owned_cache* const self = own_cache();
   // (2) - this release-fetch-add synchronizes-with the acquire-load allocator_state.hpp (1), so a

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. What only the slow path of a slot_allocator needs.
+/// Internal. The state and the slow paths of a slot_allocator.
 #pragma once
 
 #include <array>
@@ -32,17 +32,17 @@ inline constexpr std::size_t cache_table_bytes =
 
 /// The table of every pool that no thread has used, unless there was a spare one, so that a new
 /// pool maps none. Its caches are never opened: a thread writes only the guard and the top of its
-/// own one.
+/// own.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-*,modernize-avoid-c-arrays): never written as a whole
 extern constinit std::byte unused_caches[cache_table_bytes];
 
-/// The owner of a cache, and the shared lists, are in acquire.cpp. Others' caches, and the proof
-/// that a pool is exhausted, are in theft.cpp, the queue in waiting.cpp, the table of caches in
-/// slot_allocator.cpp.
+/// Serves misses in the caches of a pool. The owner's side and the shared lists are in acquire.cpp,
+/// others' caches and the proof of exhaustion in theft.cpp, the queue in waiting.cpp, the table of
+/// caches in slot_allocator.cpp.
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 class allocator_state final : public thread_exit_listener, public pool_origin {
  public:
-  /// `table`: what the hit path reads.
+  /// Makes the state; `table` is what the hit path reads.
   allocator_state(const allocator_options& options, atomic<std::byte*>& table);
   allocator_state(const allocator_state&) = delete;
   allocator_state& operator=(const allocator_state&) = delete;
@@ -50,7 +50,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
 
   // ---- what slot_allocator offers ---------------------------------------------------------------
 
-  /// Serves the calling thread after a miss; its caches are at `offset`.
+  /// Serves the calling thread after a miss; its entry is at `offset` in tables.
   [[nodiscard]] void* acquire_slow(std::size_t offset) noexcept;
   void release_slow(std::size_t offset, void* slot) noexcept;
   [[nodiscard]] std::size_t acquire_n(std::span<void*> out) noexcept;
@@ -64,8 +64,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     return exhausted_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] segment_table* segments() const noexcept { return segments_.get(); }
-  /// Returns true if ThreadSanitizer has to be told which thread had a slot before. The pool has no
-  /// caches then, so that all slots pass here.
+  /// Returns true if ThreadSanitizer must be told which thread had a slot before. The pool has no
+  /// caches then, so that all slots take slow paths.
   [[nodiscard]] bool is_watched() const noexcept { return is_watched_; }
 
   [[nodiscard]] std::uint32_t capacity() const noexcept {
@@ -73,15 +73,15 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     return capacity_.load(std::memory_order_acquire);
   }
 
-  /// After `begin_event`.
+  /// Reports an event that began at `begin`, the result of `begin_event`.
   void end_event(traced_act what, std::int64_t begin, std::size_t slots) const noexcept {
     if (begin != 0) [[unlikely]] {
       tell_event(what, name_, begin, slots);
     }
   }
 
-  /// The calling thread's entry, in a table of this pool's own; null: it has no number, or there is
-  /// no memory for a table.
+  /// Return this pool's own table, and the calling thread's entry in it; null if the thread has no
+  /// number, or there is no memory for a table.
   [[nodiscard]] std::byte* own_table() noexcept;
   [[nodiscard, LIDO_ALWAYS_INLINE]] owned_cache* own_cache() noexcept {
     const std::size_t offset = own_thread_offset();
@@ -98,14 +98,14 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
 
   [[nodiscard]] void* acquire_past_cache(owned_cache* self) noexcept;
   void release_past_cache(owned_cache* self, void* slot) noexcept;
-  /// Of a thread without a number.
+  /// Acquires for a thread without a number.
   [[nodiscard]] void* acquire_without_cache() noexcept {
     count_misses(nullptr, 1);
     return acquire_past_cache(nullptr);
   }
-  /// As a failed `acquire` goes on: looks everywhere but into the own cache; adds no segment.
+  /// Continues a failed `acquire`: searches everywhere but in its own cache; adds no segment.
   [[nodiscard]] void* find_present(owned_cache* self) noexcept;
-  /// A slot of the depot, or null.
+  /// Takes a slot of the depot, or returns null.
   // NOLINTNEXTLINE(misc-no-recursion): it ends at the gate of the queue, which is taken by then
   [[nodiscard]] void* take_one(owned_cache* self) noexcept;
 
@@ -115,13 +115,13 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   /// Waits as bounded_wait::wait does.
   [[nodiscard]] static bool wait_for_transit(bounded_wait& others) noexcept;
 
-  /// Makes room in the lists; returns 0 or the error number of the system.
+  /// Adds links for `slots` slots to the lists; returns 0 or the error number of the system.
   [[nodiscard]] int extend_to(std::uint32_t slots) noexcept { return depot_.extend_to(slots); }
   [[nodiscard]] void* add_keeping_first(slot_index first, slot_index last) noexcept;
 
-  /// Takes all free slots out of the depot and out of every open cache, and tells `sink` of them,
-  /// in several spans. Two passes over the depot with a theft between them. A cache that is busy
-  /// now, or opens later, keeps what it has.
+  /// Takes all free slots out of the depot and out of every open cache, and passes them to `sink`,
+  /// in several spans. Makes two passes over the depot with a theft between them. A cache that is
+  /// busy now, or opens later, keeps its slots.
   template <class Sink>
   void collect(Sink sink) noexcept {
     const auto empty_depot = [&] {
@@ -135,12 +135,12 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     empty_depot();
   }
   void give_back(std::span<const slot_index> slots) noexcept;
-  /// Whether a thread waits, as far as the caller happens to know. One that it misses has seen its
-  /// pops, and so that `resize_` is held, and waits for that.
+  /// Returns true if a thread waits, as far as the caller happens to know. A waiter that it misses
+  /// has seen its pops, and so that `resize_` is held, and waits for that.
   [[nodiscard]] bool any_waiting() const noexcept { return waiters_.any(); }
-  /// Returns the mark.
+  /// Raises the mark to `seen`, and returns it.
   std::size_t raise_high_water(std::size_t seen) const noexcept;
-  /// Slots that were collected are no longer part of the pool.
+  /// Removes collected slots from the capacity of the pool.
   void remove(std::uint32_t slots) noexcept;
 
  private:
@@ -163,8 +163,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   }
   [[nodiscard]] static std::uint32_t lowest() noexcept { return lowest_thread_number(); }
   [[nodiscard]] std::uint32_t highest() const noexcept {
-    // relaxed: if it is too low, the cache that is missed got nothing that the depot's words tell
-    // of
+    // relaxed: if it is too low, the cache that is missed got nothing that shows in the depot's
+    // words
     return highest_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] bool clear_table() noexcept;
@@ -175,7 +175,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
 
   [[nodiscard]] bool takes_hits() const noexcept { return kind_ == lido::cache_kind::revocable; }
   /// Finds the caller's cache after a miss. If the cache was not active, the miss may have been in
-  /// `unused_caches`, and is undone there. A pool that takes no hits lets none be tried, or only
+  /// `unused_caches`, and is undone there. In a pool that takes no hits none is tried, or only
   /// there.
   [[LIDO_ALWAYS_INLINE]] owned_cache* own_cache_after_miss(std::size_t offset) noexcept {
     owned_cache* const own = own_cache();
@@ -206,7 +206,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   }
 
   // The shared lists.
-  /// `self`: the cache of the calling thread, or of one that ends; null: it has no number.
+  /// Returns the depot's place for `self`: a cache of this thread, or of an ending one; null
+  /// without a number.
   [[nodiscard]] depot_place place_of(const owned_cache* self) const noexcept {
     if (self == nullptr) {
       return {};
@@ -233,7 +234,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     const std::int64_t drawn = self->drawn.load(std::memory_order_relaxed) + slots;
     self->drawn.store(drawn, std::memory_order_relaxed);
     const std::int64_t news = drawn - self->reported;
-    // What has gone the other way is reported already, so that one comparison is enough.
+    // Changes in the other direction are reported already, so one comparison is enough.
     return (slots > 0 ? news : -news) >= std::int64_t{most_unreported_} + self->more_unreported &&
            report_drawn(self, news);
   }
@@ -253,14 +254,14 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   void mark_burst(owned_cache& cache) noexcept;
 
   // Others' caches.
-  /// uncertain: a thread stood still in transit, or the kernel refused the heavy fence.
+  /// uncertain: a thread was stopped in transit, or the kernel refused the heavy fence.
   enum class finding : std::uint8_t { free_slot, exhausted, uncertain };
   struct survey;
   struct announcements;
   [[nodiscard]] finding search(owned_cache* self, void** slot) noexcept;
   [[nodiscard]] survey look_around() const noexcept;
   [[nodiscard]] bool prove(const survey& first) noexcept;
-  /// refused: by the kernel, the heavy fence.
+  /// refused: the kernel refused the heavy fence.
   enum class theft : std::uint8_t { some, none, refused };
   theft steal(owned_cache* self, void** slot, bool take_over) noexcept;
   void revoke_some(announcements& made, std::uint32_t last, bool take_over) const noexcept;
@@ -272,7 +273,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   // two.
   // NOLINTBEGIN(misc-no-recursion): as above
   void serve_waiters(owned_cache* self) noexcept;
-  /// After which kind of operation an owner may have opened its cache.
+  /// Called after an operation in which an owner may have opened its cache.
   void close_for_waiters(owned_cache& cache) noexcept;
   [[nodiscard]] bool hand_over(owned_cache* self, void* slot) noexcept;
   void serve_and_leave(owned_cache* self, void* slot) noexcept;
@@ -281,8 +282,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   [[nodiscard]] bool look_again(owned_cache* self, const waiter& me) noexcept;
   void* leave_queue(owned_cache* self, waiter& me) noexcept;
 
-  /// Cells that a cache grew into, followed by these. All live as long as the pool, since a slow
-  /// thief may read them.
+  /// The header of a block of cells that a cache grew into. All blocks live as long as the pool,
+  /// since a slow thief may read them.
   struct cell_block {
     cell_block* next = nullptr;
   };
@@ -294,17 +295,16 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   std::uint32_t max_cached_;
   const bool is_watched_;
   lido::cache_kind kind_;
-  atomic<std::byte*> hidden_table_;  ///< of a pool that takes no hits
+  atomic<std::byte*> hidden_table_;  ///< table of a pool that takes no hits
   atomic<std::byte*>& table_;
   const std::string name_;  ///< for traces
   const bool may_wait_;
   const std::uint8_t most_unreported_;
-  const std::uint32_t
-      fresh_reach_;           ///< a thread that has drawn more takes what others stored first
+  const std::uint32_t fresh_reach_;  ///< a thread that has drawn more prefers what others stored
   const std::size_t enough_;  ///< a mark that reports need not raise; a pool that grows has none
   atomic<cell_block*> blocks_{nullptr};
   atomic<std::size_t> grown_bytes_{0};
-  atomic<std::uint32_t> highest_{0};  ///< number of a thread that ever used its cache
+  atomic<std::uint32_t> highest_{0};  ///< highest number of a thread with a used cache
   depot depot_;
   alignas(cache_line) shared_atomic<std::uint32_t> carrying_{
       0};  ///< threads in transit without a busy cache
@@ -313,8 +313,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   shared_atomic<std::uint64_t> thefts_{0};
   shared_atomic<std::uint64_t> heavy_fences_{0};
   shared_atomic<std::uint64_t> handed_over_{0};
-  shared_atomic<std::uint64_t> ended_waits_{0};  ///< that got no slot
-  // As in owned_cache, of threads without a cache.
+  shared_atomic<std::uint64_t> ended_waits_{0};  ///< those without a slot
+  // Like those in owned_cache, for threads without a cache.
   shared_atomic<std::int64_t> drawn_uncached_{0};
   shared_atomic<std::uint64_t> misses_uncached_{0};
   unscheduled_atomic<std::int64_t> out_{0};          ///< slots out of the depot, as reported
@@ -324,7 +324,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   waiter_queue waiters_;
 };
 
-// See pool_origin: it follows the listener, and that is three words.
+// See pool_origin: it follows the listener, which is three words.
 static_assert(sizeof(thread_exit_listener) == 3 * sizeof(void*));
 
 }  // namespace lido::inline v0::detail

@@ -31,7 +31,7 @@ inline constexpr std::uint32_t most_per_trip = tuning::magazines_per_trip * maga
 /// A contiguous array of slot indices (Bonwick and Adams, USENIX 2001). Contiguous, because handing
 /// a chain of slots to another core costs a cache miss for each link, and an array costs two.
 ///
-/// A cell stores the distance from its first slot, so that zero memory is full magazines.
+/// A cell stores the distance from its first slot, so that zeroed memory is full magazines.
 struct alignas(magazine_size * sizeof(slot_index)) magazine {
   std::array<atomic<slot_index>, magazine_size> cells;
 };
@@ -39,12 +39,12 @@ struct alignas(magazine_size * sizeof(slot_index)) magazine {
 /// One list of the depot: Lido's own, called directly, or one of another library.
 class depot_list {
  public:
-  /// See shared_list::make. `others` is null for Lido's own.
+  /// Makes a list as shared_list::make does. `others` is null for Lido's own.
   depot_list(const shared_list* others, std::uint32_t nodes, slot_index first, room kind)
       : own_(others == nullptr ? nodes : 0, others == nullptr ? first : 0, kind),
         other_(others == nullptr ? nullptr : others->make(nodes, first, kind)) {}
 
-  /// An empty list. Lido's own has the links of `owner`, which lives longer.
+  /// Makes an empty list. Lido's own has the links of `owner`, which lives longer.
   depot_list(const shared_list* others, depot_list& owner, std::uint32_t nodes, room kind)
       : own_(treiber_list::sharing{owner.own_}),
         other_(others == nullptr ? nullptr : others->make(nodes, nodes, kind)) {}
@@ -81,24 +81,24 @@ class depot_list {
     return *other_;
   }
 
-  // In one line with the head of `own_`, which is used at once after a look here.
+  // In one line with the head of `own_`, which is used right after this is read.
   [[LIDO_NO_UNIQUE_ADDRESS]] treiber_list own_;
   std::unique_ptr<index_list> other_;
 };
 
 static_assert(LIDO_REUSES_PADDING == 0 || sizeof(depot_list) == sizeof(treiber_list));
 
-/// What a thread is to the depot.
+/// Where a thread stores and takes slots in the depot.
 struct depot_place {
-  std::uint32_t shard = 0;  ///< where it stores, and takes first; 0: what is common to all
-  bool roams = false;       ///< takes what others stored before what is common
+  std::uint32_t shard = 0;  ///< in which it stores, and takes first; 0: the common one
+  bool roams = false;       ///< takes what others stored before common slots
 };
 
-/// All free slots that no cache holds.
+/// Stores all free slots that are in no cache.
 ///
 /// Large pools have shards: threads get back what they stored themselves, so that neighbours in
-/// memory stay with one processor. What no thread has used is common. It leaves in whole runs of
-/// slots, one for each thread. Lists of all shards share one array of links.
+/// memory stay with one processor. Slots that no thread has used are common. They leave in whole
+/// runs, one for each thread. Lists of all shards share one array of links.
 ///
 /// Invariants
 ///  I1 A magazine is in one `full` list (32 slots in it), in one `empty`, or in the hands of one
@@ -106,10 +106,10 @@ struct depot_place {
 ///  I2 A slot is in one list of singles, in one full magazine, in a cache, or in the hands of one
 ///     thread.
 ///  I3 There are so few magazines that they and the links cost at most 8 bytes a slot, beside the
-///     heads of shards. When none is left, slots go to `singles`, whose links have room for all.
-///  I4 Zero memory is the first state, in which every slot is free: construction writes nothing.
-/// Memory ordering: what a magazine holds is written and read relaxed; the lists' push -> pop edges
-///   carry it from one thread to the next.
+///     heads of shards. When none is left, slots go to `singles`, whose links suffice for all.
+///  I4 Zeroed memory is the first state, in which every slot is free: construction writes nothing.
+/// Memory ordering: cells of magazines are written and read relaxed; the lists' push -> pop edges
+///   carry them from one thread to the next.
 /// Progress: lock-free. Never allocates after construction.
 class depot {
  public:
@@ -122,13 +122,13 @@ class depot {
     }
   }
 
-  /// The place in which thread `number` stores; 0 is a thread without a number.
+  /// Returns the shard in which thread `number` stores; 0 is a thread without a number.
   [[nodiscard]] std::uint32_t shard_of(std::uint32_t number) const noexcept {
     return number == 0 || shards_ == nullptr ? 0 : 1 + number % tuning::shards;
   }
 
-  /// Makes room for the slots below `slots`, beside any other operation; one thread at a time.
-  /// Returns 0, or the error number of the system: then there may be more room, but not less.
+  /// Adds memory for the slots below `slots`, beside any other operation; one thread at a time.
+  /// Returns 0, or the error number of the system: it may then have added some.
   [[nodiscard]] int extend_to(std::uint32_t slots) noexcept {
     const std::uint32_t count = affordable_magazines(slots);
     const auto before = static_cast<std::uint32_t>(magazines_.size());
@@ -143,7 +143,7 @@ class depot {
   }
 
   /// Stores the slots from `first` to before `last` for all threads, low ones on top. Requires:
-  /// there is room.
+  /// there is memory for them.
   void add(slot_index first, slot_index last) noexcept {
     std::array<slot_index, magazine_size> chunk;
     while (last > first) {
@@ -154,7 +154,7 @@ class depot {
     }
   }
 
-  /// A single slot, or null_slot where only a look at runs and magazines can tell.
+  /// Pops a single slot, or returns null_slot if runs and magazines must be searched.
   [[nodiscard]] slot_index pop_single(depot_place at) noexcept {
     shard& own = shard_at(at.shard);
     slot_index slot = own.singles.pop();
@@ -169,7 +169,7 @@ class depot {
     shard_at(at.shard).singles.push(slot);
   }
 
-  /// Takes up to `want` slots, or a whole run where only that is to be had; returns how many.
+  /// Takes up to `want` slots, or a whole run if nothing less is available; returns how many.
   /// Requires: out.size() >= max(want, magazine_size).
   [[nodiscard]] std::uint32_t take(depot_place at, std::span<slot_index> out,
                                    std::uint32_t want) noexcept {
@@ -212,7 +212,7 @@ class depot {
     return bare;
   }
 
-  /// Moves with every push of slots and with nothing else; see index_list.
+  /// Returns a number that pushes of slots change, and nothing else; see index_list.
   [[nodiscard]] std::uint64_t version() const noexcept {
     std::uint64_t sum = common_.version();
     for (std::uint32_t i = 1; i < places(); ++i) {
@@ -233,13 +233,13 @@ class depot {
 
  private:
   struct shard {
-    /// The common one. A list of another library keeps its links to itself.
+    /// Makes the common one. A list of another library has links of its own.
     shard(std::uint32_t capacity, std::uint32_t magazines, room kind, const shared_list* others)
         : singles(others, capacity, kind == room::fixed ? magazines * magazine_size : capacity,
                   kind),
           full(others, magazines, kind == room::fixed ? 0 : magazines, kind),
           empty(others, full, magazines, kind) {}
-    /// One that shares the links of `common`, which are Lido's own.
+    /// Makes one that shares the links of `common`, which are Lido's own.
     explicit shard(shard* common)
         : singles(nullptr, common->singles, 0, room::fixed),
           full(nullptr, common->full, 0, room::fixed),
@@ -281,12 +281,12 @@ class depot {
         new shard_array{(static_cast<void>(Each), shard(&common))...});
   }
 
-  /// The slot that zero memory puts in a cell: magazines follow one another, low slots come last.
+  /// Returns the slot that a zeroed cell stands for: magazines are in order, low slots come last.
   static constexpr slot_index first_slot(std::uint32_t id, std::uint32_t cell) noexcept {
     return id * magazine_size + (magazine_size - 1 - cell);
   }
 
-  /// How many places there are: the common one, and the shards.
+  /// Returns the number of places: the common one, and the shards.
   [[nodiscard]] std::uint32_t places() const noexcept {
     return shards_ == nullptr ? 1 : 1 + tuning::shards;
   }
@@ -297,7 +297,7 @@ class depot {
     return at == 0 ? common_ : (*shards_)[at - 1];
   }
 
-  /// Empty magazines end in `emptied`.
+  /// Takes slots from `from`; puts its emptied magazines into `emptied`.
   [[nodiscard]] std::uint32_t take_from(shard& from, shard& emptied, std::span<slot_index> out,
                                         std::uint32_t want) noexcept {
     if (want < magazine_size) {
@@ -313,7 +313,7 @@ class depot {
     return from.singles.pop_chain(out.first(want));
   }
 
-  /// Whole runs of what is common, so that no two threads get slots of one cache line.
+  /// Takes whole runs of common slots, so that no two threads get slots of one cache line.
   [[nodiscard]] std::uint32_t take_fresh(shard& own, std::span<slot_index> out,
                                          std::uint32_t want) noexcept {
     if (want < magazine_size) {
@@ -341,7 +341,7 @@ class depot {
     return count * magazine_size;
   }
 
-  /// Empty magazines of the own shard first; returns how many.
+  /// Takes empty magazines, those of the own shard first; returns how many.
   [[nodiscard]] std::uint32_t take_empty(std::uint32_t own, std::span<slot_index> ids) noexcept {
     std::uint32_t count = 0;
     for (std::uint32_t i = 0; i < places() && count < ids.size(); ++i) {
@@ -351,7 +351,7 @@ class depot {
   }
 
   zeroed_array<magazine> magazines_;
-  std::unique_ptr<shard_array> shards_;  ///< null: all is common
+  std::unique_ptr<shard_array> shards_;  ///< null if all is common
   shard common_;
 };
 

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. What a pool remembers of a proof that it is exhausted.
+/// Internal. The record of a proof that a pool is exhausted.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,11 @@
 
 namespace lido::inline v0::detail {
 
-/// One word: nothing, a proof that is being made, or a proof; and a generation, which moves with
-/// each new proof and each withdrawal.
+/// Lets acquires fail fast while a proof of exhaustion holds. One word: no proof, one that is being
+/// made, or one that holds; and a generation, which each new proof and each withdrawal change.
 ///
-/// While a proof is there, every slot is in a caller's hands, in those of a release that has not
-/// ended, or with a thread that shrinks the pool. So it justifies a refusal at the moment in which
-/// it is read.
+/// While a proof holds, every slot is in a caller's hands, in an unfinished release, or with a
+/// thread that shrinks the pool. So it justifies a refusal at the moment in which it is read.
 ///
 /// Invariants
 ///  I1 A thread begins a proof after a look that finds nothing, and keeps it after one that finds
@@ -79,7 +78,7 @@ class exhaustion_proof {
 
   /// Forgets the proof. Requires: there is no other thread.
   void forget() noexcept {
-    // relaxed: as said
+    // relaxed: there is no other thread
     word_.store(0, std::memory_order_relaxed);
   }
 
@@ -88,7 +87,7 @@ class exhaustion_proof {
   static constexpr word proven = 2;
   static constexpr word state_mask = 3;
 
-  /// Makes the word that says nothing, of the next generation.
+  /// Makes the word without a proof, of the next generation.
   static constexpr word next(word seen) noexcept { return (seen | state_mask) + 1; }
 
   atomic<word> word_{0};

@@ -30,14 +30,14 @@ segment_table::segment_table(allocator_state& slots, segment_memory& memory, std
 /// Waits for the threads that change the capacity, as long as these make progress.
 class segment_table::patience {
  public:
-  /// Waits a little. False: `progress` has not moved for a tenth of a second.
+  /// Waits a little. Returns false if `progress` has not moved for a tenth of a second.
   [[nodiscard]] bool wait(const work_progress& progress) noexcept {
     others_.note_progress(progress.count());
     return allocator_state::wait_for_transit(others_);
   }
 
-  /// Called by the holder of `resize_` that finds no segment spare. Until `progress` moves there is
-  /// none, and to take hold again would only keep off the thread that has one apart.
+  /// Notes, for the holder of `resize_`, that no segment is spare. Until `progress` moves there is
+  /// none, and holding it again would only delay the thread whose segment is `apart`.
   void note_none_spare(const work_progress& progress) noexcept { none_at_ = progress.count(); }
   [[nodiscard]] bool knows_none_spare(const work_progress& progress) const noexcept {
     return none_at_ == progress.count();
@@ -73,10 +73,10 @@ void segment_table::let_go() noexcept {
 
 // ---- an acquire that found nothing --------------------------------------------------------------
 
-/// Looks again between two looks at `resize_`. If it has not changed, all slots were out at once,
-/// at a moment when no thread was changing the capacity. So the pool is exhausted if that was the
-/// most there may be. Otherwise this thread adds a segment if it gets hold of the word as it was,
-/// or waits where all other segments are apart.
+/// Searches between two reads of `resize_`. If it has not changed, all slots were out at once, at a
+/// moment when no thread was changing the capacity. So the pool is exhausted if that was the most
+/// there may be. Otherwise this thread adds a segment if it gets hold of the unchanged word, or
+/// waits if all other segments are `apart`.
 // NOLINTNEXTLINE(readability-function-cognitive-complexity,readability-function-size): one loop
 void* segment_table::acquire_more() noexcept {
   patience others;
@@ -110,7 +110,7 @@ bool segment_table::is_whole() const noexcept {
   return slots_.capacity() == plan_.capacity();
 }
 
-/// After a look that found nothing since `seen` was read. over: there is no sense in another look.
+/// Grows, unless in vain, after a search found nothing since `seen` was read. over: search no more.
 auto segment_table::try_grow(word seen, void*& slot, patience& others) noexcept -> outcome {
   if (is_whole()) {
     // relaxed: a thread that has seen a capacity sees what its writer saw before, the word among it
@@ -130,8 +130,8 @@ auto segment_table::try_grow(word seen, void*& slot, patience& others) noexcept 
   return any_spare ? outcome::over : outcome::others_change;
 }
 
-/// A slot of a new segment; null if there is no memory. Adds a fixed part of the capacity, so that
-/// a pool that grows slot by slot does this seldom. Requires: a segment is spare.
+/// Returns a slot of a new segment, or null if there is no memory. Adds a fixed fraction of the
+/// capacity, so that a pool that grows slot by slot seldom does this. Requires: a segment is spare.
 void* segment_table::grow() noexcept {
   const std::uint32_t wanted = slots_.capacity() / plan_.slots_of(0) / tuning::growth_divisor;
   (void)slots_.raise_high_water(slots_.capacity());  // none was free
@@ -146,7 +146,7 @@ void* segment_table::grow() noexcept {
 
 // ---- segments that come -------------------------------------------------------------------------
 
-/// The lowest segment that can be taken into service; if there is none, the number of segments.
+/// Returns the lowest segment that can enter service; if there is none, the number of segments.
 std::uint32_t segment_table::lowest_spare() noexcept {
   const auto is_spare = [this](std::uint32_t segment) {
     return states_[segment] == segment_state::retired || states_[segment] == segment_state::leaving;
@@ -157,9 +157,8 @@ std::uint32_t segment_table::lowest_spare() noexcept {
   return first_spare_;
 }
 
-/// While the user makes or ends what slots of a segment hold, which may take its time, use the
-/// pool, or throw, no thread holds the word for it. Requires: the segment is not in service, and
-/// has memory.
+/// Releases `resize_` while the user makes or destroys the objects of a segment, which may take
+/// long, use the pool, or throw. Requires: the segment is not in service, and has memory.
 class segment_table::apart {
  public:
   apart(segment_table& table, std::uint32_t segment) noexcept : table_(table) {
@@ -174,8 +173,8 @@ class segment_table::apart {
   segment_table& table_;
 };
 
-/// Takes a spare segment into service; its first slot into `kept`, if that is not null. The memory
-/// of one that is leaving is still there.
+/// Puts a spare segment into service, and its first slot into `kept`, if that is not null. One that
+/// is leaving still has its memory.
 int segment_table::add_segment(std::uint32_t segment, void** kept, segment_fill* fill) {
   const std::int64_t begin = begin_event();
   const slot_index first = plan_.first_of(segment);
@@ -227,7 +226,7 @@ int segment_table::reserve(std::uint32_t slots, segment_fill* fill) {
       error = add_segment(segment, nullptr, fill);
     } else {
       others.note_none_spare(progress_);
-      let_go();  // the thread that has a segment apart must take hold of the word
+      let_go();  // the thread whose segment is `apart` must get hold of the word
       while (error == 0 && others.knows_none_spare(progress_)) {
         error = others.wait(progress_) ? 0 : EBUSY;
       }
@@ -239,19 +238,19 @@ int segment_table::reserve(std::uint32_t slots, segment_fill* fill) {
 
 // ---- segments that go ---------------------------------------------------------------------------
 
-/// Free slots in the hands of a thread that shrinks: a bit for each slot, a count for each segment.
+/// Free slots that a shrinking thread has collected: a bit per slot, a count per segment.
 class segment_table::found_slots {
  public:
   static constexpr std::uint32_t most_at_once = 64;
 
-  /// Room for the slots of the first `segments` segments.
+  /// Allocates memory for the slots of the first `segments` segments.
   found_slots(const segment_table& table, std::uint32_t segments) noexcept
       : table_(table),
         words_((std::size_t{segments} * table.plan_.slots_of(0) + most_at_once - 1) / most_at_once),
         bits_(zeros<std::uint64_t>(words_)),
         counts_(zeros<std::uint32_t>(segments)) {}
 
-  /// False: there was no memory.
+  /// Returns false if there was no memory.
   [[nodiscard]] bool is_valid() const noexcept { return bits_ != nullptr && counts_ != nullptr; }
 
   void insert(std::span<const slot_index> slots) noexcept {
@@ -267,7 +266,7 @@ class segment_table::found_slots {
 
   [[nodiscard]] std::size_t words() const noexcept { return words_; }
 
-  /// Writes those of one word that are in service, in descending order; returns how many.
+  /// Writes the slots of one word that are in service, in descending order; returns how many.
   [[nodiscard]] std::uint32_t list(std::size_t at,
                                    std::array<slot_index, most_at_once>& out) const noexcept {
     std::uint32_t count = 0;
@@ -289,7 +288,7 @@ class segment_table::found_slots {
   template <class T>
   using array = std::unique_ptr<T[], free_memory>;
 
-  /// Not by new: a new handler or an `operator new` of the user may use the pool that asks.
+  /// Allocates zeros, not by new: a user's new handler or `operator new` may use this pool.
   template <class T>
   static array<T> zeros(std::size_t size) noexcept {
     return array<T>(static_cast<T*>(std::calloc(size, sizeof(T))));  // NOLINT(*-no-malloc)
@@ -304,7 +303,7 @@ class segment_table::found_slots {
 std::uint32_t segment_table::shrink_to(std::uint32_t slots) noexcept {
   hold();
   const scope_exit end([this] {
-    progress_.note();  // a pass that finds nothing is one, too
+    progress_.note();  // a pass that finds nothing is progress, too
     let_go();
   });
   std::uint32_t segments = slots_.capacity() > slots ? plan_.segments() : 0;
@@ -340,7 +339,7 @@ void segment_table::take_out_free_segments(const found_slots& found, std::uint32
   }
 }
 
-/// Low slots end on top, so that they are used first and high segments become free.
+/// Puts slots back, low ones on top, so that they are used first and high segments become free.
 void segment_table::put_back(const found_slots& found) noexcept {
   std::array<slot_index, found_slots::most_at_once> chunk;
   for (std::size_t at = found.words(); at > 0; --at) {
@@ -351,9 +350,9 @@ void segment_table::put_back(const found_slots& found) noexcept {
   }
 }
 
-/// What waiters need goes into service again: a release that would have served them may have come
-/// while this thread had the slot. One that begins to wait from now on sees that the capacity
-/// changes.
+/// Puts segments that waiters need into service again: a release that would have served them may
+/// have come while this thread had the slot. A thread that begins to wait from now on sees that the
+/// capacity changes.
 void segment_table::serve_waiters() noexcept {
   int error = 0;
   while (error == 0 && slots_.any_waiting() && lowest_spare() < plan_.segments()) {
@@ -361,7 +360,7 @@ void segment_table::serve_waiters() noexcept {
   }
 }
 
-/// Gives back the memory of a segment that is leaving.
+/// Returns the memory of a segment that is leaving to the system.
 void segment_table::end_segment(std::uint32_t segment) noexcept {
   const slot_index first = plan_.first_of(segment);
   const std::uint32_t count = plan_.slots_of(segment);

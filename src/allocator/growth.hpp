@@ -1,5 +1,5 @@
 /// @file
-/// Internal. How the slots of a growing pool come and go, in segments.
+/// Internal. How a pool grows and shrinks, in segments.
 #pragma once
 
 #include <cstddef>
@@ -16,30 +16,29 @@ namespace lido::inline v0::detail {
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 class allocator_state;
 
-/// A segment that is leaving still has its memory, but no slot in the allocator; the thread that
-/// changes the capacity may take it into service again. One that is apart belongs to the thread
-/// that ends or makes what is in it.
+/// The state of a segment. One that is leaving still has its memory, but no slot in the allocator;
+/// the thread that changes the capacity may put it into service again. One that is apart belongs to
+/// the thread that makes or destroys its objects.
 enum class segment_state : std::uint8_t { retired, in_service, leaving, apart };
 
-/// Adds slots to an allocator that has none left, and takes slots from it when it is told to.
+/// Adds slots to an allocator that has none left, and removes slots on request.
 ///
 /// Invariants
 ///  I1 The thread that changes the capacity holds `resize_`, a word with one bit for that and a
 ///     number that moves with each change. A change is announced before it begins.
 ///  I2 A slot of a segment that is not in service is nowhere in the allocator. A segment leaves
-///     only while the thread that holds `resize_` has all of its slots in its hands.
-///  I3 acquire_more fails only if at some moment during the call every slot was in callers' hands
-///     and the capacity was the most that is allowed, if the memory of a new segment was refused,
-///     if the thread that held `resize_`, or had the one segment apart that was left to add, did
-///     nothing for a tenth of a second, or for the reasons of the allocator.
-///  I4 No thread holds `resize_` while what a slot holds is made or ended: that is the user's to
-///     do, and may take its time, use the pool, or fork. Free slots of other segments are in the
+///     only while the thread that holds `resize_` has collected all of its slots.
+///  I3 acquire_more fails only in these cases. At some moment during the call every slot was in
+///     callers' hands and the capacity was the most allowed. The memory of a new segment was
+///     refused. For a tenth of a second, the thread that held `resize_`, or whose segment was the
+///     only one left to add, did nothing. Or the allocator fails for its own reasons.
+///  I4 No thread holds `resize_` while objects of a segment are made or destroyed: the user does
+///     that, and may take long, use the pool, or fork. Free slots of other segments are in the
 ///     allocator then.
-/// Memory ordering: `resize_` (2) -> (1, 3) hands the segments from one holder to the next. That
-///   nothing changed during a look is told by its number, and by the order of the capacity behind
-///   it.
+/// Memory ordering: `resize_` (2) -> (1, 3) hands the segments from one holder to the next. Its
+///   number, and the order of the capacity behind it, prove that nothing changed during a search.
 /// Progress: an acquire that needs a segment adds one, or waits for the thread that does, as I3
-///   says. `reserve` and `shrink_to` are blocking among one another.
+///   says. `reserve` and `shrink_to` block one another.
 class segment_table {
  public:
   /// Throws std::bad_alloc. Requires: 1 <= capacity, the most slots there may be, of `stride` bytes
@@ -47,12 +46,12 @@ class segment_table {
   segment_table(allocator_state& slots, segment_memory& memory, std::size_t stride,
                 std::uint32_t capacity);
 
-  /// As an acquire that found nothing goes on: looks again, and adds a segment if there is no free
-  /// slot. Null only as I3 says.
+  /// Continues an acquire that found nothing: searches again, and adds a segment if there is no
+  /// free slot. Returns null only as I3 says.
   [[nodiscard]] void* acquire_more() noexcept;
 
-  // As those of slot_allocator. A segment whose `fill` throws stays, too. A shrink has no effect
-  // without memory for a bit for each slot.
+  // These work as in slot_allocator. A segment whose `fill` throws stays, too. A shrink has no
+  // effect without memory for a bit for each slot.
   [[nodiscard]] int reserve(std::uint32_t slots, segment_fill* fill);
   std::uint32_t shrink_to(std::uint32_t slots) noexcept;
   [[nodiscard]] int growth_error() const noexcept {
@@ -60,7 +59,7 @@ class segment_table {
     return growth_error_.load(std::memory_order_relaxed);
   }
 
-  /// Whether there are as many slots as there may be.
+  /// Returns true if there are as many slots as there may be.
   [[nodiscard]] bool is_whole() const noexcept;
 
   void add_to(pool_stats& stats) const noexcept;
@@ -80,7 +79,7 @@ class segment_table {
   enum class outcome : std::uint8_t { over, look_again, others_change };
   [[nodiscard]] outcome try_grow(word seen, void*& slot, patience& others) noexcept;
 
-  // All of these by the holder of `resize_`.
+  // Called by the holder of `resize_` alone.
   [[nodiscard]] void* grow() noexcept;
   [[nodiscard]] std::uint32_t lowest_spare() noexcept;
   [[nodiscard]] int add_segment(std::uint32_t segment, void** kept, segment_fill* fill);
@@ -96,11 +95,11 @@ class segment_table {
   segment_memory& memory_;
   segment_plan plan_;
   std::size_t stride_;
-  std::unique_ptr<segment_state[]> states_;  ///< of each segment
+  std::unique_ptr<segment_state[]> states_;  ///< one per segment
   std::uint32_t first_spare_ = 0;            ///< none below it is retired or leaving
   atomic<int> growth_error_{0};
   atomic<word> resize_{0};
-  work_progress progress_;  ///< of the holder, and of each thread that has a segment apart
+  work_progress progress_;  ///< moved by the holder, and by threads with a segment apart
   atomic<std::uint64_t> growths_{0};
   atomic<std::uint64_t> shrinks_{0};
 };

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. A cache together with what its owner notes about it.
+/// Internal. A cache together with its owner's notes about it.
 #pragma once
 
 #include <algorithm>
@@ -12,15 +12,15 @@
 
 namespace lido::inline v0::detail {
 
-/// How many slots a cache may hold: it finds its own size, and yields when slots are scarce. Pure
-/// arithmetic, used by the owner only. Zero memory is one that is closed, and may open at once.
+/// Finds how many slots a cache may have: as many as its thread needs, but few when slots are
+/// scarce. Pure arithmetic, used by the owner only. Zeroed memory is closed, and may open at once.
 ///
-/// Slow start and additive-increase-free doubling as in tcmalloc: every trip to the shared lists
-/// says that the cache is too small. Being robbed says that it is too large: half; and none at all
-/// if the pool was exhausted since, for then each refused thread must empty it again. Below
-/// `smallest` a cache is not worth its theft, so it closes. It opens again after `patience`
-/// operations during which no thread found the pool exhausted: twice as many with each exhaustion,
-/// fewer again with each trip of an open cache.
+/// Slow start and doubling without additive increase, as in tcmalloc: every trip to the shared
+/// lists shows that the cache is too small. Being robbed shows that it is too large: it gets half,
+/// and none at all if the pool was exhausted since, for then each refused thread must empty it
+/// again. Below `smallest` a cache is not worth its theft, so it closes. It opens again after
+/// `patience` operations during which no thread found the pool exhausted: twice as many with each
+/// exhaustion, fewer again with each trip of an open cache.
 class cache_limit {
  public:
   static constexpr std::uint32_t smallest = tuning::smallest_cache;
@@ -30,14 +30,15 @@ class cache_limit {
   [[nodiscard]] std::uint32_t slots() const noexcept { return slots_; }
   [[nodiscard]] bool closed() const noexcept { return slots_ == 0; }
 
-  /// A refill or a flush happened. `ceiling`: the fair share of this cache now.
+  /// Grows after a refill or a flush. `ceiling` is the fair share of this cache now.
   void grow(std::uint32_t ceiling) noexcept {
     slots_ = ceiling < smallest ? 0 : std::clamp(slots_ * 2, smallest, ceiling);
     const std::uint32_t now = patience + more_patience_;
     more_patience_ = (std::max)(now - now / 16, patience) - patience;
   }
 
-  /// A thief came. `scarcity`: as in wants_to_open. Closes when little is left, or ought to be.
+  /// Shrinks after a theft. `scarcity`: as in wants_to_open. Closes if little is left, or should
+  /// be.
   void shrink(std::uint32_t scarcity) noexcept {
     slots_ /= 2;
     if (note(scarcity) || slots_ < smallest) {
@@ -50,8 +51,8 @@ class cache_limit {
     calm_needed_ = patience + more_patience_;
   }
 
-  /// One operation on a closed cache. `scarcity` counts how often the pool was found exhausted.
-  /// Returns whether the cache should open.
+  /// Counts one operation on a closed cache. `scarcity` counts how often the pool was found
+  /// exhausted. Returns true if the cache should open.
   [[nodiscard]] bool wants_to_open(std::uint32_t scarcity, std::uint32_t ceiling) noexcept {
     if (note(scarcity)) {
       calm_needed_ = patience + more_patience_;
@@ -63,14 +64,14 @@ class cache_limit {
     return ceiling >= smallest;
   }
 
-  /// For each thread that inherits a number.
+  /// Resets the limit for a thread that inherits a number.
   void reset(std::uint32_t scarcity) noexcept {
     *this = cache_limit();
     scarcity_ = scarcity;
   }
 
  private:
-  /// Returns whether the pool was found exhausted since this was asked last.
+  /// Returns true if the pool was found exhausted since the last call.
   bool note(std::uint32_t scarcity) noexcept {
     const bool exhausted = scarcity != scarcity_;
     if (exhausted) {
@@ -86,18 +87,18 @@ class cache_limit {
   std::uint32_t scarcity_ = 0;
 };
 
-/// An entry of a table of caches. Zero memory is one that no thread has used.
+/// An entry of a table of caches. Zeroed memory is one that no thread has used.
 struct owned_cache : slot_cache {
   bool active = false;  ///< counted as one of the pool's open caches
   bool last_was_flush = false;
   std::int32_t more_unreported = 0;  ///< beyond the pool's `most_unreported_`
   cache_limit limit;
-  atomic<std::uint64_t> misses;  ///< acquires that were no hits
+  atomic<std::uint64_t> misses;  ///< acquires that were not hits
   atomic<std::uint64_t> refills;
   atomic<std::uint64_t> flushes;
   atomic<std::int64_t> drawn;  ///< slots taken from the depot less slots given to it
-  std::int64_t reported;       ///< `drawn` when the pool's sum was told of it
-  std::int64_t most_drawn;     ///< `drawn` when a burst of this thread was marked
+  std::int64_t reported;       ///< `drawn` when last added to the pool's sum
+  std::int64_t most_drawn;     ///< `drawn` when a burst of this thread was last marked
   thread_use use;
 };
 

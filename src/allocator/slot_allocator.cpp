@@ -1,4 +1,4 @@
-// The table of caches: when a pool gets one, and what becomes of caches whose threads are gone.
+// The table of caches: when a pool gets one, and what happens to caches of threads that are gone.
 #include "lido/allocator/slot_allocator.hpp"
 
 #include <algorithm>
@@ -30,8 +30,8 @@ alignas(thread_stride) constinit std::byte unused_caches[cache_table_bytes] = {}
 slot_allocator::slot_allocator(const allocator_options& options)
     : table_(std::begin(unused_caches)), state_(new allocator_state(options, table_)) {}
 
-/// Code with another copy of the library has no hits; see number_ranges. All else that takes or
-/// gives slots comes by here.
+/// Returns the state. Code with another copy of the library has no hits; see number_ranges. All
+/// else that takes or gives slots calls this.
 allocator_state& slot_allocator::state() const noexcept {
   require_own_copy(*state_);
   return *state_;
@@ -43,8 +43,8 @@ slot_allocator::~slot_allocator() {
 
 namespace {
 
-// What ThreadSanitizer needs to know where it does not see the library: the caller goes on after
-// the last thread that had the slot, or has ended its use.
+// Tell ThreadSanitizer, if it does not see the library, that the caller continues after the last
+// thread that had the slot, or has ended its use.
 
 void* received(const allocator_state& state, void* slot) noexcept {
   if (state.is_watched() && slot != nullptr) [[unlikely]] {
@@ -66,8 +66,8 @@ void give_away(const allocator_state& state, std::span<void* const> slots) noexc
   }
 }
 
-// Apart, so that the two functions below, through which all goes that misses a cache, do nothing
-// but a look and a jump.
+// Separate, so that the two functions below, which all misses of caches go through, do nothing but
+// a test and a jump.
 
 [[LIDO_NOINLINE, LIDO_COLD]] void* acquire_watched(allocator_state& state,
                                                    std::size_t offset) noexcept {
@@ -168,9 +168,9 @@ std::string_view slot_allocator::name() const noexcept {
   return {origin.name, origin.name_size};
 }
 
-// A thread that takes few slots takes single ones, others take magazines, and both are to begin
+// A thread that takes few slots takes single ones, others take magazines, and both should begin
 // low. So in the lowest eighth half of the slots are given back in halves of magazines, which stay
-// single. That leaves magazines enough for all slots above (depot I3).
+// single. That leaves enough magazines for all slots above (depot I3).
 void slot_allocator::put_low_slots_first() noexcept {
   const std::uint32_t slots = capacity();
   state().collect([](std::span<const slot_index> /*free*/) noexcept {});
@@ -212,8 +212,8 @@ lido::cache_kind usable_kind(const allocator_options& options) noexcept {
 
 namespace {
 
-/// Returns the mark of a pool of fixed capacity that lacks no more than one refill of a cache.
-/// Threads that take nearly all slots again and again then need not report each trip.
+/// Returns the mark at which threads stop reporting: in a pool of fixed capacity, short of that by
+/// one refill of a cache. So threads that often take nearly all slots need not report each trip.
 std::size_t enough_for(const allocator_options& options) noexcept {
   const std::size_t capacity = options.capacity;
   if (options.segments != nullptr) {
@@ -275,7 +275,7 @@ allocator_state::~allocator_state() {
 
 // ---- the table ----------------------------------------------------------------------------------
 
-/// The table of this pool alone, which the first thread maps. Null: there is no memory for it.
+/// Returns the table of this pool alone. The first thread maps it; null if there is no memory.
 // relaxed (whole function): the memory of a table is zeros, which no thread has written
 std::byte* allocator_state::own_table() noexcept {
   std::byte* table = table_.load(std::memory_order_relaxed);
@@ -295,8 +295,8 @@ std::byte* allocator_state::own_table() noexcept {
   return mine;
 }
 
-/// Makes the table one for another pool. False: threads have used too many entries. Cells may keep
-/// what they held, since an owner writes each before it counts.
+/// Clears the table for another pool. Returns false if threads have used too many entries. Cells
+/// may keep their content, since an owner writes each before it counts.
 bool allocator_state::clear_table() noexcept {
   if (highest() >= lowest() + tuning::most_cleared) {
     return false;
@@ -325,9 +325,9 @@ void allocator_state::on_thread_exit(std::uint32_t number) noexcept {
   open_caches_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-/// Leaves a cache as for the first thread of its number.
+/// Empties a cache and makes it as for the first thread of its number.
 void allocator_state::empty_and_close(owned_cache& cache) noexcept {
-  // A busy cache is one whose owner a fork has left behind; what is in it is not known.
+  // A busy cache is one whose owner a fork has left behind; its content is unknown.
   if (cache.state().now() != slot_cache::phase::busy) {
     (void)flush(cache, cache.settle(kind_).count, 0);
   }
@@ -337,10 +337,10 @@ void allocator_state::empty_and_close(owned_cache& cache) noexcept {
   cache.limit.reset(scarcity());
 }
 
-/// Ends what the missing threads had begun. The slots that they were moving are lost to this
-/// process, whether they count as in use or as free. All others are where any thread finds
-/// them, and no thread waits for the missing. A release among them may not have come to withdraw a
-/// proof.
+/// Completes what the missing threads had begun. The slots that they were moving are lost to this
+/// process, whether they count as in use or as free. All others are where any thread finds them,
+/// and no thread waits for the missing. Forgets proofs, which a missing release may not have
+/// withdrawn.
 // relaxed (whole function): there is one thread
 void allocator_state::on_fork(std::uint32_t survivor) noexcept {
   for (std::uint32_t number = lowest(); number <= highest(); ++number) {
@@ -375,8 +375,8 @@ struct tally {
   std::size_t cached;
 };
 
-/// Nothing beside a trip of the owner or a theft, since their slots may be missed or counted twice.
-/// Hits do no harm: that of a locked cache is busy with `taken` 1.
+/// Counts for one cache. Returns nothing beside a trip of the owner or a theft, since their slots
+/// may be missed or counted twice. Hits do no harm: that of a locked cache is busy with `taken` 1.
 // relaxed (whole function): numbers for statistics
 std::optional<tally> try_tally(const owned_cache& cache, lido::cache_kind kind) noexcept {
   const auto trips = [&cache] {
@@ -400,9 +400,9 @@ std::optional<tally> try_tally(const owned_cache& cache, lido::cache_kind kind) 
 
 }  // namespace
 
-/// Counts slots that have left the depot, and those of them in caches, but none in that of `self`.
-/// `looks` bounds the waits: a thread that moves slots may stand still. Then those in its cache
-/// count as in use. False: that, or slots that a thief or an acquire of many carries show twice.
+/// Counts slots that have left the depot, and those of them in caches, except that of `self`.
+/// `looks` bounds the waits for a thread that may be stopped while it moves slots; those in its
+/// cache then count as in use. Returns false then, or if carried slots may be counted twice.
 // relaxed (whole function): numbers for statistics
 bool allocator_state::try_count(const owned_cache* self, std::int64_t& drawn, std::size_t& cached,
                                 int& looks) const noexcept {
@@ -431,7 +431,7 @@ bool allocator_state::try_count(const owned_cache* self, std::int64_t& drawn, st
          carrying_.load(std::memory_order_relaxed) == 0;
 }
 
-/// Raises the mark to what is in use now, unless that cannot be told without a wait. Of the slots
+/// Raises the mark to the number in use now, unless that is unknown without a wait. Of the slots
 /// that the owner of `self` has drawn, `unused` are not in use; its cache is closed, or busy.
 // relaxed (whole function): numbers for statistics
 void allocator_state::mark_use(const owned_cache* self, std::uint32_t unused) noexcept {
@@ -448,8 +448,8 @@ void allocator_state::mark_use(const owned_cache* self, std::uint32_t unused) no
       std::clamp<std::int64_t>(in_use, 0, static_cast<std::int64_t>(capacity()))));
 }
 
-/// A thread that took slots from the depot, and now has more than its cache may hold, may have had
-/// all of them in use in between. Marked once for each height of its bursts.
+/// Marks the use of a thread that took slots from the depot, and now has more than its cache may
+/// contain: it may have used all of them in between. Does so once for each height of its bursts.
 void allocator_state::mark_burst(owned_cache& cache) noexcept {
   // relaxed: written by this thread alone
   const std::int64_t drawn = cache.drawn.load(std::memory_order_relaxed);

@@ -18,7 +18,7 @@ std::int64_t slot_cache::position_of(std::int64_t top, std::span<cell> cells) co
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a place is an address
   const auto first = reinterpret_cast<std::uintptr_t>(cells.data());
   const std::uintptr_t distance = address() + static_cast<std::uintptr_t>(top) - first;
-  // The guard, and the place before the first cell, are far away in unsigned arithmetic.
+  // The guard, and the word before the first cell, are far away in unsigned arithmetic.
   const bool inside = !cells.empty() && distance <= cells.size_bytes();
   return inside ? static_cast<std::int64_t>(distance / sizeof(cell)) : nowhere;
 }
@@ -32,8 +32,8 @@ std::uint32_t slot_cache::count_from(std::int64_t position) noexcept {
   return static_cast<std::uint32_t>(std::max<std::int64_t>(position, 0));
 }
 
-// Owners only ever change to more cells, and say so last. A thief asks for the room first, so it
-// never believes old cells to be as many as the new ones.
+// Owners only ever change to more cells, and publish their number last. A thief reads the number
+// first, so it never believes old cells to be as many as the new ones.
 
 void slot_cache::use_cells(std::span<cell> cells) noexcept {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a place is an address
@@ -47,7 +47,7 @@ void slot_cache::use_cells(std::span<cell> cells) noexcept {
 
 // ---- the owner's operations where the kind is locked --------------------------------------------
 
-/// Open to busy, for one hit, which `taken` says; false: a thief is here, or the cache is not open.
+/// Makes an open cache busy for one hit. Returns false if a thief is here, or if it is not open.
 bool slot_cache::try_hold_open(control& held) noexcept {
   // relaxed: only a guess, validated by (8)
   std::uint64_t word = control_.load(std::memory_order_relaxed);
@@ -60,7 +60,7 @@ bool slot_cache::try_hold_open(control& held) noexcept {
                                           std::memory_order_relaxed);
 }
 
-/// `held` again and not a load: to read back what a read-modify-write has just written is slow.
+/// Opens it again. Takes `held`, since reading back what was just exchanged would be slow.
 void slot_cache::end_hold(control held, std::uint32_t count) noexcept {
   // relaxed: published by (9)
   count_.store(count, std::memory_order_relaxed);

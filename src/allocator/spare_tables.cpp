@@ -33,7 +33,7 @@ void spare_tables::drop() noexcept {
 
 namespace {
 
-/// For programs that unload the library.
+/// Unmaps the tables in programs that unload the library.
 LIDO_RUN_AT_UNLOAD(drop_spare_tables);
 void drop_spare_tables() noexcept {
   spares.drop();

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Tables of caches of pools that have ended, for pools that begin.
+/// Internal. Tables of caches from destroyed pools, for new pools.
 #pragma once
 
 #include <array>
@@ -17,12 +17,12 @@ using spare_tables_mutex = plain_mutex;
 using spare_tables_mutex = platform::static_mutex;
 #endif
 
-/// A few tables, each as if new. To map a table, touch it and unmap it costs more than all else of
-/// a pool that one thread uses.
+/// Stores a few tables, each as if new. Mapping a table, touching and unmapping it costs more than
+/// all else in a pool that one thread uses.
 ///
-/// Thread-safe. Never waits: beside another thread, and in the child of a fork while another
-/// thread was inside, nothing is kept and nothing is had. What happened before `put` happens before
-/// the `take` that has the table. Lives as long as the library is loaded.
+/// Thread-safe. Never waits: beside another thread, and in the child of a fork while another thread
+/// was inside, `put` and `take` fail. What happened before `put` happens before the `take` that
+/// returns the table. Lives as long as the library is loaded.
 class spare_tables {
  public:
   constexpr spare_tables() noexcept = default;
@@ -33,7 +33,7 @@ class spare_tables {
   /// Puts a table in. Returns false if it stays the caller's. Requires: it is as if new.
   [[nodiscard]] bool put(std::byte* table) noexcept;
 
-  /// Unmaps them all.
+  /// Unmaps all tables.
   void drop() noexcept;
 
  private:

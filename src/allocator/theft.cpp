@@ -10,24 +10,25 @@
 
 namespace lido::inline v0::detail {
 
-/// What a thread that found no slot sees around it.
+/// The state of a pool, as a thread that found no slot sees it.
 struct allocator_state::survey {
   std::uint64_t depot_version = 0;
-  std::uint64_t generations = 0;  ///< of all caches: they only grow, so equal sums are equal terms
+  std::uint64_t generations =
+      0;  ///< summed over caches: they only grow, so equal sums are equal terms
   bool depot_empty = false;
   bool open = false;      ///< a cache can be emptied
   bool revoking = false;  ///< another thread is about to empty one
-  bool transit = false;   ///< slots are on their way
+  bool transit = false;   ///< slots are in transit
 
-  /// Nothing is free and nothing on its way, as far as one look tells.
+  /// Returns true if nothing is free and nothing in transit, as far as one look shows.
   [[nodiscard]] bool bare() const noexcept { return depot_empty && !open && !revoking && !transit; }
   [[nodiscard]] bool unchanged_since(const survey& first) const noexcept {
     return depot_version == first.depot_version && generations == first.generations;
   }
 };
 
-/// What one heavy fence is for. A thief goes through the table in steps, so that its stack is small
-/// however many caches there are.
+/// The thefts that one heavy fence serves. A thief goes through the table in steps, so that its
+/// stack is small however many caches there are.
 struct allocator_state::announcements {
   static constexpr std::uint32_t most = 128;
   struct one {
@@ -49,14 +50,14 @@ void allocator_state::count_exhausted() noexcept {
   }
 }
 
-/// Finds a slot anywhere, or proves that there is none. What it finds it takes for `slot`; if that
-/// is null, leaves it in the depot.
+/// Finds a slot anywhere, or proves that there is none. Stores the slot in `slot`; if that is null,
+/// leaves it in the depot.
 ///
 /// The proof: two equal looks in which the depot is empty and every cache frozen. Between them no
 /// push changed the depot, and no operation settled on any cache: each is a new generation. Nothing
-/// was in transit, so at that moment every slot was in a caller's hands. That is remembered, until
-/// a thread shows others a slot. To get there, all open caches are emptied, those that look empty
-/// too.
+/// was in transit, so at that moment every slot was in a caller's hands. The proof is recorded,
+/// until a thread shows others a slot. To get there, all open caches are emptied, even those that
+/// look empty.
 // NOLINTNEXTLINE(readability-function-cognitive-complexity): what a look may show, in its order
 allocator_state::finding allocator_state::search(owned_cache* self, void** slot) noexcept {
   bounded_wait others(tuning::nanoseconds_of_search);
@@ -72,7 +73,7 @@ allocator_state::finding allocator_state::search(owned_cache* self, void** slot)
       const bool is_refused = got == theft::refused;
       found = got == theft::some;
       refused += is_refused ? 1 : 0;
-      // Others reopen empty caches meanwhile.
+      // Other threads may have reopened empty caches.
       patient =
           found || (is_refused ? refused < tuning::most_refused_fences : wait_for_transit(others));
     } else if (!first.bare()) {
@@ -88,7 +89,7 @@ allocator_state::finding allocator_state::search(owned_cache* self, void** slot)
   return finding::uncertain;
 }
 
-/// Looks again after a look that found nothing.
+/// Proves exhaustion by a second look, after one that found nothing.
 bool allocator_state::prove(const survey& first) noexcept {
   const exhaustion_proof::word begun = proof_.begin();
   const bool proven = look_around().unchanged_since(first);
@@ -98,9 +99,9 @@ bool allocator_state::prove(const survey& first) noexcept {
   return proven;
 }
 
-/// The order of the looks matters: the depot first, then the caches, then the carriers. A slot
-/// leaves the depot only by a thread that marked itself before (busy or carrying), and reaches a
-/// cache or the depot before the mark goes.
+/// Reads the depot first, then the caches, then the carriers; the order matters. A slot leaves the
+/// depot only by a thread that marked itself before (busy or carrying), and reaches a cache or the
+/// depot before the mark is removed.
 allocator_state::survey allocator_state::look_around() const noexcept {
   survey seen;
   seen.depot_version = depot_.version();
@@ -119,15 +120,15 @@ allocator_state::survey allocator_state::look_around() const noexcept {
   return seen;
 }
 
-/// A thread in transit may have lost its processor.
+/// Waits for a thread in transit, which may be preempted.
 bool allocator_state::wait_for_transit(bounded_wait& others) noexcept {
   if (others.waits() == tuning::waits_before_nap - 1) {  // once: naps are not counted
-    require_own_process();  // or it would wait for a thread of another one
+    require_own_process();  // or it would wait for a thread of another process
   }
   return others.wait();
 }
 
-/// Empties every open cache. Keeps one slot for `slot`, unless that is null, and puts the others
+/// Empties every open cache. Stores one slot in `slot`, unless that is null, and puts the others
 /// into the depot.
 allocator_state::theft allocator_state::steal(owned_cache* self, void** slot,
                                               bool take_over) noexcept {
@@ -156,7 +157,7 @@ allocator_state::theft allocator_state::steal(owned_cache* self, void** slot,
   return stolen != 0 ? theft::some : refused ? theft::refused : theft::none;
 }
 
-/// Announces the theft of caches up to number `last`, as many as one fence is for.
+/// Announces thefts from caches up to number `last`, as many as one fence serves.
 void allocator_state::revoke_some(announcements& made, std::uint32_t last,
                                   bool take_over) const noexcept {
   made.count = 0;
@@ -173,7 +174,7 @@ void allocator_state::revoke_some(announcements& made, std::uint32_t last,
   }
 }
 
-/// False: the kernel refused, and the announcements are withdrawn.
+/// Runs the fence. Returns false if the kernel refused; the announcements are then withdrawn.
 bool allocator_state::fence_for(const announcements& made) noexcept {
   if (kind_ != lido::cache_kind::revocable) {
     return true;
@@ -187,7 +188,7 @@ bool allocator_state::fence_for(const announcements& made) noexcept {
   return done;
 }
 
-/// Returns how many slots there were.
+/// Empties the caches of the announcements. Returns how many slots there were.
 std::size_t allocator_state::harvest_all(owned_cache* self, void** slot,
                                          const announcements& made) noexcept {
   std::size_t stolen = 0;

@@ -1,5 +1,5 @@
 // Threads that wait for a slot, and how slots get to them. While a thread waits, no cache is open
-// for longer than its owner needs to notice, so every release comes by here.
+// for longer than its owner needs to notice, so every release passes through here.
 #include <utility>
 
 #include "allocator_state.hpp"
@@ -8,15 +8,15 @@
 
 namespace lido::inline v0::detail {
 
-/// After slots were put into the depot, and the fence of exhaustion_proof.
+/// Serves waiters after slots were put into the depot, and the fence of exhaustion_proof.
 void allocator_state::serve_waiters(owned_cache* self) noexcept {
   if (waiters_.any() && waiters_.enter_or_ask()) {
     serve_and_leave(self, nullptr);
   }
 }
 
-/// After an owner may have opened its cache, or refused to. Either it sees that a thread waits, or
-/// that thread sees the cache open and empties it.
+/// Serves waiters after an owner may have opened its cache, or refused to. Either it sees that a
+/// thread waits and closes the cache, or that thread sees the cache open and empties it.
 void allocator_state::close_for_waiters(owned_cache& cache) noexcept {
   if (!waiters_.any()) {
     return;
@@ -32,8 +32,8 @@ void allocator_state::close_for_waiters(owned_cache& cache) noexcept {
   }
 }
 
-/// Gives a slot to a thread that waits, without a detour through the depot; false: none does, or
-/// another thread is at the queue.
+/// Gives a slot to a waiting thread, without a detour through the depot. Returns false if none
+/// waits, or another thread is at the queue.
 bool allocator_state::hand_over(owned_cache* self, void* slot) noexcept {
   const bool can = waiters_.any() && waiters_.try_enter();
   if (can) {
@@ -42,7 +42,7 @@ bool allocator_state::hand_over(owned_cache* self, void* slot) noexcept {
   return can;
 }
 
-/// Inside the gate: gives `slot`, if there is one, and what is in the depot, to waiters.
+/// Gives `slot`, if there is one, and the depot's slots to waiters, from inside the gate.
 void allocator_state::serve_and_leave(owned_cache* self, void* slot) noexcept {
   bool carries = false;
   // NOLINTNEXTLINE(misc-no-recursion): it ends at the gate of the queue, which is taken by then
@@ -66,15 +66,15 @@ void allocator_state::serve_and_leave(owned_cache* self, void* slot) noexcept {
   }
 }
 
-/// Looks everywhere, and adds slots where there are none. What it finds is in the depot, or given
-/// to the first waiter.
+/// Searches everywhere, and adds slots if there are none. A slot that it finds is in the depot, or
+/// given to the first waiter.
 allocator_state::finding allocator_state::find_for_waiters(owned_cache* self) noexcept {
   const finding found = search(self, nullptr);
   if (found == finding::free_slot || segments_ == nullptr) {
     return found;
   }
   void* const slot = segments_->acquire_more();
-  if (slot == nullptr) {  // uncertain: it might grow later, of which no release tells
+  if (slot == nullptr) {  // uncertain: the pool might grow later, without a release
     return segments_->is_whole() ? found : finding::uncertain;
   }
   waiters_.enter();
@@ -82,9 +82,8 @@ allocator_state::finding allocator_state::find_for_waiters(owned_cache* self) no
   return finding::free_slot;
 }
 
-/// Looks everywhere for slots, and gives them to waiters, in their order, until `me` has one or
-/// there is none. Returns whether it is certain that slots released from now on will be given to
-/// waiters.
+/// Searches everywhere for slots, and gives them to waiters, in their order, until `me` has one or
+/// there is none. Returns true if slots released from now on will certainly be given to waiters.
 bool allocator_state::look_again(owned_cache* self, const waiter& me) noexcept {
   finding found = finding::free_slot;
   while (found == finding::free_slot && !me.ended()) {
@@ -110,8 +109,8 @@ void* allocator_state::wait_for_slot(waiter& me, const deadline& until) noexcept
   bool certain = waiters_.append(me);
   serve_and_leave(self, nullptr);
   certain = certain || look_again(self, me);
-  // Where it is not certain, for the kernel refuses the heavy fence or a thread stands still, it
-  // does not rely on being woken.
+  // While uncertain, since the kernel refuses the heavy fence or a thread is stopped, it does not
+  // rely on being woken.
   bool late = false;
   while (!late && !me.wait(certain ? until : until.but_within(tuning::nanoseconds_between_looks))) {
     late = certain || until.passed();
@@ -119,13 +118,13 @@ void* allocator_state::wait_for_slot(waiter& me, const deadline& until) noexcept
       certain = look_again(self, me);
     }
   }
-  // The word decides: what was given in this very moment is taken.
+  // The word decides: an item given at this very moment is taken.
   void* const slot = late && me.cancel() ? nullptr : me.item();
   end_event(traced_act::wait, begin, slot != nullptr ? 1 : 0);
   return slot != nullptr ? slot : leave_queue(self, me);
 }
 
-/// After a wait that was cancelled. Returns null.
+/// Ends a wait that was cancelled. Returns null.
 void* allocator_state::leave_queue(owned_cache* self, waiter& me) noexcept {
   waiters_.enter();
   waiters_.remove(me);

@@ -1,5 +1,5 @@
 /// @file
-/// Public. What can be chosen about a pool at run time, since it costs nothing on a hit.
+/// Public. Options of a pool that are chosen at run time, since they cost nothing on a hit.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ namespace detail {
 class segment_memory;
 
 struct allocator_options {
-  slot_geometry geometry;      ///< address of slot 0, and the distance of slots
-  std::uint32_t capacity = 0;  ///< most slots there can be
+  slot_geometry geometry;      ///< address of slot 0, and the stride
+  std::uint32_t capacity = 0;  ///< most slots that the pool may have
   lido::cache_kind caches = lido::cache_kind::revocable;
-  std::uint32_t max_cached = 512;      ///< most slots that one thread keeps
-  bool may_wait = false;               ///< for the statistics; threads of other pools can wait, too
-  const shared_list* list = nullptr;   ///< null: Lido's own
-  segment_memory* segments = nullptr;  ///< null: all slots are there from the start; else none is
+  std::uint32_t max_cached = 512;      ///< most slots in the cache of one thread
+  bool may_wait = false;               ///< for statistics alone; `acquire_for` waits in any pool
+  const shared_list* list = nullptr;   ///< null for Lido's own
+  segment_memory* segments = nullptr;  ///< null if all slots exist from the start; else none does
   std::string_view name = {};          ///< for traces
 };
 

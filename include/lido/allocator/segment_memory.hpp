@@ -1,5 +1,5 @@
 /// @file
-/// Internal. What lies behind the slots of a growing pool.
+/// Internal. The memory behind the slots of a growing pool, and the objects in it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace lido::inline v0::detail {
 
-/// Moves while a thread makes progress with something long, for the threads that wait for it.
+/// A count that moves while a thread makes progress with a long task, for the threads that wait.
 class work_progress {
  public:
   void note() noexcept {
@@ -25,9 +25,9 @@ class work_progress {
   atomic<std::uint32_t> count_{0};
 };
 
-/// The functions get whole segments. One thread at a time is in `commit`; beside it, and beside one
-/// another, threads are in the other two, with different segments. `commit` and `decommit` return
-/// 0, or an error number of the system and then have changed nothing.
+/// Provides the memory of whole segments. One thread at a time calls `commit`. Beside it and one
+/// another, threads call the other two, for different segments. `commit` and `decommit` return 0,
+/// or an error number of the system and then have changed nothing.
 class segment_memory {
  public:
   segment_memory() = default;
@@ -35,7 +35,7 @@ class segment_memory {
   segment_memory& operator=(const segment_memory&) = delete;
 
   [[nodiscard]] virtual int commit(slot_index first, std::uint32_t count) noexcept = 0;
-  /// Ends what free slots still hold, before `decommit`; notes progress after each.
+  /// Destroys what free slots still contain, before `decommit`; notes progress after each.
   virtual void vacate(slot_index first, std::uint32_t count, work_progress& progress) noexcept = 0;
   [[nodiscard]] virtual int decommit(slot_index first, std::uint32_t count) noexcept = 0;
 
@@ -43,14 +43,14 @@ class segment_memory {
   ~segment_memory() = default;
 };
 
-/// Makes objects in the slots of a new segment before any thread can have them.
+/// Makes objects in the slots of a new segment before any thread can acquire them.
 class segment_fill {
  public:
   segment_fill() = default;
   segment_fill(const segment_fill&) = delete;
   segment_fill& operator=(const segment_fill&) = delete;
 
-  /// Notes progress now and then. May throw.
+  /// Makes the objects, and notes progress now and then. May throw.
   virtual void fill(slot_index first, std::uint32_t count, work_progress& progress) = 0;
 
  protected:

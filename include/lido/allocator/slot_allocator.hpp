@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Where free slots come from and go to: the thread's cache, the depot, others' caches.
+/// Internal. Acquires and releases slots through the thread's cache, the depot and others' caches.
 #pragma once
 
 #include <cstddef>
@@ -22,20 +22,20 @@ class deadline;
 class segment_fill;
 class waiter;
 
-/// Addresses of free slots, for any number of threads.
+/// Hands out addresses of free slots to any number of threads, and takes them back.
 ///
 /// Invariants
 ///  I1 Each slot is in the depot, in one cache, in a caller's hands, or in transit in a thread
 ///     whose cache is `busy` or that is counted in `carrying_`.
-///  I2 acquire fails only if at some moment during the call every slot was in callers' hands, or in
-///     those of a release that had not ended, and no more could be added; if another thread did not
-///     run for a tenth of a second in the middle of a transit, if others were in one at each look
-///     of a second, or if the heavy fence fails although it was available.
+///  I2 acquire fails only in three cases. At some moment during the call every slot was in callers'
+///     hands or in an unfinished release, and no more could be added. Other threads with slots in
+///     transit made no progress for a tenth of a second, or were seen at each look for a second.
+///     The heavy fence failed although it was available.
 /// Memory ordering: see depot.hpp and slot_cache.hpp for the slots themselves, and the notes in
 ///   theft.cpp for the decision that a pool is exhausted.
 /// Progress: hits wait-free; the rest lock-free, except that an acquire may wait for a thread that
-///   adds slots. release allocates nothing itself; acquire may try to, to grow a cache, and goes on
-///   without if that fails. The first of either maps the table of caches.
+///   adds slots. release allocates nothing itself; acquire may try to, to grow a cache, and does
+///   without if that fails. The first call of either maps the table of caches.
 class slot_allocator final {
  public:
   /// Throws std::bad_alloc. Requires: 1 <= capacity <= max_capacity; `geometry` spans as many.
@@ -44,7 +44,7 @@ class slot_allocator final {
   slot_allocator& operator=(const slot_allocator&) = delete;
   ~slot_allocator();
 
-  /// Address of a free slot, now the caller's; null when the pool is exhausted (I2). Never throws.
+  /// Acquires a free slot and returns its address; null if exhausted (I2). Never throws.
   template <bool Counts = false>
   // NOLINTNEXTLINE(misc-no-recursion): the thread has a number by then
   [[nodiscard, LIDO_ALWAYS_INLINE]] void* acquire() noexcept {
@@ -52,7 +52,7 @@ class slot_allocator final {
     return try_hit<Counts>(slot) ? slot : acquire_after_miss();
   }
 
-  /// The first half of `acquire`: pops a slot of the thread's cache. After false,
+  /// Pops a slot of the thread's cache, as the first half of `acquire`. If it returns false,
   /// `acquire_after_miss` must follow.
   template <bool Counts = false>
   [[nodiscard, LIDO_ALWAYS_INLINE]] bool try_hit(void*& slot) noexcept {
@@ -68,7 +68,7 @@ class slot_allocator final {
     }
     return true;
   }
-  /// The second half. Finds the thread's cache again, so that callers need not keep it.
+  /// Acquires a slot after a failed `try_hit`. Finds the cache again, so callers need not keep it.
   [[nodiscard, LIDO_NOINLINE]] void* acquire_after_miss() noexcept;
 
   /// Takes back what `acquire` gave, from any thread. Never throws or blocks, and allocates
@@ -82,27 +82,27 @@ class slot_allocator final {
   }
 
   /// Asks the system now for the addresses of the caches, as the first operation does otherwise.
-  /// False: there were none.
+  /// Returns false if there were none.
   [[nodiscard]] bool prepare() noexcept;
 
-  /// Fills the front of `out`; returns how many. Fewer than asked only when exhausted (I2).
+  /// Fills the front of `out`; returns how many slots: fewer than asked only if exhausted (I2).
   [[nodiscard]] std::size_t acquire_n(std::span<void*> out) noexcept;
 
-  /// The same, but adds no slots to the pool.
+  /// Fills the front of `out` as acquire_n does, but adds no slots to the pool.
   [[nodiscard]] std::size_t acquire_present_n(std::span<void*> out) noexcept;
 
-  /// As `release` of each.
+  /// Releases each slot of `given`, in fewer trips to the depot.
   void release_n(std::span<void* const> given) noexcept;
 
-  /// A slot, when it is the caller's turn: after all that came before, and before all that come
-  /// later. Null: the wait of `me`, which is new, was cancelled, or the deadline passed. Progress:
-  /// blocking. Never throws; allocates as acquire does.
+  /// Waits for a slot in FIFO order and returns it. Returns null if the wait of `me`, which is new,
+  /// was cancelled, or if the deadline passed. Progress: blocking. Never throws; allocates as
+  /// acquire does.
   [[nodiscard]] void* wait_for_slot(waiter& me, const deadline& until) noexcept;
 
-  /// Threads in wait_for_slot, as far as this thread happens to know.
+  /// Returns the number of threads in wait_for_slot, as far as this thread happens to know.
   [[nodiscard]] std::size_t count_waiting() const noexcept;
 
-  /// Slots in the pool now.
+  /// Returns the number of slots in the pool now.
   [[nodiscard]] std::uint32_t capacity() const noexcept;
 
   [[nodiscard]] pool_stats stats() const noexcept;
@@ -110,30 +110,31 @@ class slot_allocator final {
   /// Returns `exhausted` of stats(), by one load.
   [[nodiscard]] std::uint64_t count_exhausted() const noexcept;
 
-  /// Lives as long as this.
+  /// Returns the pool's name, which lives as long as this.
   [[nodiscard]] std::string_view name() const noexcept;
 
-  /// From now on low slots are handed out first, whatever the size of caches: walks of a map with
-  /// few values are then short. Requires: all slots are free, and no other thread is in a call.
+  /// Makes acquires hand out low slots first from now on, whatever the size of caches, so that
+  /// walks of a map with few values are short. Requires: all slots are free, and no other thread is
+  /// in a call.
   void put_low_slots_first() noexcept;
 
   // ---- for pools that grow: `segments` was given ----------------------------------------------
 
-  /// Adds segments until there are `count` slots at least; before any thread can have the slots of
-  /// a segment, calls `fill`. Returns 0, or the error number of the system, or EBUSY: others have
-  /// the segments apart that it needs. What came before stays, also when `fill` throws. Blocking.
-  /// Requires: count is at most the capacity of the options.
+  /// Adds segments until there are at least `count` slots; calls `fill` for a segment before any
+  /// thread can acquire its slots. Returns 0, an error number of the system, or EBUSY if other
+  /// threads are filling or removing the segments that it needs. Segments added so far stay, also
+  /// when `fill` throws. Blocking. Requires: count is at most the capacity of the options.
   [[nodiscard]] int reserve(std::uint32_t count, segment_fill* fill = nullptr);
 
-  /// Gives back segments all of whose slots are free, the highest first, as long as `count` slots
-  /// are left. Returns how many are. Blocking.
+  /// Removes segments all of whose slots are free, highest first, as long as `count` slots are
+  /// left. Returns how many slots are left. Blocking.
   std::uint32_t shrink_to(std::uint32_t count) noexcept;
 
-  /// Why the last attempt to add a segment failed; 0 if it did not.
+  /// Returns why the last attempt to add a segment failed, as an error number; 0 if it did not.
   [[nodiscard]] int growth_error() const noexcept;
 
  private:
-  /// The address of the calling thread's cache; without a number, what is no cache.
+  /// Returns the address of the calling thread's cache, or no cache without a number.
   [[nodiscard, LIDO_ALWAYS_INLINE]] std::uintptr_t own_cache() const noexcept {
     const std::size_t offset = own_raw_thread_offset();
     // relaxed: the memory of a table is zeros, which no thread has written
@@ -150,15 +151,15 @@ class slot_allocator final {
     return *reinterpret_cast<slot_cache*>(own);
   }
 
-  /// Ends the program if another copy of the library made this.
+  /// Returns the state. Ends the program if another copy of the library made this.
   [[nodiscard]] allocator_state& state() const noexcept;
 
   [[LIDO_NOINLINE]] void release_after_miss(void* slot) noexcept;
   [[nodiscard, LIDO_NOINLINE]] void* acquire_without_number() noexcept;
   [[LIDO_NOINLINE]] void release_without_number(void* slot) noexcept;
 
-  atomic<std::byte*> table_;      ///< of caches; at first one that all unused pools share
-  allocator_state* const state_;  ///< owned; most use `state()`
+  atomic<std::byte*> table_;  ///< caches by thread; at first a table that all unused pools share
+  allocator_state* const state_;  ///< owned; most functions use `state()`
 };
 
 }  // namespace lido::inline v0::detail

@@ -25,10 +25,9 @@ namespace lido::inline v0::detail {
 /// them. No thread waits for another. (Asymmetric fences after Dice, Huang, Yang 2001 and WG21
 /// P1202; why not plain code: Attiya et al., Laws of Order, POPL 2011.)
 ///
-/// Places are distances in bytes from the cache itself, so memory of zeros is a closed cache. At
-/// top 0 a push fills `guard_`, a pop reads the word before the cache, and both fail.
-/// So do a pop at top 8 and a push at top -8, which a fork can leave: hence signed pops and
-/// unsigned pushes.
+/// Offsets are distances in bytes from the cache itself, so zeroed memory is a closed cache. At
+/// top 0 a push fills `guard_`, a pop reads the word before the cache, and both fail. So do a pop
+/// at top 8 and a push at top -8, which a fork can leave: hence signed pops and unsigned pushes.
 ///
 /// Invariants
 ///  I1 Only the owner writes `top_` and the cells.
@@ -41,10 +40,10 @@ namespace lido::inline v0::detail {
 /// Progress: hits wait-free without read-modify-write or fence; the rest lock-free, no allocation.
 class alignas(cache_line) slot_cache {
  public:
-  /// Place for the address of one free slot.
+  /// The cell for the address of one free slot.
   using cell = atomic<void*>;
 
-  /// Most items a cache may ever hold; `taken` has room for more.
+  /// Most items that a cache may ever hold; `taken` can represent more.
   static constexpr std::uint32_t most_items = 1022;
 
   /// frozen: the first `taken` items are no longer the owner's, and no operation completes before
@@ -66,7 +65,7 @@ class alignas(cache_line) slot_cache {
     [[nodiscard]] constexpr std::uint64_t generation() const noexcept { return word_ >> 18U; }
     [[nodiscard]] constexpr std::uint64_t word() const noexcept { return word_; }
 
-    /// The word that follows this one.
+    /// Returns the word that follows this one.
     [[nodiscard]] constexpr control next(phase now, std::uint32_t taken = 0) const noexcept {
       return control((generation() + 1) << 18U | std::uint64_t{taken} << 2U |
                      static_cast<std::uint64_t>(now));
@@ -78,7 +77,7 @@ class alignas(cache_line) slot_cache {
 
   // ---- the owner's hit path -------------------------------------------------------------------
 
-  /// Pops into `item`; false: not settled, call settle_pop.
+  /// Pops into `item`. Returns false if the pop is in doubt; settle_pop must follow.
   [[nodiscard, LIDO_ALWAYS_INLINE]] bool pop(void*& item) noexcept {
     // relaxed (2x): written by this thread alone
     const std::int64_t top = top_.load(std::memory_order_relaxed) - cell_bytes;
@@ -92,7 +91,7 @@ class alignas(cache_line) slot_cache {
     return top > low_.load(std::memory_order_relaxed);
   }
 
-  /// Pushes `item`; false: not settled, call settle_push.
+  /// Pushes `item`. Returns false if the push is in doubt; settle_push must follow.
   [[nodiscard, LIDO_ALWAYS_INLINE]] bool push(void* item) noexcept {
     // relaxed: written by this thread alone
     const std::int64_t top = top_.load(std::memory_order_relaxed);
@@ -110,47 +109,48 @@ class alignas(cache_line) slot_cache {
     hits_.store(hits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
-  /// The newest item, or null where only settle_pop can tell. In a locked cache this stands for
-  /// `pop`, and the next for `push`.
+  /// Pops the newest item. Returns null if settle_pop must decide. In a locked cache this replaces
+  /// `pop`, and push_locked replaces `push`.
   [[nodiscard]] void* pop_locked() noexcept;
 
-  /// Pushes `item` if fewer than `limit` are there; false: only settle_push can tell.
+  /// Pushes `item` if fewer than `limit` are there. Returns false if settle_push must decide.
   [[nodiscard]] bool push_locked(void* item, std::uint32_t limit) noexcept;
 
   // ---- the owner's slow path ------------------------------------------------------------------
 
-  /// What the owner finds when it takes its cache into its own hands; the cache is then `busy`.
+  /// What the owner finds when it takes control of its cache, which is then `busy`.
   struct settled {
-    void* item;  ///< pop: the popped item or null; push: the item if it still needs a place
+    void* item;           ///< pop: the popped item or null; push: the item if it still needs a cell
     std::uint32_t count;  ///< items in the cells
     bool robbed;          ///< a thief has emptied the cache
     bool contested;       ///< a theft was under way and is now cancelled
   };
 
-  /// After a failed pop. Only the owner.
+  /// Decides a failed pop. Only the owner.
   [[nodiscard]] settled settle_pop(lido::cache_kind kind) noexcept;
 
-  /// After a failed push of `item`. Only the owner.
+  /// Decides a failed push of `item`. Only the owner.
   [[nodiscard]] settled settle_push(lido::cache_kind kind, void* item) noexcept;
 
-  /// Between operations, e.g. when the thread ends. Only the owner.
+  /// Takes control between operations, e.g. when the thread ends. Only the owner.
   [[nodiscard]] settled settle(lido::cache_kind kind) noexcept;
 
-  /// Ends `busy`: `count` items in the cells, at most `limit` may be. Only the owner.
+  /// Ends `busy`: the cells contain `count` items and may get at most `limit`. Only the owner.
   void open(lido::cache_kind kind, std::uint32_t count, std::uint32_t limit) noexcept;
 
   /// Ends `busy` with an empty cache that takes no hits. Only the owner.
   void close() noexcept;
 
-  /// Only the owner, while `busy` or `frozen`. The first cell is empty: a failing pop reads it.
+  /// Replaces the cells. Only the owner, while `busy` or `frozen`. The first cell stays empty: a
+  /// failing pop reads it.
   void use_cells(std::span<cell> cells) noexcept;
   [[nodiscard]] std::span<cell> cells() const noexcept;
 
-  /// Whether the owner's own operations can only fail; then no other thread writes here. Only
-  /// the owner, after a failed pop or push; forgets that operation.
+  /// Returns true if the owner's own operations can only fail; then no other thread writes here.
+  /// Only the owner, after a failed pop or push; forgets that operation.
   [[nodiscard]] bool forget_operation_if_idle() noexcept;
 
-  /// The same for a cache that is never opened.
+  /// Forgets a failed operation in a cache that is never opened.
   // relaxed (whole function): for the owner alone
   void forget_operation() noexcept { top_.store(0, std::memory_order_relaxed); }
 
@@ -162,19 +162,19 @@ class alignas(cache_line) slot_cache {
     return control(control_.load(std::memory_order_acquire));
   }
 
-  /// Announces a theft from a cache seen `open` (or seen `revoking`: takes over from a thief that
-  /// does not go on). Null if the cache has changed meanwhile.
+  /// Announces a theft from a cache seen `open`, or seen `revoking`: then takes over from a stalled
+  /// thief. Returns null if the cache has changed since.
   [[nodiscard]] std::optional<control> revoke(control seen) noexcept;
 
-  /// After the heavy fence: claims all items and freezes the cache. Null: the owner was faster.
+  /// Claims all items and freezes the cache, after the heavy fence. Null if the owner was faster.
   [[nodiscard]] std::optional<std::uint32_t> harvest(lido::cache_kind kind, control announced,
                                                      std::span<void*> out) noexcept;
 
-  /// Gives the theft up.
+  /// Gives up the theft.
   void withdraw(control announced) noexcept;
 
   [[nodiscard]] std::uint64_t hits() const noexcept;
-  /// Items in the cells, as seen from outside. Approximate beside a working owner.
+  /// Returns the number of items in the cells, approximate while the owner works.
   [[nodiscard]] std::uint32_t visible_count(lido::cache_kind kind) const noexcept;
 
  private:
@@ -206,12 +206,12 @@ class alignas(cache_line) slot_cache {
   [[nodiscard]] static std::uint32_t count_from(std::int64_t position) noexcept;
   void close_bounds() noexcept;
 
-  cell guard_;                  ///< where a push goes that finds the cache closed
-  atomic<std::int64_t> top_;    ///< place after the last item
-  atomic<std::int64_t> low_;    ///< a pop that gets here has failed
-  atomic<std::uint64_t> high_;  ///< a push from here on has failed
+  cell guard_;                  ///< cell that a push into a closed cache fills
+  atomic<std::int64_t> top_;    ///< offset after the last item
+  atomic<std::int64_t> low_;    ///< offset at or below which a pop has failed
+  atomic<std::uint64_t> high_;  ///< offset from which on a push has failed
   atomic<std::uint64_t> control_;
-  atomic<std::int64_t> base_;    ///< the cells; room for one item more than any limit
+  atomic<std::int64_t> base_;    ///< the cells: one more than any limit
   atomic<std::uint32_t> room_;   ///< number of cells
   atomic<std::uint32_t> count_;  ///< items, where the kind is locked
   atomic<std::uint64_t> hits_;   ///< in pools that count them

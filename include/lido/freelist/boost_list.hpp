@@ -21,7 +21,7 @@
 namespace lido::inline v0 {
 namespace detail {
 
-/// An index_list over boost::lockfree::stack. A chain is pushed and popped one by one.
+/// An index_list over boost::lockfree::stack. Pushes and pops a chain index by index.
 ///
 /// Progress: lock-free, except that a push waits while another thread's pop still holds a node.
 /// Never allocates after construction (bounded_push on preallocated nodes).
@@ -92,7 +92,7 @@ class boost_shared_list final : public shared_list {
 
 }  // namespace detail
 
-/// For the option `list` of a pool that does not grow.
+/// Returns a list for the option `list` of a pool that does not grow.
 [[nodiscard]] inline const shared_list* boost_list() noexcept {
   static constexpr detail::boost_shared_list list;
   return &list;

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. What a shared free list must offer: a LIFO of indices that any thread may use.
+/// Internal. The interface of a shared free list: a LIFO of indices that any thread may use.
 #pragma once
 
 #include <cerrno>
@@ -14,7 +14,7 @@
 namespace lido::inline v0 {
 namespace detail {
 
-/// A list of the indices 0 to nodes - 1, each at most once in it. All operations are thread-safe;
+/// A list of indices from 0 to nodes - 1, each in it at most once. All operations are thread-safe;
 /// none allocates after construction.
 class index_list {
  public:
@@ -24,22 +24,22 @@ class index_list {
   virtual ~index_list() = default;
 
   virtual void push(slot_index index) noexcept = 0;
-  /// Pushes all of `chain`; its first element ends on top.
+  /// Pushes all of `chain`; its first element is then on top.
   virtual void push_chain(std::span<const slot_index> chain) noexcept = 0;
-  /// The top index, or null_slot when the list is empty.
+  /// Pops the top index; returns null_slot if the list is empty.
   [[nodiscard]] virtual slot_index pop() noexcept = 0;
-  /// Pops up to out.size() indices; returns how many.
+  /// Pops up to out.size() indices; returns their number.
   [[nodiscard]] virtual std::uint32_t pop_chain(std::span<slot_index> out) noexcept = 0;
 
   [[nodiscard]] virtual bool empty() const noexcept = 0;
-  /// Moves with every push and with nothing else. Two equal versions with `empty()` true between
-  /// them prove that the list stayed empty from then on; versions of two lists may be added.
+  /// A number that only pushes change. Two equal versions with `empty()` true between them prove
+  /// that the list stayed empty from then on; versions of two lists may be added.
   [[nodiscard]] virtual std::uint64_t version() const noexcept = 0;
-  /// Bytes the list owns beside itself.
+  /// Returns the number of bytes that the list owns beside itself.
   [[nodiscard]] virtual std::size_t memory() const noexcept = 0;
 
-  /// Makes room for the indices below `nodes`, beside any other operation; one thread at a time.
-  /// Returns 0, or the system's error number; the list is then as before.
+  /// Adds links for the indices below `nodes`, beside any other operation; one thread at a time.
+  /// Returns 0, or the system's error number; the list is then unchanged.
   [[nodiscard]] virtual int extend_to(std::uint32_t /*nodes*/) noexcept { return ENOTSUP; }
 };
 
@@ -52,11 +52,11 @@ class shared_list {
   shared_list(const shared_list&) = delete;
   shared_list& operator=(const shared_list&) = delete;
 
-  /// Whether pools that grow can use it.
+  /// Returns true if growing pools can use it.
   [[nodiscard]] virtual bool can_grow() const noexcept = 0;
 
-  /// A list with the indices from `first` to nodes - 1 in it, low ones on top. One that grows has
-  /// room for none at first. Throws std::bad_alloc.
+  /// Makes a list with the indices from `first` to nodes - 1, low ones on top. One that grows has
+  /// links for none at first. Throws std::bad_alloc.
   [[nodiscard]] virtual std::unique_ptr<detail::index_list> make(std::uint32_t nodes,
                                                                  detail::slot_index first,
                                                                  detail::room kind) const = 0;

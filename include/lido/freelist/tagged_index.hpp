@@ -10,8 +10,8 @@
 
 namespace lido::inline v0::detail {
 
-/// Packs and unpacks head words. An index is at most `nodes`, which names none. It gets as many
-/// bits as that needs; every other bit is tag, unless `most_tag_bits` narrows it.
+/// Packs and unpacks head words. An index is at most `nodes`, which names no slot. It gets as many
+/// bits as that needs; all others belong to the tag, unless `most_tag_bits` narrows it.
 ///
 /// With 2^20 nodes the tag has 43 bits. At 50 million pushes a second it repeats after two days. A
 /// pop is fooled only if it is suspended for exactly that long.
@@ -25,7 +25,7 @@ class tagged_index_format {
         index_mask_((std::uint64_t{1} << index_bits_) - 1),
         tag_mask_(low_bits((std::min)(most_tag_bits, 64 - index_bits_))) {}
 
-  /// Names no index: the end of a list.
+  /// Returns the index that ends a list and names no slot.
   [[nodiscard]] constexpr slot_index end() const noexcept { return end_; }
 
   [[nodiscard]] constexpr slot_index index_of(std::uint64_t word) const noexcept {

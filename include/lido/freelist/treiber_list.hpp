@@ -35,12 +35,12 @@ namespace lido::inline v0::detail {
 template <class Head>
 class basic_treiber_list final : public index_list {
  public:
-  /// With the indices from `first` to nodes - 1 in it. Throws std::bad_alloc. Requires: nodes <=
-  /// max_capacity; a list that grows starts empty, so that `first` is `nodes`.
+  /// Makes a list with the indices from `first` to nodes - 1. Throws std::bad_alloc. Requires:
+  /// nodes <= max_capacity; a list that grows starts empty, so `first` is `nodes`.
   basic_treiber_list(std::uint32_t nodes, slot_index first, room kind, unsigned most_tag_bits = 64)
       : format_(nodes, most_tag_bits), links_(nodes, kind), head_(format_.make(first, 0)) {}
 
-  /// An empty list with the links of `owner`, which lives longer; see I5.
+  /// Selects an empty list with the links of `owner`, which lives longer; see I5.
   struct sharing {
     basic_treiber_list& owner;
   };
@@ -66,7 +66,7 @@ class basic_treiber_list final : public index_list {
     return pop_chain({&index, 1}) == 1 ? index : null_slot;
   }
 
-  /// With one change of the head.
+  /// Pops with one change of the head.
   [[nodiscard]] std::uint32_t pop_chain(std::span<slot_index> out) noexcept override {
     exponential_backoff backoff;
     std::uint64_t retries = 0;
@@ -94,7 +94,7 @@ class basic_treiber_list final : public index_list {
     return format_.index_of(head()) == format_.end();
   }
 
-  /// The tag: only a push moves it, and only upwards.
+  /// Returns the tag, which only a push changes, and only upwards.
   [[nodiscard]] std::uint64_t version() const noexcept override { return format_.tag_of(head()); }
 
   [[nodiscard]] unsigned tag_bits() const noexcept { return format_.tag_bits(); }
@@ -127,8 +127,8 @@ class basic_treiber_list final : public index_list {
     slot_index index = format_.index_of(head);
     while (index != format_.end() && count < out.size()) {
       out[count++] = index;
-      // relaxed: ordered by (1, 2); if another thread popped this index meanwhile the link may be
-      // stale, but then the head has moved and the CAS (2) fails
+      // relaxed: ordered by (1, 2); if another thread has popped this index, the link may be stale,
+      // but then the head has moved and the CAS (2) fails
       index = (index + 1) ^ links_[index].load(std::memory_order_relaxed);
     }
     return {count, index};
