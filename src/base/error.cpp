@@ -19,7 +19,7 @@ bool lido::detail::may_throw() noexcept {
 extern "C" {
 extern const char the_program_has_exceptions_but_lido_was_built_without_them;
 const char the_program_has_exceptions_but_lido_was_built_without_them = 0;
-/// The files of a program that is compiled without exceptions define it.
+/// Defined by the files of a program that is compiled without exceptions.
 [[LIDO_WEAK]] extern const char lido_program_has_no_exceptions;
 }
 bool lido::detail::may_throw() noexcept {

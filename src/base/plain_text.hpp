@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Text that stands in every export, and in every trace, as it is.
+/// Internal. Text that needs no escape in any export or trace.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace lido::inline v0::detail {
 
-/// Bytes of the character in UTF-8 that the text begins with, which is not empty. 0: it begins with
-/// none, as RFC 3629 has them: in the shortest form, no surrogates, nothing beyond U+10FFFF.
+/// Returns the number of bytes of the character in UTF-8 that the text, which is not empty, begins
+/// with. Returns 0 if there is none by RFC 3629: shortest form, no surrogates, at most U+10FFFF.
 [[nodiscard]] constexpr std::size_t first_character(std::string_view text) noexcept {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   struct form {
@@ -45,8 +45,8 @@ namespace lido::inline v0::detail {
   return whole ? found->size : 0;
 }
 
-/// Copies what fits, whole characters, and returns its length. A quote, a backslash, a control
-/// character of ASCII and each byte that is no UTF-8 become a `?`.
+/// Copies the whole characters that fit, and returns their length. A quote, a backslash, a control
+/// character of ASCII and each byte that is not UTF-8 become a `?`.
 constexpr std::size_t copy_plain(std::string_view from, std::span<char> to) noexcept {
   std::size_t length = 0;
   while (!from.empty()) {

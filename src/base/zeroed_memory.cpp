@@ -11,7 +11,7 @@ std::byte* allocate_zeros(std::size_t bytes) {
   if (bytes == 0) {
     return nullptr;
   }
-  // new would write the zeros even where there are some.
+  // new would write zeros even to zeroed memory.
   // NOLINTBEGIN(*-no-malloc)
   void* const place =
       bytes < least_mapped_zeros ? std::calloc(1, bytes) : platform::map_zeros(bytes);

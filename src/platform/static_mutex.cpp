@@ -16,7 +16,7 @@ bool static_mutex::try_lock() noexcept {
   std::uint32_t seen = unlocked;
   // (1) - this acquire-CAS synchronizes-with the release-exchange (3), so the owner finds what the
   // one before it wrote
-  // relaxed: of a mutex that is locked nothing follows
+  // relaxed: nothing follows from a mutex that is locked
   const bool is_mine = state_.compare_exchange_strong(seen, locked, std::memory_order_acquire,
                                                       std::memory_order_relaxed);
   if (is_mine) {

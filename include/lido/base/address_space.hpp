@@ -6,7 +6,7 @@
 
 namespace lido::inline v0::detail {
 
-/// Bytes in a page of this system: a power of two.
+/// Returns the bytes in a page of this system, a power of two.
 [[nodiscard]] std::size_t page_size() noexcept;
 
 /// A reserved range of addresses for one array, which can grow without moving.
@@ -15,7 +15,7 @@ namespace lido::inline v0::detail {
 /// thread-safe: a thread that changes a part must be the only one that uses it.
 class address_space {
  public:
-  /// Throws std::bad_alloc. Requires: `alignment` is a power of two.
+  /// Reserves the range. Throws std::bad_alloc. Requires: `alignment` is a power of two.
   address_space(std::size_t size, std::size_t alignment);
   address_space(const address_space&) = delete;
   address_space& operator=(const address_space&) = delete;
@@ -24,12 +24,12 @@ class address_space {
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  /// Puts memory behind all pages that hold a byte of the range; pages that had none read as zeros.
+  /// Provides memory for all pages that contain a byte of the range; new pages read as zeros.
   /// Returns 0, or the system's error number; a failed call has no effect that matters.
   [[nodiscard]] int commit(std::size_t offset, std::size_t size) const noexcept;
 
-  /// Gives the memory of the range back to the system. Returns 0, or the system's error number; the
-  /// memory is then as before. Requires: `offset` is a multiple of the page size; the range ends at
+  /// Returns the memory of the range to the system. Returns 0, or the system's error number; the
+  /// memory is then unchanged. Requires: `offset` is a multiple of the page size; the range ends at
   /// such a multiple, or at the end of the reserved range.
   [[nodiscard]] int decommit(std::size_t offset, std::size_t size) const noexcept;
 

@@ -1,6 +1,6 @@
 /// @file
-/// Internal. Callables without their types: `completion` owns one and calls it once, `callable_ref`
-/// refers to one. They cost less to include than <functional>.
+/// Internal. Type-erased callables: `completion` owns one and calls it once, `callable_ref` refers
+/// to one. They cost less to include than <functional>.
 #pragma once
 
 #include <type_traits>
@@ -8,7 +8,7 @@
 
 namespace lido::inline v0::detail {
 
-/// A callable that is called with one argument, other than a pointer to a member.
+/// A callable that accepts one argument, other than a pointer to a member.
 template <class F, class Argument>
 concept takes = requires(F& callable, Argument argument) {
   callable(argument);
@@ -21,7 +21,7 @@ concept may_be_nothing = std::is_pointer_v<F> || requires(F& callable) {
   static_cast<bool>(callable == nullptr);
 };
 
-/// A callback, called once, without locks, with a Result. Move-only.
+/// A callback that is called once with a Result, while no lock is held. Move-only.
 template <class Result>
 class completion {
  public:
@@ -51,7 +51,7 @@ class completion {
   void (*call_)(void* f, Result&& result) noexcept;
 };
 
-/// Refers to a callable, which lives longer.
+/// A reference to a callable that outlives it.
 template <class... Arguments>
 class callable_ref {
  public:

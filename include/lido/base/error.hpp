@@ -28,7 +28,7 @@ class pool_exhausted : public std::runtime_error {
   [[nodiscard]] std::size_t in_use() const noexcept { return in_use_; }
 
  protected:
-  /// With a text of its own.
+  /// Makes an error whose `what()` is `text`.
   pool_exhausted(const std::string& text, std::string_view pool_name, std::size_t capacity,
                  std::size_t in_use);
 
@@ -43,7 +43,7 @@ class pool_exhausted : public std::runtime_error {
 // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): as above
 class growth_failed : public pool_exhausted {
  public:
-  /// `error_number`: what the system said, as in errno.
+  /// Makes an error with the system's `error_number`, as in errno.
   growth_failed(std::string_view pool_name, std::size_t capacity, std::size_t in_use,
                 int error_number);
   growth_failed(const growth_failed&) noexcept = default;
@@ -56,14 +56,14 @@ class growth_failed : public pool_exhausted {
   int error_number_;
 };
 
-/// Thrown by a `block_resource` that has no block for a request, where upstream is not to be asked
-/// or has no memory for it.
+/// Thrown by a `block_resource` that has no block for a request, if upstream must not be asked or
+/// has no memory for it.
 ///
 /// `what()` names the resource, the request, and how many blocks of its size are in use.
 // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): as above
 class no_block : public std::bad_alloc {
  public:
-  /// `blocks` and `in_use`: of the size that fits; 0 blocks: none fits. Throws std::bad_alloc.
+  /// Makes an error about `blocks` of the size that fits; 0: none does. Throws std::bad_alloc.
   no_block(std::string_view resource_name, std::size_t bytes, std::size_t alignment,
            std::size_t blocks, std::size_t in_use);
   no_block(const no_block&) noexcept = default;
@@ -84,17 +84,17 @@ class no_block : public std::bad_alloc {
   std::size_t in_use_;
 };
 
-/// Is called with what would be thrown, in the thread that fails, where the program is compiled
-/// without exceptions. When it returns, the message is printed to stderr and the program aborts.
+/// Called with what would be thrown, in the failing thread, if the program is compiled without
+/// exceptions. When it returns, the message is printed to stderr and the program aborts.
 using failure_handler = void (*)(const std::exception& failure) noexcept;
 
-/// Replaces the handler of the whole process and returns the one before; nullptr stands for none.
+/// Replaces the handler of the whole process and returns the previous one; nullptr means none.
 /// Thread-safe. Not called in programs with exceptions.
 failure_handler set_failure_handler(failure_handler handler) noexcept;
 
 namespace detail {
 
-/// Ends the program with a message: the pool of that name ends while threads wait for it.
+/// Ends the program with a message: the named pool is being destroyed while threads wait for it.
 [[noreturn]] void end_for_waiters(std::string_view pool_name, std::size_t waiting) noexcept;
 
 }  // namespace detail

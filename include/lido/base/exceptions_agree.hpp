@@ -1,6 +1,6 @@
 /// @file
-/// Internal. All files of a program use Lido with exceptions, or all without: the templates differ.
-/// A program that mixes both does not link, and the linker names the reason.
+/// Internal. Makes all files of a program use Lido with exceptions, or all without: the templates
+/// differ. A program that mixes both does not link, and the linker names the reason.
 ///
 /// Every public header of templates includes this. The library itself does so only when it is built
 /// without exceptions. Built with them, it serves both kinds of programs.
@@ -11,11 +11,11 @@
 #if LIDO_ELF
 // NOLINTBEGIN(misc-definitions-in-headers,cppcoreguidelines-avoid-non-const-global-variables)
 extern "C" {
-// Each kind of file has an inline variable of its own, and a second name for it that both kinds
-// share. Linkers merge equal inline variables, second names included, and refuse to merge two names
-// of different ones.
+// Each kind of file has its own inline variable, and both kinds share a second name for it. Linkers
+// merge equal inline variables with their second names, and refuse to merge one name of two
+// different variables.
 #if defined(__cpp_exceptions)
-/// The library has this if it was built with exceptions.
+/// Defined by the library if it was built with exceptions.
 extern const char the_program_has_exceptions_but_lido_was_built_without_them;
 [[LIDO_KEPT, LIDO_HIDDEN]] inline const char* lido_has_exceptions =
     &the_program_has_exceptions_but_lido_was_built_without_them;

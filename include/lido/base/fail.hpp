@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The one header that throws and catches, besides those of integrations.
+/// Internal. The only header that throws and catches, besides those of integrations.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,13 @@
 
 namespace lido::inline v0::detail {
 
-/// Whether no file of the program was compiled without exceptions; see exceptions_agree.hpp.
+/// Returns true if all files of the program have exceptions; see exceptions_agree.hpp.
 [[nodiscard]] bool may_throw() noexcept;
 
 /// Calls the handler of `set_failure_handler`, prints `what()` and aborts.
 [[noreturn]] void end_for_failure(const std::exception& failure) noexcept;
 
-/// For errors that only one layer knows. Without exceptions ends the program.
+/// Throws an error that only one layer knows. Without exceptions ends the program.
 template <class Error>
 [[noreturn]] void throw_error(const Error& error) {
 #if defined(__cpp_exceptions)
@@ -25,8 +25,8 @@ template <class Error>
   end_for_failure(error);
 }
 
-/// What `body` returns, or if it throws, what `failed` returns. That is called while the exception
-/// is being handled. Without exceptions `body` alone is called.
+/// Returns what `body` returns, or if it throws, what `failed` returns, called while the exception
+/// is handled. Without exceptions only `body` is called.
 template <class Body, class Failed>
 decltype(auto) attempt(const Body& body, [[maybe_unused]] const Failed& failed) noexcept {
 #if defined(__cpp_exceptions)
@@ -40,8 +40,8 @@ decltype(auto) attempt(const Body& body, [[maybe_unused]] const Failed& failed) 
 #endif
 }
 
-/// Returns what `body` returns. If that throws a std::exception, calls `note(exception)`, and
-/// throws it on.
+/// Returns what `body` returns. If that throws a std::exception, calls `note(exception)` and
+/// rethrows.
 template <class Body, class Note>
 decltype(auto) note_exception(const Body& body, [[maybe_unused]] const Note& note) {
 #if defined(__cpp_exceptions)
@@ -58,23 +58,23 @@ decltype(auto) note_exception(const Body& body, [[maybe_unused]] const Note& not
 
 // Out of line, so that templates stay small.
 
-/// std::bad_alloc.
+/// Throws std::bad_alloc.
 [[noreturn]] void throw_bad_alloc();
 
-/// std::bad_array_new_length: the size of an array is no number.
+/// Throws std::bad_array_new_length: the size of an array overflows.
 [[noreturn]] void throw_bad_array_length();
 
-/// std::length_error.
+/// Throws std::length_error.
 [[noreturn]] void throw_length_error(const char* problem);
 
-/// std::invalid_argument that names the pool.
+/// Throws std::invalid_argument that names the pool.
 [[noreturn]] void throw_invalid_option(std::string_view pool_name, std::string_view problem);
 
-/// lido::pool_exhausted.
+/// Throws lido::pool_exhausted.
 [[noreturn]] void throw_pool_exhausted(std::string_view pool_name, std::size_t capacity,
                                        std::size_t in_use);
 
-/// lido::growth_failed. `error_number`: what the system said, as in errno.
+/// Throws lido::growth_failed with the system's `error_number`, as in errno.
 [[noreturn]] void throw_growth_failed(std::string_view pool_name, std::size_t capacity,
                                       std::size_t in_use, int error_number);
 

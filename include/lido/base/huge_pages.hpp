@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Memory of large arrays, on huge pages where the system has any.
+/// Internal. Memory for large arrays, on huge pages if the system has any.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,11 @@
 
 namespace lido::inline v0::detail {
 
-/// Bytes of a huge page on most systems. Where huge pages are larger, the alignment brings no gain
-/// and no loss.
+/// Bytes in a huge page on most systems. If huge pages are larger, the alignment does not matter.
 inline constexpr std::size_t huge_page = std::size_t{2} << 20U;
 
-/// An array of at least one huge page begins at the start of one. Accesses to it in any order then
-/// need a handful of address translations, instead of one for every 4 KiB.
+/// Makes an array of at least one huge page begin at the start of one. Accesses to it in any order
+/// then need a handful of address translations, instead of one for every 4 KiB.
 [[nodiscard]] constexpr std::size_t array_alignment(std::size_t bytes,
                                                     std::size_t alignment) noexcept {
   return bytes < huge_page ? alignment : (std::max)(alignment, huge_page);
@@ -33,11 +32,11 @@ inline constexpr std::size_t huge_page = std::size_t{2} << 20U;
   return whole - bytes <= bytes / 8 ? whole : bytes;
 }
 
-/// Asks the system for huge pages where `[data, data + bytes)` covers whole ones. The system may
+/// Asks the system for huge pages for the whole ones in `[data, data + bytes)`. The system may
 /// refuse; then nothing changes. Source: madvise(2), MADV_HUGEPAGE. Thread-safe.
 void advise_huge_pages(void* data, std::size_t bytes) noexcept;
 
-/// Raw bytes: not initialised, not touched, so pages of a large block appear when they are used.
+/// Raw bytes, neither initialised nor touched, so that pages of a large block appear on first use.
 class aligned_buffer {
  public:
   /// Throws std::bad_alloc. Requires: `alignment` is a power of two.
@@ -60,7 +59,7 @@ class aligned_buffer {
   std::size_t alignment_;
 };
 
-/// Throws std::bad_alloc. Requires: `alignment` is a power of two.
+/// Allocates an array. Throws std::bad_alloc. Requires: `alignment` is a power of two.
 [[nodiscard]] inline std::unique_ptr<aligned_buffer> array_buffer(std::size_t bytes,
                                                                   std::size_t alignment) {
   auto memory =
@@ -69,8 +68,8 @@ class aligned_buffer {
   return memory;
 }
 
-/// The same for standard containers. It does not round up to whole pages, since containers do not
-/// ask how much memory they got.
+/// Allocates such memory for standard containers. It does not round up to whole pages, since
+/// containers do not ask how much memory they got.
 template <class T>
 class array_allocator {
  public:

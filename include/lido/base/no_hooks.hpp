@@ -1,5 +1,5 @@
 /// @file
-/// Public. The default of pools and maps that call hooks.
+/// Public. The default hooks of pools and maps.
 #pragma once
 
 namespace lido::inline v0 {

@@ -1,12 +1,12 @@
 /// @file
-/// Internal. Runs something when a scope is left, unless told otherwise.
+/// Internal. Runs an action when a scope is left, unless it was dismissed.
 #pragma once
 
 #include <utility>
 
 namespace lido::inline v0::detail {
 
-/// As std::experimental::scope_exit. `Action` must not throw.
+/// Works as std::experimental::scope_exit. `Action` must not throw.
 template <class Action>
 class [[nodiscard]] scope_exit {
  public:

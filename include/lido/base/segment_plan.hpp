@@ -1,5 +1,5 @@
 /// @file
-/// Internal. How the slots of a growing pool are cut into segments.
+/// Internal. How the slots of a growing pool are divided into segments.
 #pragma once
 
 #include <algorithm>
@@ -12,19 +12,19 @@
 
 namespace lido::inline v0::detail {
 
-/// Segments of equal size, a power of two of slots; only the last may be cut short by the capacity.
-/// Each begins on a page of its own, so its memory can come and go without its neighbours'.
+/// Divides slots into segments of equal size, a power of two; the capacity may cut the last one
+/// short. Each begins on its own page, so that its memory is independent of its neighbours'.
 class segment_plan {
  public:
   static constexpr std::uint32_t most_segments = 1U << 16U;
 
-  /// For up to `capacity` slots of `stride` bytes. Requires: none is 0; their product is an object
-  /// size; `page` is a power of two.
+  /// Plans up to `capacity` slots of `stride` bytes. Requires: none is 0; their product is an
+  /// object size; `page` is a power of two.
   constexpr segment_plan(std::size_t stride, std::uint32_t capacity, std::size_t page) noexcept
       : capacity_(capacity), segment_slots_(slots_in_one(stride, capacity, page)) {}
 
-  /// The most slots, up to `wanted`, whose segments together have `bytes` bytes: `wanted`, or as
-  /// many whole segments as fit; 0: not even one does.
+  /// Returns the most slots, up to `wanted`, whose segments together fit into `bytes` bytes:
+  /// `wanted`, or whole segments only; 0 if not even one fits.
   [[nodiscard]] static constexpr std::uint32_t slots_within(std::size_t bytes, std::size_t stride,
                                                             std::uint32_t wanted,
                                                             std::size_t page) noexcept {
@@ -36,7 +36,7 @@ class segment_plan {
     return most / one * one;
   }
 
-  /// Most slots of all segments together.
+  /// Returns the most slots of all segments together.
   [[nodiscard]] constexpr std::uint32_t capacity() const noexcept { return capacity_; }
 
   [[nodiscard]] constexpr std::uint32_t segments() const noexcept {

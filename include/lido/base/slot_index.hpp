@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The number that names a slot, and the way from it to an address and back.
+/// Internal. The index of a slot, and its conversion to an address and back.
 #pragma once
 
 #include <bit>
@@ -11,13 +11,13 @@ namespace lido::inline v0::detail {
 /// Position of a slot in its pool's array: 0 to capacity - 1.
 using slot_index = std::uint32_t;
 
-/// Names no slot. Never a valid index: a pool holds at most `max_capacity` slots.
+/// The index of no slot. Never valid: a pool has at most `max_capacity` slots.
 inline constexpr slot_index null_slot = 0xFFFF'FFFF;
 
 /// Largest capacity of a pool; the two indices above the last one stay free for markers.
 inline constexpr std::uint32_t max_capacity = 0xFFFF'FFFE;
 
-/// The arithmetic of an array of slots, without knowing their type.
+/// Converts between indices and addresses of slots without knowing their type.
 ///
 /// The way back divides by the stride exactly, so it needs no division: stride = odd * 2^shift, and
 /// an odd number has an inverse modulo 2^32 (Warren, Hacker's Delight, 10-16).

@@ -20,50 +20,53 @@ struct tuning {
   static constexpr std::uint32_t thread_numbers = 4096;    ///< threads that can have a cache
   static constexpr std::uint32_t magazine_size = 32;       ///< slots: two cache lines of indices
   static constexpr std::uint32_t magazines_per_trip = 2;   ///< most that one head update moves
-  static constexpr std::uint32_t shards = 8;               ///< of a depot: a power of two
+  static constexpr std::uint32_t shards = 8;               ///< in a depot: a power of two
   static constexpr std::uint32_t slots_for_shards = 1024;  ///< smaller pools have none
   /// A thread with fewer bytes of slots takes fresh ones before those that others stored.
   static constexpr std::size_t fresh_bytes = std::size_t{512} * 1024;
   static constexpr std::uint32_t smallest_cache = 4;      ///< a smaller one is not worth stealing
   static constexpr std::size_t first_cache_bytes = 1024;  ///< cache and cells, before it grows
-  static constexpr std::size_t most_spare_tables = 16;    ///< of caches, of pools that have ended
-  static constexpr std::uint32_t most_cleared = 32;       ///< entries of such a table
-  /// Whether a read-modify-write orders all before it against all after it.
+  static constexpr std::size_t most_spare_tables =
+      16;                                            ///< tables of caches left by destroyed pools
+  static constexpr std::uint32_t most_cleared = 32;  ///< entries of such a table
+  /// True if a read-modify-write orders all accesses before it against all after it.
   static constexpr bool changes_are_full_fences = LIDO_X86_64 != 0;
   static constexpr std::uint32_t patience = 32;         ///< operations before a closed cache opens
-  static constexpr std::uint32_t most_patience = 4096;  ///< after many exhaustions
-  static constexpr std::uint32_t most_pauses = 64;      ///< after a failed compare-and-swap
-  // How a thread waits for another one that may have lost its processor.
+  static constexpr std::uint32_t most_patience = 4096;  ///< most of these, after many exhaustions
+  static constexpr std::uint32_t most_pauses = 64;      ///< pauses after a failed compare-and-swap
+  // How a thread waits for another one that may be preempted.
   static constexpr int waits_before_yield = 8;
   static constexpr int waits_before_take_over = 32;
   static constexpr int waits_before_nap = 64;
   static constexpr std::uint32_t longest_nap = 1024;  ///< microseconds
-  // How long an acquire waits for threads with slots on their way: while these make no progress, in
+  // How long an acquire waits for threads with slots in transit: while they make no progress, in
   // all, and the most that counts for one look at them.
   static constexpr std::int64_t nanoseconds_of_patience = 100'000'000;
   static constexpr std::int64_t nanoseconds_of_search = 1'000'000'000;
   static constexpr std::int64_t nanoseconds_of_one_wait = 10'000'000;
-  static constexpr int most_refused_fences = 2000;  ///< of one acquire
-  /// Most slots that a thread has drawn without reporting them, in a pool of `capacity`.
+  static constexpr int most_refused_fences = 2000;  ///< limit for one acquire
+  /// Returns the most slots that a thread draws without reporting them, in a pool of `capacity`.
   static constexpr std::uint8_t most_unreported(std::uint32_t capacity) noexcept {
     return static_cast<std::uint8_t>(capacity < 64 ? 1 : capacity < 1024 ? capacity / 32 : 32);
   }
-  static constexpr std::size_t segment_bytes = 65536;  ///< of a growing pool, at least
-  static constexpr std::uint32_t growth_divisor = 8;   ///< a growth adds this part of the capacity
-  static constexpr int spins_before_sleep = 64;        ///< of a waiter, at least
-  static constexpr std::int64_t nanoseconds_awake = 20'000;  ///< of the first waiter: a wake-up
-  // A waiter looks for slots by itself this often where the kernel refuses the heavy fence.
+  static constexpr std::size_t segment_bytes = 65536;  ///< least bytes of a growing pool's segment
+  static constexpr std::uint32_t growth_divisor =
+      8;                                         ///< a growth adds this fraction of the capacity
+  static constexpr int spins_before_sleep = 64;  ///< least spins of a waiter
+  static constexpr std::int64_t nanoseconds_awake =
+      20'000;  ///< how long the first waiter spins: a wake-up
+  // How often a waiter looks for slots by itself if the kernel refuses the heavy fence.
   static constexpr std::int64_t nanoseconds_between_looks = 1'000'000;
-  /// How long a waiter hopes that a resource under validation answers, before a new one is created
+  /// How long a waiter waits for a resource under validation to answer, before a new one is created
   /// for it. Most networks answer faster.
   static constexpr std::int64_t nanoseconds_for_answer = 20'000'000;
   /// While creates fail and an acquire asks, the next one is tried after a time from this to the
-  /// longest. So there are at most twenty a second, and at least ten.
+  /// longest: at least ten times a second, at most twenty.
   static constexpr std::int64_t nanoseconds_between_tries = 50'000'000;
   static constexpr std::int64_t longest_between_tries = 95'000'000;
   /// How long running threads may overtake the first waiter for a resource.
   static constexpr std::int64_t nanoseconds_overtaking = 500'000;
-  /// Least time between two hand-overs of a pool to threads that were overtaken for so long. A
+  /// Least time between two hand-overs of a pool to threads that were overtaken for that long. A
   /// hand-over to each would cost a switch for each use, and the queue would never get shorter.
   static constexpr std::int64_t nanoseconds_between_hand_overs = 100'000;
 };

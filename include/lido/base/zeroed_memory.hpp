@@ -1,17 +1,17 @@
 /// @file
-/// Internal. Memory of zeros, for tables of which a program may use little.
+/// Internal. Zeroed memory for tables that a program may use little of.
 #pragma once
 
 #include <cstddef>
 
 namespace lido::inline v0::detail {
 
-/// Bytes of the smallest piece that is mapped. To map one costs as much as to clear some pages.
+/// Least bytes that are mapped: mapping them costs as much as clearing some pages.
 inline constexpr std::size_t least_mapped_zeros = 16384;
 
-/// Returns `bytes` zero bytes, aligned as by malloc; null for none. A large piece is pages from the
-/// system: they are not resident before they are written to, and come as zeros. Memory of `calloc`
-/// may have been in use before; then it is written to at once. Throws std::bad_alloc.
+/// Returns `bytes` zeroed bytes, aligned as by malloc; null for 0. A large request gets pages of
+/// the system, which are not resident before they are written to. `calloc` may reuse memory, and
+/// then writes to all of it at once. Throws std::bad_alloc.
 [[nodiscard]] std::byte* allocate_zeros(std::size_t bytes);
 
 /// Frees memory from `allocate_zeros`.

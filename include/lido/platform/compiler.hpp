@@ -1,8 +1,8 @@
 /// @file
-/// Internal. What is not standard C++: attributes, builtins, and what the code is compiled for.
+/// Internal. All that is not standard C++: attributes, builtins, and properties of the target.
 ///
 /// Macros of attributes stand inside a list, `[[nodiscard, LIDO_ALWAYS_INLINE]]`, and may be empty.
-/// Written for GCC, Clang and cl; a compiler of another name is taken for one that does as GCC.
+/// Written for GCC, Clang and cl; any other compiler is treated as GCC.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@
 #define LIDO_WINDOWS 0
 #endif
 
-/// Says if linkers know weak and hidden symbols, and merge equal variables with all their names.
+/// True if linkers support weak and hidden symbols, and merge equal variables with all their names.
 #if defined(__ELF__)
 #define LIDO_ELF 1
 #else
@@ -56,13 +56,13 @@
 #define LIDO_ALWAYS_INLINE gnu::always_inline
 #define LIDO_NOINLINE gnu::noinline
 #define LIDO_COLD gnu::cold
-/// Stands before a function, in no list.
+/// Stands before a function, outside of attribute lists.
 #define LIDO_NO_SANITIZE_ADDRESS [[gnu::no_sanitize_address]]
 #endif
 
 /// Declares a function, to be defined below it, that is called when the library is loaded: before
-/// constructors of users' static objects, and those with a low number first. `LIDO_RUN_AT_UNLOAD`:
-/// when the program ends or unloads the library.
+/// constructors of users' static objects, and in ascending order of numbers. `LIDO_RUN_AT_UNLOAD`
+/// declares one that is called when the program ends or unloads the library.
 #if LIDO_MSVC
 namespace lido::inline v0::detail {
 struct run_at_load {
@@ -78,8 +78,7 @@ struct run_at_unload {
   void (*function_)() noexcept;
 };
 }  // namespace lido::inline v0::detail
-// Among themselves they run in the order in which their files are linked. Numbers are for what
-// happens at fork.
+// Such functions run in the order in which their files are linked. Numbers matter only for fork.
 #define LIDO_RUN_WITH_LIBRARY(kind, function) \
   void function() noexcept;                   \
   __pragma(warning(suppress : 4073))          \
@@ -102,14 +101,14 @@ struct run_at_unload {
 #define LIDO_NO_UNIQUE_ADDRESS
 #endif
 
-/// Says if a member that needs no address of its own leaves the padding at its end to the next one.
+/// True if a member that needs no address of its own leaves the padding at its end to the next one.
 #if defined(_MSC_VER)
 #define LIDO_REUSES_PADDING 0
 #else
 #define LIDO_REUSES_PADDING 1
 #endif
 
-/// Says if this is compiled for code that takes Lido from a DLL, or for a DLL that contains it.
+/// True if this is compiled for code that takes Lido from a DLL, or for a DLL that contains it.
 #if LIDO_WINDOWS && defined(LIDO_SHARED) && !defined(LIDO_BUILDING)
 #define LIDO_USES_DLL 1
 #else
@@ -128,8 +127,7 @@ struct run_at_unload {
 #define LIDO_IMPORTED
 #endif
 
-/// LIDO_VISIBLE: one for all files of a program, also where the rest is hidden. Windows has no such
-/// thing.
+/// Makes a symbol one for all files of a program, even if others are hidden. Not on Windows.
 #if LIDO_WINDOWS
 #define LIDO_VISIBLE
 #else
@@ -144,10 +142,10 @@ struct run_at_unload {
 #endif
 
 // How code finds a variable of its thread. In an executable that contains the compiled library, its
-// place is known when it is linked. A shared object must look it up, and does so only once, when it
-// is loaded. Eight bytes fit into the static TLS block even of a process that loads the object
-// late. Other C libraries refuse such objects, so there it is what the compiler takes by itself.
-// LIDO_DYNAMIC_TLS does the same, for processes with more copies than that block has room for.
+// offset is known at link time. A shared object must look it up, but only once, when it is loaded.
+// Eight bytes fit into the static TLS block even of a process that loads the object late. Other C
+// libraries refuse such objects, so the compiler's default model is used there. LIDO_DYNAMIC_TLS
+// selects it, too, for processes with more copies than that block has space for.
 #if !defined(__GLIBC__) || defined(LIDO_DYNAMIC_TLS)
 #define LIDO_TLS_MODEL
 #elif defined(LIDO_SHARED) || (defined(__PIC__) && !defined(__PIE__))
@@ -156,14 +154,14 @@ struct run_at_unload {
 #define LIDO_TLS_MODEL gnu::tls_model("local-exec")
 #endif
 
-// A fiber may go on in another thread. Compilers for arm64 read the thread pointer once in a
-// function, however many calls are inlined into it, and so would keep the variables of the thread
-// before. They cannot keep what this reads. On x86-64 each access goes by a segment register.
-// No code outside of a DLL sees the thread-local variables in it, so a function finds them.
+// A fiber may continue in another thread. Compilers for arm64 read the thread pointer once in a
+// function, however many calls are inlined into it, and so would use the variables of the previous
+// thread. They cannot cache what this reads. On x86-64 each access uses a segment register.
+// Code outside of a DLL cannot see the thread-local variables in it, so it calls a function.
 #if LIDO_USES_DLL
 #define LIDO_RETURN_OWN(type, variable, symbol) return variable##_of_this_thread()
 #elif defined(__aarch64__) && defined(__GLIBC__) && !defined(LIDO_DYNAMIC_TLS)
-// For shared libraries; linkers make less of it in programs.
+// For shared libraries; linkers simplify it in programs.
 #define LIDO_OWN_ADDRESS(symbol)                                          \
   "adrp %0, :gottprel:" symbol "\n\tldr %0, [%0, #:gottprel_lo12:" symbol \
   "]\n"                                                                   \
@@ -182,7 +180,7 @@ struct run_at_unload {
 // ---- statements
 // -----------------------------------------------------------------------------------
 
-/// Repeats the body of the loop that follows, for compilers that can be told.
+/// Unrolls the loop that follows, with compilers that can be told.
 #if LIDO_MSVC
 #define LIDO_UNROLL(times)
 #else
@@ -190,8 +188,8 @@ struct run_at_unload {
 #define LIDO_UNROLL(times) LIDO_PRAGMA(GCC unroll times)
 #endif
 
-/// Begins to load the line with `address`, which is to be written. Not a function: as one, even one
-/// that is always inlined, it changes what GCC inlines around it.
+/// Begins to load the line with `address`, which is to be written. Not a function: even if always
+/// inlined, it changes what GCC inlines around it.
 #if LIDO_MSVC && (defined(_M_X64) || defined(_M_IX86))
 #define LIDO_PREFETCH_FOR_WRITE(address) \
   _mm_prefetch(reinterpret_cast<const char*>(address), _MM_HINT_T0)
@@ -203,7 +201,7 @@ struct run_at_unload {
 
 namespace lido::inline v0::detail {
 
-/// Says that control never comes here.
+/// Tells the compiler that control never gets here.
 [[noreturn, LIDO_ALWAYS_INLINE]] inline void unreachable() noexcept {
 #if LIDO_MSVC
   __assume(false);
@@ -212,8 +210,8 @@ namespace lido::inline v0::detail {
 #endif
 }
 
-/// `condition`, which the compiler may take for false all the time, so that the path past a check
-/// is straight. [[unlikely]] gets lost on the way through inlined functions.
+/// Returns `condition`, which the compiler may expect to be false, so that the path past a check is
+/// straight. [[unlikely]] is lost on the way through inlined functions.
 [[nodiscard, LIDO_ALWAYS_INLINE]] constexpr bool hardly_ever(bool condition) noexcept {
 #if LIDO_MSVC
   return condition;
@@ -236,7 +234,7 @@ inline void cpu_pause() noexcept {
 #endif
 }
 
-/// Tells the alignment; not by std::assume_aligned, which older libraries of Clang lack.
+/// Tells the compiler the alignment. Older libraries of Clang lack std::assume_aligned.
 template <std::size_t Alignment, class T>
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline T* assume_aligned(T* address) noexcept {
 #if LIDO_MSVC
@@ -246,7 +244,7 @@ template <std::size_t Alignment, class T>
 #endif
 }
 
-/// Where the function returns to that this is inlined into; null if that is not known.
+/// Returns the return address of the function that this is inlined into; null if unknown.
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline void* return_address() noexcept {
 #if LIDO_MSVC
   return _ReturnAddress();
@@ -257,7 +255,7 @@ template <std::size_t Alignment, class T>
 #endif
 }
 
-/// Where the function was called that this is inlined into; null if that is not known.
+/// Returns where the function that this is inlined into was called; null if unknown.
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline const void* call_address() noexcept {
 #if defined(__wasm__)
   return nullptr;
@@ -266,7 +264,7 @@ template <std::size_t Alignment, class T>
 #endif
 }
 
-/// Its stack frame, for a sanitizer.
+/// Returns the stack frame of that function, for a sanitizer.
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline void* frame_address() noexcept {
 #if LIDO_MSVC
   return _AddressOfReturnAddress();
@@ -276,16 +274,16 @@ template <std::size_t Alignment, class T>
 }
 
 #if LIDO_MSVC
-/// An address in the code of the caller.
+/// Returns an address in the code of the caller.
 [[nodiscard, LIDO_NOINLINE]] inline const void* code_address() noexcept {
   return call_address();
 }
 #else
-/// An address in the code of the function that this is inlined into.
+/// Returns an address in the code of the function that this is inlined into.
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline const void* code_address() noexcept {
 #if defined(__x86_64__)
   const void* address = nullptr;
-  // Volatile, so that two places in one function stay two. It names a byte of itself.
+  // Volatile, so that two calls in one function yield two addresses. It names a byte of itself.
   asm volatile("lea -1(%%rip), %0" : "=r"(address));  // NOLINT(hicpp-no-assembler)
   return address;
 #elif defined(__aarch64__)

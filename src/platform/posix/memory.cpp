@@ -6,9 +6,8 @@
 
 namespace lido::inline v0::detail::platform {
 
-// New pages in the place of the old ones: POSIX does not say of madvise that it leaves zeros, and
-// MADV_DONTNEED of macOS and of the BSDs does not. With access, so that they are one mapping with
-// what stays beside them.
+// Maps new pages over the old ones: POSIX does not say that madvise leaves zeros, and MADV_DONTNEED
+// of macOS and of the BSDs does not. With access, so that they join the mapping beside them.
 int discard(void* place, std::size_t bytes) noexcept {
   void* const mapped = ::mmap(place, bytes, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANON | MAP_FIXED, /*fd=*/-1, 0);

@@ -46,7 +46,7 @@ std::uint32_t thread_id() noexcept {
 
 #endif
 
-// Of another thread only its own number is known, by which no function finds a name.
+// For another thread only Lido's own number is known, for which no function finds a name.
 std::size_t thread_name([[maybe_unused]] std::uint32_t id,
                         [[maybe_unused]] std::span<char> name) noexcept {
 #if defined(__APPLE__) || defined(__FreeBSD__) || defined(__GLIBC__)

@@ -39,7 +39,7 @@ constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
   return time;
 }
 
-/// How long it is until then, 0 if it is past.
+/// Returns the time until then, 0 if it is past.
 [[maybe_unused]] [[nodiscard]] std::int64_t time_until(std::int64_t end) noexcept {
   const std::chrono::nanoseconds now = std::chrono::steady_clock::now().time_since_epoch();
   return end > now.count() ? end - now.count() : 0;
@@ -136,7 +136,7 @@ void unpark(const void* word) noexcept {
 
 namespace {
 
-/// A thread that sleeps, on its own stack.
+/// A sleeping thread, on its own stack.
 class sleeper {
  public:
   explicit sleeper(const void* word) noexcept : word_(word) {
@@ -154,7 +154,7 @@ class sleeper {
     (void)pthread_cond_destroy(&called_);
   }
 
-  /// Returns the error number. The mutex is unlocked meanwhile.
+  /// Sleeps with the mutex unlocked, and locks it again; returns the error number.
   [[nodiscard]] int sleep(pthread_mutex_t& mutex, std::int64_t end) noexcept {
     if (end == never) {
       return pthread_cond_wait(&called_, &mutex);
@@ -207,7 +207,7 @@ class alignas(128) sleepers {
     return !is_late;
   }
 
-  /// Signals with the mutex locked: without it, the sleeper might be gone.
+  /// Wakes one sleeper, with the mutex locked: without it, the sleeper might be gone.
   void wake_one(const void* word) noexcept {
     (void)pthread_mutex_lock(&mutex_);
     sleeper** place = &first_;
@@ -251,8 +251,8 @@ constinit sleeper_table table{};
 }  // namespace
 
 // The child of a fork has none of the sleepers, and no thread that would unlock a mutex of the
-// table. So the table begins anew, and before other handlers of Lido wake a thread there: they run
-// in the order of these calls.
+// table. So the table is reset, before other handlers of Lido wake a thread there: they run in the
+// order of these calls.
 bool on_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept {
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of this copy
   constinit static std::atomic<bool> is_watched{false};

@@ -1,6 +1,6 @@
-// How copies of the library in one process find one another: each has a place with a name in its
-// file, and the loader tells of all files. With ELF it is a note, with Mach-O a section. Elsewhere
-// a copy finds itself alone.
+// How copies of the library in one process find one another: each has a named part in its file, and
+// the loader lists all files. With ELF it is a note, with Mach-O a section. Otherwise a copy is
+// alone.
 #if defined(__ELF__)
 #include <link.h>
 #elif defined(__APPLE__)
@@ -16,7 +16,7 @@
 #include "../platform.hpp"
 
 extern "C" {
-// Hidden, so that the linker knows the distance. Not static, so that its name is what it is below.
+// Hidden, so that the linker knows the distance. Not static, so that its name is as used below.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): other copies write it
 #ifdef __APPLE__
 [[gnu::section("__DATA,__lido_copy")]]
@@ -27,7 +27,7 @@ extern "C" {
 }
 
 #ifdef __ELF__
-// The note is read by copies of other versions, so its name, its type and what it says stay as they
+// The note is read by copies of other versions, so its name, its type and its content stay as they
 // are: the distance from there to the word. A later kind of note gets another type.
 // NOLINTNEXTLINE(hicpp-no-assembler): an expression of C++ cannot be a distance
 asm(R"(
@@ -109,11 +109,11 @@ void visit_copies(void (*visit)(void* word, void* context), void* context) noexc
 
 #elif defined(__APPLE__)
 
-// Of <mach-o/getsect.h>, which not all cross compilers have.
+// Declared in <mach-o/getsect.h>, which not all cross compilers have.
 extern "C" std::uint8_t* getsectiondata(const mach_header_64* file, const char* segment,
                                         const char* section, unsigned long* size);
 
-// The loader has no lock for this: no thread may close a file meanwhile.
+// The loader has no lock for this: no thread may close a file during the call.
 void visit_copies(void (*visit)(void* word, void* context), void* context) noexcept {
   for (std::uint32_t image = 0; image < _dyld_image_count(); ++image) {
     unsigned long size = 0;

@@ -71,8 +71,8 @@ int commit(void* place, std::size_t bytes) noexcept {
 }
 
 void* map_zeros(std::size_t bytes) noexcept {
-  // ThreadSanitizer takes the call for a write of each byte. No thread writes these zeros, and a
-  // thread that is told of the place without any order may read them.
+  // ThreadSanitizer takes the call for a write of each byte. No thread writes these zeros, so a
+  // thread that gets their address without any order may read them.
   if (AnnotateIgnoreWritesBegin != nullptr) {
     AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
   }
@@ -92,7 +92,7 @@ void unmap_zeros(void* place, std::size_t bytes) noexcept {
   (void)::munmap(place, bytes);
 }
 
-// Of whole pages that no file is behind. Sources: madvise(2), MADV_WIPEONFORK; Linux 4.14.
+// Requires whole pages without a file. Sources: madvise(2), MADV_WIPEONFORK; Linux 4.14.
 // minherit(2), INHERIT_ZERO; FreeBSD 12.0, OpenBSD 5.6.
 bool clear_in_copies([[maybe_unused]] void* place, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(MADV_WIPEONFORK)

@@ -21,7 +21,7 @@ namespace {
   return reinterpret_cast<std::uintptr_t>(address);  // NOLINT(*-reinterpret-cast)
 }
 
-/// How far from the addresses that a file has its code was loaded.
+/// Returns how far from its addresses in the file the code was loaded.
 #if defined(__ELF__)
 
 std::uintptr_t moved_by(const void* base) noexcept {

@@ -12,7 +12,7 @@ extern "C" {
 
 namespace lido::inline v0::detail::platform {
 
-// In a library that is built with ThreadSanitizer, what these tell would hide races of its own.
+// In a library that is built with ThreadSanitizer, these calls would hide races of its own.
 #if defined(__SANITIZE_THREAD__)
 #define LIDO_HAS_TSAN 1
 #elif defined(__has_feature)

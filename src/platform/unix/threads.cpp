@@ -13,8 +13,8 @@
 
 namespace lido::inline v0::detail::platform {
 
-// By the destructor of a key instead of a thread_local object. The first keys of a process need no
-// allocation, and their destructors run after those of all thread_local objects.
+// Uses the destructor of a key instead of a thread_local object. The first keys of a process need
+// no allocation, and their destructors run after those of all thread_local objects.
 bool thread_exit_hook::prepare(void (*function)(void*)) noexcept {
   pthread_key_t key{};
   if (function_ == nullptr && pthread_key_create(&key, function) == 0) {

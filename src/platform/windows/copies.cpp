@@ -1,5 +1,5 @@
 // How copies of the library in one process find one another. In the module of each, the word has a
-// section to itself; the system has a list of all modules.
+// section to itself; the system lists all modules.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -30,7 +30,7 @@ namespace lido::inline v0::detail::platform {
 
 namespace {
 
-/// The module that contains this copy.
+/// Returns the module that contains this copy.
 [[nodiscard]] HMODULE own_module() noexcept {
   HMODULE module = nullptr;
   (void)::GetModuleHandleExA(
@@ -39,7 +39,7 @@ namespace {
   return module;
 }
 
-/// The word of the copy in a module; null if there is none.
+/// Returns the word of the copy in a module; null if there is none.
 [[nodiscard]] void* word_in(HMODULE module) noexcept {
   auto* const start = static_cast<std::byte*>(static_cast<void*>(module));
   IMAGE_DOS_HEADER first{};
@@ -66,7 +66,7 @@ struct module_list {
   std::size_t size = 0;
 };
 
-/// Requires the loader's mutex, or the list may change meanwhile. Empty if it is refused.
+/// Lists all modules, if permitted. Requires the loader's mutex, or the list may change.
 [[nodiscard]] module_list list_modules() noexcept {
   DWORD bytes = 0;
   DWORD needed = 1024 * sizeof(HMODULE);
@@ -93,8 +93,8 @@ void* own_copy_word() noexcept {
 }
 
 // The program comes first in the list, and is never unloaded. So if it has a copy, that one decides
-// alone, and need not look at others, which may be loaded beside it. All others are loaded under
-// the loader's mutex, which their callers hold.
+// alone, and need not visit others, which may be loaded at the same time. All others are loaded
+// under the loader's mutex, which their callers hold.
 void visit_copies(void (*visit)(void* word, void* context), void* context) noexcept {
   if (own_module() == ::GetModuleHandleA(nullptr)) {
     visit(own_copy_word(), context);

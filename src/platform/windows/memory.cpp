@@ -38,8 +38,8 @@ int discard(void* place, std::size_t bytes) noexcept {
   return ::VirtualFree(place, bytes, MEM_DECOMMIT) != 0 ? 0 : error_number();
 }
 
-// The system gives what is touched, but promises all of it: it counts against the limit of all
-// processes together.
+// The system supplies pages when they are touched, but promises all of them: they count against the
+// limit of all processes together.
 void* map_zeros(std::size_t bytes) noexcept {
   return ::VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
 }

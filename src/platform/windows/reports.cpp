@@ -35,7 +35,7 @@ std::size_t thread_name(std::uint32_t id, std::span<char> name) noexcept {
   const int size = static_cast<int>(name.size());
   int length = 0;
   if (get != nullptr && get(thread, &text) >= 0 && text != nullptr) {
-    // A name that does not fit gives nothing, so it loses its end, with whole characters of UTF-16.
+    // A name that does not fit gives nothing, so it is cut off, between whole characters of UTF-16.
     for (int left = (std::min)(::lstrlenW(text), size); length == 0 && left > 0; --left) {
       const bool cuts_pair = IS_HIGH_SURROGATE(text[left - 1]);
       length = cuts_pair ? 0
@@ -48,7 +48,7 @@ std::size_t thread_name(std::uint32_t id, std::span<char> name) noexcept {
   return static_cast<std::size_t>(length);
 }
 
-// The offset is from the start of the module, as crash dumps have it.
+// The offset is from the start of the module, as in crash dumps.
 code_position find_code(const void* address) noexcept {
   const HMODULE module = module_of(address);
   if (module == nullptr) {

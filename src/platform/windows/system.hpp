@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The system's headers, without the macros that are in the way of C++. Nothing else
+/// Internal. The system's headers, without the macros that interfere with C++. Nothing else
 /// includes them.
 #pragma once
 

@@ -6,10 +6,10 @@
 
 namespace lido::inline v0::detail::platform {
 
-// The end of a thread is told by the loader, which calls a callback of this module. What FlsAlloc
-// takes is called when a fiber is deleted, perhaps in another thread, and before the destructors of
-// thread_local objects. The argument lies in a slot of the system, since thread-local variables
-// that a compiler emulates have ended by then.
+// The loader reports the end of a thread to a callback of this module. A callback of FlsAlloc runs
+// when a fiber is deleted, perhaps in another thread, and before the destructors of thread_local
+// objects. The argument lies in a slot of the system, since thread-local variables that a compiler
+// emulates are gone by then.
 //
 // Runs under the loader's mutex: nothing here may load a library or wait for another thread to end.
 namespace {
@@ -42,8 +42,8 @@ void NTAPI on_loader_event(void* /*module*/, DWORD event, void* process_ends) no
 
 }  // namespace lido::inline v0::detail::platform
 
-// The loader calls what lies in these sections, in the order of their names. The C++ runtime has
-// those up to .CRT$XLF: its destructors of thread_local objects run before.
+// The loader calls the functions in these sections, in the order of their names. The C++ runtime
+// has those up to .CRT$XLF: its destructors of thread_local objects run before.
 extern "C" {
 #if defined(_MSC_VER)
 #if defined(_M_IX86)

@@ -17,7 +17,7 @@ namespace {
 
 }  // namespace
 
-// Wine has the function that is in use below, but in many versions it does nothing.
+// Wine has the function that `heavy_fence` calls, but in many versions it does nothing.
 bool register_heavy_fence() noexcept {
   const HMODULE system = ::GetModuleHandleA("ntdll.dll");
   return system != nullptr && ::GetProcAddress(system, "wine_get_version") == nullptr;
