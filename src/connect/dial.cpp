@@ -31,7 +31,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-/// Zero while there is time.
+/// Returns zero while there is time, or the error.
 int is_over(const create_context& limit) noexcept {
   const bool is_late = steady_clock::now() >= limit.deadline;
   return limit.stop.stop_requested() ? sockets::cancelled : is_late ? sockets::timed_out : 0;
@@ -54,8 +54,8 @@ int ask_system(const std::string& host, const std::string& port, int flags,
   return sockets::name_error(failed);
 }
 
-/// Whether a connection is to itself: where no program listens, a connect to a port of this machine
-/// succeeds if the kernel chooses the same port for this end.
+/// Returns true if a connection is to itself. Without a listener, a connect to a port of this
+/// machine succeeds when the kernel chooses the same port for this end.
 bool is_own_peer(socket_handle socket) noexcept {
   address here;
   address there;
@@ -65,7 +65,7 @@ bool is_own_peer(socket_handle socket) noexcept {
          here.size == there.size && std::memcmp(&here.bytes, &there.bytes, here.size) == 0;
 }
 
-/// Begins to connect: zero, or why not. Waits while the queue of a server by path is full.
+/// Begins to connect; zero, or the error. Waits while the queue of a server by path is full.
 int begin_connect(const address& to, const create_context& limit, socket_handle& made) noexcept {
   made = sockets::open(to.bytes.ss_family);
   if (made == no_socket) {
@@ -82,7 +82,7 @@ int begin_connect(const address& to, const create_context& limit, socket_handle&
   return failed;
 }
 
-/// Returns why a connect has failed, or zero. Only the first call says so: the system forgets it.
+/// Returns why a connect has failed, or zero. Only the first call does so: the system forgets it.
 int take_failure(socket_handle socket) noexcept {
   int failed = 0;
   socklen_t size = sizeof failed;
@@ -91,7 +91,7 @@ int take_failure(socket_handle socket) noexcept {
   return refused == 0 ? failed : sockets::last_error();
 }
 
-/// Zero if a socket that is ready is connected, or why not; `failed` is what take_failure said.
+/// Returns zero if a socket that is ready is connected, or why not; `failed` is from take_failure.
 int end_connect(socket_handle socket, int failed) noexcept {
   if (failed == 0 && is_own_peer(socket)) {
     return sockets::refused;  // the echo of a question would pass for an answer
@@ -99,8 +99,7 @@ int end_connect(socket_handle socket, int failed) noexcept {
   return failed != 0 || let_block(socket) ? failed : sockets::last_error();
 }
 
-/// Connects to several addresses beside one another, and closes all sockets but that of the first
-/// to succeed.
+/// Connects to several addresses at once, and closes all sockets but that of the first to succeed.
 class race {
  public:
   race(const std::vector<address>& all, address_memory& memory, const create_context& limit)
@@ -117,7 +116,7 @@ class race {
     }
   }
 
-  /// Zero and a socket, or why there is none.
+  /// Returns zero and a socket, or why there is none.
   int run(socket_handle& made) {
     while (made == no_socket) {
       if (const int over = is_over(limit_)) {
@@ -162,7 +161,7 @@ class race {
     }
   }
 
-  /// Milliseconds until the deadline, the next connect, or another look at the stop token.
+  /// Returns milliseconds until the deadline, the next connect, or a check of the stop token.
   [[nodiscard]] int time_to_wait() const {
     constexpr milliseconds slice(20);
     const auto until =
@@ -210,7 +209,7 @@ class race {
   int failed_ = 0;
 };
 
-/// Lets the families alternate, and addresses that the system prefers alike begin at another one.
+/// Alternates the families, and rotates addresses that the system prefers alike.
 void spread(std::vector<address>& found) {
   std::random_device random;
   const auto is_of = [](const address& one) {
@@ -352,7 +351,7 @@ int look_up(const std::string& host, const std::string& port, const create_conte
   const auto answer =
       std::make_shared<std::pair<int, std::vector<address>>>(sockets::no_memory_for_name, 0);
   const auto ask = [host, port, answer] {
-    // Without memory it stays what it is.
+    // Without memory the answer stays as it is.
     attempt([&] { answer->first = ask_system(host, port, 0, answer->second); }, [] {});
   };
   if (!run_aside(aside::look_up, ask, limit)) {

@@ -21,7 +21,7 @@ namespace lido::inline v0 {
 
 namespace {
 
-/// Of a conninfo, by keyword.
+/// The settings of a conninfo, by keyword.
 using settings = std::map<std::string, std::string>;
 using options = std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)>;
 
@@ -29,9 +29,9 @@ constexpr const char* forget_session =
     "CLOSE ALL;SET SESSION AUTHORIZATION DEFAULT;RESET ALL;RESET ROLE;DEALLOCATE ALL;UNLISTEN *;"
     "SELECT pg_catalog.pg_advisory_unlock_all();DISCARD PLANS;DISCARD TEMP;DISCARD SEQUENCES";
 
-/// Refused for ever: class 28, invalid authorization, or 3D, invalid catalog name, which verbose
-/// messages of libpq give: "FATAL:  28P01: ". PgBouncer says 08P01 and words. Of several tries,
-/// with and without encryption, one that may pass is worth another.
+/// Returns true if the refusal is permanent: class 28, invalid authorization, or 3D, invalid
+/// catalog name, which verbose messages of libpq contain: "FATAL: 28P01: ". PgBouncer sends 08P01
+/// and words. False if one of several tries, with and without encryption, may pass.
 bool is_refusal(const std::string& message) {
   static const std::regex refusal(":  ([0-9A-Z]{5}): ([^\n]*)");
   static const std::regex final(
@@ -44,13 +44,13 @@ bool is_refusal(const std::string& message) {
          });
 }
 
-/// Says if the character may follow in a number, a name, an address or a path.
+/// Returns true if the character may be part of a number, a name, an address or a path.
 bool is_of_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          std::string_view("_-.:/").find(c) != std::string_view::npos;
 }
 
-/// Puts "..." for each occurrence of `value` that neither begins nor ends within a word.
+/// Replaces each `value` that neither begins nor ends within a word by "...".
 void hide(std::string& text, const std::string& value) {
   const auto splits = [&text](std::size_t at) {
     return at != 0 && at < text.size() && is_of_word(text[at - 1]) && is_of_word(text[at]);
@@ -63,7 +63,7 @@ void hide(std::string& text, const std::string& value) {
   }
 }
 
-/// What is said nowhere comes from the environment, but what a service file says only libpq knows.
+/// Reads settings, with defaults of the environment, unless from a service file, which libpq reads.
 settings read(const std::string& conninfo, const tcp_keep_alive& keep_alive) {
   settings all;
   const auto add = [&all](const options& more) {
@@ -72,7 +72,7 @@ settings read(const std::string& conninfo, const tcp_keep_alive& keep_alive) {
     }
   };
   const options own(PQconninfoParse(conninfo.c_str(), nullptr), &PQconninfoFree);
-  if (own == nullptr) {  // libpq would quote what may be of a password
+  if (own == nullptr) {  // libpq would quote what may be part of a password
     throw permanent_failure("postgres: the conninfo is malformed");
   }
   add(own);
@@ -98,7 +98,7 @@ bool has_several_hosts(settings& all) {
   return all.contains("service") || (all["host"] + all["hostaddr"]).find(',') != std::string::npos;
 }
 
-/// Or there is no password, which libpq finds out only when it connects.
+/// Returns true if a retry is in vain: libpq finds out only now that there is no password.
 bool is_permanent(const std::string& failure, const PGconn* raw) {
   return is_refusal(failure) || PQconnectionNeedsPassword(raw) == 1;
 }
@@ -123,8 +123,8 @@ std::string value_of(const settings& all, const char* keyword) {
   return one != all.end() ? one->second : std::string();
 }
 
-/// What is wrong with a host or a port; empty: nothing. libpq finds out only when it connects, and
-/// quotes what may be the end of a password.
+/// Returns what is wrong with a host or a port, if anything. libpq finds out only when it connects,
+/// and quotes what may be the end of a password.
 std::string fault_of(const settings& place) {
   const auto hosts = split(value_of(place, "host"));
   if (std::any_of(hosts.begin(), hosts.end(), [](const std::string& host) {
@@ -144,7 +144,7 @@ std::string name_of(const settings& place) {
          value_of(place, "port");
 }
 
-/// libpq heeds connect_timeout only where it blocks, and takes no less than two seconds.
+/// Returns connect_timeout, which libpq obeys only where it blocks; at least two seconds.
 std::chrono::steady_clock::duration most_time(const settings& place) {
   const std::string text = value_of(place, "connect_timeout");
   const long seconds = std::strtol(text.c_str(), nullptr, 10);
@@ -195,8 +195,9 @@ void add_places(const settings& all, const create_context& limit, std::vector<se
   }
 }
 
-/// The settings for one address after the other. libpq would look names up without regard to time.
-/// It would begin with the same address each time, and give a silent one all the time there is.
+/// Returns the settings for one address after the other. By itself, libpq would look up names
+/// without a time limit. It would begin with the same address each time, and give a silent one all
+/// the time.
 std::vector<settings> places_of(settings all, const create_context& limit,
                                 detail::address_memory& memory, std::string& told) {
   const auto hosts = split(all["host"]);
@@ -207,11 +208,11 @@ std::vector<settings> places_of(settings all, const create_context& limit,
     return one.size() == count || (one.size() == 1 && one[0].empty());
   };
   if (!fits(hosts) || !fits(digits) || (ports.size() != 1 && ports.size() != count)) {
-    return {all};  // libpq tells the mistake
+    return {all};  // libpq reports the mistake
   }
   std::vector<settings> places;
   for (std::size_t i = 0; i < count; ++i) {
-    all["host"] = hosts[(std::min)(i, hosts.size() - 1)];  // one is that of all
+    all["host"] = hosts[(std::min)(i, hosts.size() - 1)];  // a single one is for all
     all["hostaddr"] = digits[(std::min)(i, digits.size() - 1)];
     all["port"] = ports[(std::min)(i, ports.size() - 1)];
     add_places(all, limit, places, told);
@@ -243,7 +244,7 @@ PGconn* start(const settings& all) {
   return made != nullptr ? made : throw std::bad_alloc();
 }
 
-/// Empty, or why not.
+/// Completes a connect; returns an empty string, or why it failed.
 std::string connect(PGconn* raw, const create_context& limit) {
   (void)PQsetErrorVerbosity(raw, PQERRORS_VERBOSE);
   PostgresPollingStatusType status =
@@ -259,7 +260,7 @@ std::string connect(PGconn* raw, const create_context& limit) {
   return status == PGRES_POLLING_OK ? "" : PQerrorMessage(raw);
 }
 
-/// Until a result can be taken: zero, or an errno.
+/// Waits until a result can be taken; returns zero, or an errno.
 int wait_for_result(PGconn* raw, const create_context& limit) {
   while (PQisBusy(raw) != 0) {
     const short events = PQflush(raw) == 1 ? POLLIN | POLLOUT : POLLIN;
@@ -273,7 +274,7 @@ int wait_for_result(PGconn* raw, const create_context& limit) {
   return 0;
 }
 
-/// Zero and the last result at the end of what was sent, or an errno.
+/// Takes all results of what was sent; returns zero and the last one, or an errno.
 int collect(PGconn* raw, const create_context& limit, postgres_result& last) {
   for (;;) {
     if (const int failed = wait_for_result(raw, limit)) {
@@ -291,7 +292,7 @@ int collect(PGconn* raw, const create_context& limit, postgres_result& last) {
   }
 }
 
-/// Empty when the commands ended well in time, or why not.
+/// Runs commands; returns an empty string if they succeed in time, or why not.
 std::string run(PGconn* raw, const std::string& commands, const create_context& limit) {
   if (PQsendQuery(raw, commands.c_str()) != 1) {
     return PQerrorMessage(raw);
@@ -303,7 +304,7 @@ std::string run(PGconn* raw, const std::string& commands, const create_context& 
   return PQresultStatus(last.get()) <= PGRES_TUPLES_OK ? "" : PQresultErrorMessage(last.get());
 }
 
-/// Whether the server was told. libpq connects for that, without regard to time.
+/// Returns true if the server was told. libpq connects for that, without a time limit.
 bool cancel(PGconn* raw, const create_context& limit) {
   const std::shared_ptr<PGcancel> request(PQgetCancel(raw), &PQfreeCancel);
   const auto sent = std::make_shared<bool>(false);
@@ -314,8 +315,8 @@ bool cancel(PGconn* raw, const create_context& limit) {
   return request != nullptr && detail::run_aside(detail::aside::cancel, ask, limit) && *sent;
 }
 
-/// Cancels what runs and waits for its end, again and again: the server ignores a cancel that comes
-/// before it has begun with the query.
+/// Cancels the query and waits for its end, again and again: the server ignores a cancel that
+/// arrives before the query has begun.
 int end_query(PGconn* raw, const create_context& limit, postgres_result& last) {
   constexpr std::chrono::milliseconds until_again(50);
   int failed = ETIMEDOUT;
@@ -327,7 +328,7 @@ int end_query(PGconn* raw, const create_context& limit, postgres_result& last) {
 }
 
 /// Cancels until the server hangs up, which it does once it has nothing more to do. What the user
-/// has left unsent would be sent by libpq before it reads or closes, and the server would begin.
+/// left unsent, libpq would send before it reads or closes, and the server would begin that.
 void end_pipeline(PGconn* raw, const create_context& limit) {
   constexpr std::chrono::milliseconds until_again(20);
   (void)::shutdown(PQsocket(raw), SHUT_WR);
@@ -338,7 +339,7 @@ void end_pipeline(PGconn* raw, const create_context& limit) {
   }
 }
 
-/// Between commands, with nothing unread. Encrypted connections may have read ahead.
+/// Returns true between commands, with nothing unread. Encrypted connections may have read ahead.
 bool is_idle(PGconn* raw) {
   return PQstatus(raw) == CONNECTION_OK && PQpipelineStatus(raw) == PQ_PIPELINE_OFF &&
          PQtransactionStatus(raw) == PQTRANS_IDLE && detail::is_quiet(PQsocket(raw));
@@ -366,8 +367,8 @@ postgres_connection::twin::~twin() {
   }
 }
 
-/// What the server reported by itself of its role, and the procedures of events: no function tells
-/// of them, but each result has copies.
+/// Returns what the server reported of its role, and the size of the event procedures: no function
+/// lists these, but each result has copies.
 std::string postgres_connection::marks() const {
   const postgres_result copy(PQmakeEmptyPGresult(get(), PGRES_COMMAND_OK));
   std::string all = std::to_string(PQresultMemorySize(copy.get()));
@@ -473,7 +474,7 @@ bool postgres_factory::reset(postgres_connection& used) const {
   (void)PQsetErrorContextVisibility(raw, PQSHOW_CONTEXT_ERRORS);
   (void)PQsetNoticeReceiver(raw, used.receiver_, nullptr);
   (void)PQsetNoticeProcessor(raw, used.processor_, nullptr);
-  while (PGnotify* const heard = PQnotifies(raw)) {  // before that
+  while (PGnotify* const heard = PQnotifies(raw)) {  // from before the reset
     PQfreemem(heard);
   }
   if (target_.on_connect) {

@@ -38,7 +38,7 @@ void check_status(const redisContext* context, int result) {
   }
 }
 
-/// Not by toupper, to which the capital of i depends on the language.
+/// Returns capitals. Not by toupper, to which the capital of i depends on the language.
 std::string capitals_of(std::string_view word) {
   std::string capitals;
   std::transform(word.begin(), word.end(), std::back_inserter(capitals), [](char c) {
@@ -52,12 +52,12 @@ bool is_among(std::string_view list, std::string_view word) {
   return list.find(' ' + capitals_of(word) + ' ') != std::string_view::npos;
 }
 
-/// As `is_among`, of the first word.
+/// Searches as `is_among`, for the first word.
 bool begins_with_any(std::string_view list, std::string_view text) {
   return is_among(list, text.substr(0, text.find(' ')));
 }
 
-/// Whether what a command does stays with the connection, and what stays even after RESET.
+/// Commands whose effects stay with the connection, and then those that stay even after RESET.
 constexpr std::string_view changing =
     " MULTI WATCH SUBSCRIBE PSUBSCRIBE SSUBSCRIBE MONITOR SELECT AUTH HELLO CLIENT READONLY ASKING "
     "SYNC PSYNC REPLCONF RESET QUIT ";
@@ -67,7 +67,7 @@ bool outlasts_reset(const words& command) {
          (is_among(" SCRIPT ", command[0]) && is_among(" DEBUG ", second));
 }
 
-/// Refuses what would wait for an answer that does not come, or that hiredis cannot read.
+/// Refuses commands whose answer does not come, or cannot be read by hiredis.
 void refuse_unanswered(const words& command) {
   const auto word = [&command](std::size_t index) {
     return index < command.size() ? command[index] : std::string_view();
@@ -86,14 +86,14 @@ void refuse_unanswered(const words& command) {
 /// Errors of a server that became a replica, or has no data: another connection may do better.
 constexpr std::string_view unfit = " READONLY LOADING MASTERDOWN UNBLOCKED ";
 
-/// Errors that say the same next time. Before Redis 6 they begin with ERR alone.
+/// Returns true for errors that would recur. Before Redis 6 they begin with ERR alone.
 bool is_permanent(std::string_view error) {
   constexpr std::string_view old(" INVALID DB AUTH CLIENT SELECT ");
   return begins_with_any(" WRONGPASS NOAUTH NOPERM DENIED ", error) ||
          (error.starts_with("ERR ") && begins_with_any(old, error.substr(4)));
 }
 
-/// Answers to PING of a user without the right to it, or of a server that cannot save its data.
+/// Returns true if PING was refused for want of a right, or by a server that cannot save its data.
 bool is_refused_alone(const redis_answer& answer) {
   return answer.is_error && begins_with_any(" NOPERM MISCONF ", answer.text);
 }
@@ -129,7 +129,7 @@ std::string format(const words& command) {
   return size < 0 ? throw std::bad_alloc() : std::string(raw, static_cast<std::size_t>(size));
 }
 
-/// Without SIGPIPE, of which hiredis knows nothing. No longer than the time-out of the context.
+/// Sends without SIGPIPE, which hiredis does not prevent, and within the time-out of the context.
 void send(redisContext* context, std::string_view bytes) {
   check_status(context, context->err);
   while (!bytes.empty()) {
@@ -143,13 +143,13 @@ void send(redisContext* context, std::string_view bytes) {
 }
 
 #ifdef REDIS_REPLY_PUSH
-/// Commands whose answer is pushed in RESP3.
+/// Returns true for commands whose answer is pushed in RESP3.
 bool is_pushed(std::string_view command) {
   return is_among(" SUBSCRIBE PSUBSCRIBE SSUBSCRIBE UNSUBSCRIBE PUNSUBSCRIBE SUNSUBSCRIBE ",
                   command);
 }
 
-/// Says if a push reports that `command` was done: its first element is the name.
+/// Returns true if a push reports that `command` was done: its first element is the name.
 bool answers(const redisReply& push, std::string_view command) {
   return is_pushed(command) && push.elements != 0 && push.element[0]->str != nullptr &&
          is_among(" " + capitals_of(command) + ' ', text_of(*push.element[0]));
@@ -168,7 +168,7 @@ ssize_t write_quietly(redisContext* context) {
   return -1;
 }
 
-/// What users write by way of the context raises no SIGPIPE.
+/// Prevents SIGPIPE when users write through the context.
 void write_without_signal(redisContext* context) {
   static const redisContextFuncs quiet = [&context] {
     redisContextFuncs all = *context->funcs;
@@ -180,9 +180,9 @@ void write_without_signal(redisContext* context) {
 #else
 void ignore(int /*signal*/) {}
 
-/// Older ones call write(2), which cannot be told to raise no SIGPIPE. By a handler, since programs
-/// that this one starts would inherit that a signal is ignored. What the program has said itself of
-/// the signal stays.
+/// Survives SIGPIPE with older versions, which call write(2), for which it cannot be turned off.
+/// Uses a handler, since programs that this one starts would inherit an ignored signal. Does not
+/// change what the program itself has set for the signal.
 void survive_sigpipe() {
   static const bool is_done = [] {
     struct sigaction now {};
@@ -198,8 +198,8 @@ void survive_sigpipe() {
 }
 #endif
 
-/// The next answer, to `command`. Not by hiredis' own time-out, which begins anew with each byte
-/// that comes.
+/// Returns the next answer, to `command`. Does not use hiredis' own time-out, which begins anew
+/// with each byte that arrives.
 redis_answer receive(redisContext* context, const create_context& limit,
                      [[maybe_unused]] std::string_view command = {}) {
   const auto begin = std::chrono::steady_clock::now();
@@ -208,7 +208,7 @@ redis_answer receive(redisContext* context, const create_context& limit,
     check_status(context, redisGetReplyFromReader(context, &raw));
     const std::unique_ptr<void, void (*)(void*)> owner(raw, &freeReplyObject);
     const auto* const reply = static_cast<const redisReply*>(raw);
-#ifdef REDIS_REPLY_PUSH  // what a user has asked to be told of answers nothing else
+#ifdef REDIS_REPLY_PUSH  // pushes that a user subscribed to answer no command
     if (reply != nullptr && reply->type == REDIS_REPLY_PUSH && !answers(*reply, command)) {
       continue;
     }
@@ -228,7 +228,7 @@ redis_answer receive(redisContext* context, const create_context& limit,
   }
 }
 
-/// What hiredis would know of its peer, to connect anew, if it had connected itself.
+/// Connects, and notes what hiredis would need to reconnect, had it connected itself.
 void connect(redisContext* made, const redis_target& target, detail::address_memory& memory,
              const create_context& limit) {
   const bool by_path = !target.path.empty();
@@ -261,9 +261,9 @@ std::string without_words(const std::string& text) {
   return text.substr(0, text.find(", with args"));
 }
 
-/// Signs in and asks something, in one round trip. With a `word` after a RESET: a user may have
-/// left answers unread, which look like any but that to a word of our own. Where PING is refused
-/// the server repeats it as a command that it does not know.
+/// Signs in and asks something, in one round trip; with a `word` after a RESET. A user may have
+/// left answers unread, and only a word of our own tells this answer from those. If PING is
+/// refused, the word is sent as a command that the server does not know, and so repeats.
 void sign_in(redisContext* context, const create_context& limit, const redis_target& target,
              const std::string& word) {
   std::vector<words> all;
@@ -299,7 +299,7 @@ void sign_in(redisContext* context, const create_context& limit, const redis_tar
   }
 }
 
-/// Between commands, with nothing unsent or unread.
+/// Returns true between commands, with nothing unsent or unread.
 bool is_idle(const redisContext* context) {
   const redisReader* const reader = context->reader;
   return context->err == 0 && sdslen(context->obuf) == 0 && reader->pos == reader->len &&
@@ -414,7 +414,7 @@ void redis_factory::interrupt(redis_connection& used) noexcept {
 void redis_factory::begin(redis_connection& session, const create_context& context,
                           const std::string& word) const {
   redisContext* const raw = session.context_.get();
-  // Of hiredis, whose functions a user may call. Zero would be for ever.
+  // The time-out of hiredis, whose functions a user may call. Zero would mean for ever.
   const auto us = std::max<std::int64_t>(target_.command_timeout.count() / 1000, 1);
   check_status(raw, redisSetTimeout(raw, {.tv_sec = us / 1'000'000, .tv_usec = us % 1'000'000}));
   sign_in(raw, context, target_, word);

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. What connections ask of the system, and how it names failures.
+/// Internal. What connections need from the system, and how it names failures.
 #pragma once
 
 #include <fcntl.h>
@@ -25,22 +25,22 @@ inline constexpr int no_memory_for_name = EAI_MEMORY;
   return errno;
 }
 
-/// That this machine has no way to an address tells nothing of the server.
+/// Returns false if this machine has no way to the address, which says nothing about the server.
 [[nodiscard]] inline bool tells_of_server(int failed) noexcept {
   return failed != EADDRNOTAVAIL && failed != ENETUNREACH && failed != EAFNOSUPPORT;
 }
 
-/// Returns whether a connect has begun and goes on.
+/// Returns true if a connect has begun and continues.
 [[nodiscard]] inline bool goes_on(int failed) noexcept {
   return failed == EINPROGRESS || failed == EINTR;
 }
 
-/// The queue of a server by path is full.
+/// Returns true if the queue of a server by path is full.
 [[nodiscard]] inline bool is_full(int failed) noexcept {
   return failed == EAGAIN;
 }
 
-/// What getaddrinfo(3) says, as a code that no error number is.
+/// Returns what getaddrinfo(3) reports, as a code that is no error number.
 [[nodiscard]] inline int name_error(int code) noexcept {
   return code;
 }
@@ -82,7 +82,7 @@ inline void shut_down(socket_handle socket) noexcept {
   return flags >= 0 && ::fcntl(socket, F_SETFL, flags & ~O_NONBLOCK) == 0;
 }
 
-/// How many sockets are ready; milliseconds.
+/// Returns how many sockets are ready; `time` is in milliseconds.
 inline int poll(pollfd* all, std::size_t count, int time) noexcept {
   return ::poll(all, static_cast<nfds_t>(count), time);
 }

@@ -1,6 +1,6 @@
 /// @file
-/// Internal. What connections ask of the system, and how it names failures. Asio has begun to use
-/// its sockets.
+/// Internal. What connections need from the system, and how it names failures. Asio has begun to
+/// use its sockets.
 #pragma once
 
 #include "lido/connect/dial.hpp"
@@ -22,22 +22,22 @@ inline constexpr int no_memory_for_name = -WSA_NOT_ENOUGH_MEMORY;
   return ::WSAGetLastError();
 }
 
-/// That this machine has no way to an address tells nothing of the server.
+/// Returns false if this machine has no way to the address, which says nothing about the server.
 [[nodiscard]] inline bool tells_of_server(int failed) noexcept {
   return failed != WSAEADDRNOTAVAIL && failed != WSAENETUNREACH && failed != WSAEAFNOSUPPORT;
 }
 
-/// Returns whether a connect has begun and goes on.
+/// Returns true if a connect has begun and continues.
 [[nodiscard]] inline bool goes_on(int failed) noexcept {
   return failed == WSAEWOULDBLOCK;
 }
 
-/// False: Windows has no servers by path here.
+/// Returns false, since Windows has no servers by path here.
 [[nodiscard]] inline bool is_full(int /*failed*/) noexcept {
   return false;
 }
 
-/// What getaddrinfo says, as a code that no error number is.
+/// Returns what getaddrinfo reports, as a code that is no error number.
 [[nodiscard]] inline int name_error(int code) noexcept {
   return -code;
 }
@@ -58,8 +58,8 @@ inline void shut_down(socket_handle socket) noexcept {
   return ::ioctlsocket(socket, static_cast<long>(FIONBIO), &is_non_blocking) == 0;
 }
 
-/// Opens a socket that does not block, and that started programs do not inherit. As with Asio's,
-/// its operations may go on after the call.
+/// Opens a socket that does not block, and that started programs do not inherit. Its operations may
+/// continue after the call, as those of Asio's sockets.
 [[nodiscard]] inline socket_handle open(int family) noexcept {
   constexpr DWORD no_handle_inherit = 0x80;
   const socket_handle made =
@@ -75,12 +75,12 @@ inline void shut_down(socket_handle socket) noexcept {
   return set_blocking(socket, true);
 }
 
-/// How many sockets are ready; milliseconds.
+/// Returns how many sockets are ready; `time` is in milliseconds.
 inline int poll(pollfd* all, std::size_t count, int time) noexcept {
   return ::WSAPoll(all, static_cast<ULONG>(count), time);
 }
 
-/// Before Windows 10, version 2004, `poll` says nothing of a connect that has failed.
+/// Before Windows 10, version 2004, `poll` does not report a connect that has failed.
 inline constexpr bool poll_misses_failures = true;
 
 [[nodiscard]] inline bool wait_for_ever(socket_handle socket) noexcept {

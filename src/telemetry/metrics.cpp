@@ -23,7 +23,7 @@ maybe any(const source& from) {
   return from.pool.*Member;
 }
 
-/// 0 where the pool does not count it.
+/// Returns a member, or nothing if it is 0, since the pool does not count it.
 template <auto Member>
 maybe counted(const source& from) {
   return from.pool.*Member != 0 ? maybe(from.pool.*Member) : std::nullopt;

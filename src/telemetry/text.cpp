@@ -8,7 +8,7 @@ namespace lido::inline v0 {
 
 namespace {
 
-/// A decimal fraction, exact: 1.5 of 1'500'000'000 ns.
+/// Returns an exact decimal fraction: 1.5 for 1'500'000'000 ns.
 std::string in_seconds(std::uint64_t nanoseconds) {
   constexpr std::uint64_t second = 1'000'000'000;
   std::string text = std::to_string(nanoseconds / second);
@@ -34,7 +34,7 @@ std::string json_value(const metric& row, std::uint64_t value) {
   return row.unit == metric_unit::nanoseconds ? in_seconds(value) : std::to_string(value);
 }
 
-/// The values of a metric that has several are an object.
+/// Appends a value; those of a metric that has several form an object.
 void append_json(std::string& out, const metric& row, std::size_t i, std::uint64_t value) {
   const bool is_many = row.values.size() > 1;
   out += i == 0 ? ',' + in_quotes(row.member) + (is_many ? ":{" : ":") : ",";

@@ -1,4 +1,4 @@
-// The rings of threads, and the file that their events end in.
+// The rings of threads, and the file that their events are written to.
 #include "lido/telemetry/trace.hpp"
 
 #include <array>
@@ -24,7 +24,7 @@ namespace lido::inline v0 {
 namespace detail {
 namespace {
 
-/// Ends with a zero, and needs no quotes in JSON.
+/// A text that ends with a zero, and needs no escapes in JSON.
 using short_text = std::array<char, 32>;
 
 struct event {
@@ -33,11 +33,11 @@ struct event {
   std::size_t slots;
   traced_act what;
   std::uint32_t thread;
-  short_text thread_name;  ///< at its first event
+  short_text thread_name;  ///< name at the first event
   short_text pool;
 };
 
-/// Belongs to a thread number, and changes hands with it; number 0 to threads without one.
+/// Buffers events of a thread number, whichever thread has it; ring 0 those of unnumbered threads.
 struct ring {
   boost::lockfree::spsc_queue<event, boost::lockfree::capacity<trace::events_per_thread>> events;
   std::uint32_t thread = 0;
@@ -58,7 +58,7 @@ short_text shorten(std::string_view text) noexcept {
   return out;
 }
 
-/// Null: there is no memory.
+/// Returns the ring of this thread, or null if there is no memory.
 ring* own_ring() noexcept {
   atomic<ring*>& own = rings[own_thread_offset() / thread_stride];
   // relaxed: written by this thread, or by one that had its number before
@@ -104,7 +104,7 @@ void consume_all(const F& f) {
   }
 }
 
-/// Of the file; after the first.
+/// Writes an entry of the file, after the first.
 template <class... Args>
 void write_entry(std::ostream& out, const char* format, Args... args) {
   std::array<char, 256> text;

@@ -1,5 +1,5 @@
 /// @file
-/// Public. The numbers of pools for fmt: `fmt::print("{}\n", pool.stats())`.
+/// Public. Formats the numbers of pools with fmt: `fmt::print("{}\n", pool.stats())`.
 #pragma once
 
 #include <fmt/ostream.h>

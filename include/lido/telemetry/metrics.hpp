@@ -20,47 +20,47 @@ struct resource_pool_stats;
 enum class metric_kind : std::uint8_t { gauge, counter };
 enum class metric_unit : std::uint8_t { count, flag, nanoseconds };
 
-/// One member of pool_stats or resource_pool_stats, as every export names and explains it.
+/// One member of pool_stats or resource_pool_stats, with its name and explanation in all exports.
 struct metric {
   struct source {
     const pool_stats& pool;
-    const resource_pool_stats* resources;  ///< null: no pool of resources
-    std::size_t index;                     ///< of a value in `values`, or 0
+    const resource_pool_stats* resources;  ///< null unless a pool of resources
+    std::size_t index;                     ///< index of a value in `values`, or 0
   };
 
   std::string_view member;
-  std::string_view name;    ///< for Prometheus; empty: a metric of times has it
-  std::string_view help;    ///< what it is
+  std::string_view name;    ///< for Prometheus; empty if a time_metric has it
+  std::string_view help;    ///< what it counts
   std::string_view advice;  ///< when to look at it, in Markdown
-  /// Empty: this pool does not count it.
+  /// Returns the value, or none if this pool does not count it.
   std::optional<std::uint64_t> (*read)(const source& from);
   metric_kind kind = metric_kind::counter;
-  metric_unit unit = metric_unit::count;  ///< Prometheus is told seconds
-  std::string_view label = {};            ///< that tells values of one name apart
+  metric_unit unit = metric_unit::count;  ///< Prometheus gets seconds
+  std::string_view label = {};            ///< distinguishes values of one name
   std::span<const std::string_view> values = {};
 };
 
-/// All lengths of one kind of time, for pools of resources.
+/// The lengths of one kind of time, for pools of resources.
 struct time_metric {
-  std::string_view member;  ///< of resource_pool_times
+  std::string_view member;  ///< member of resource_pool_times
   std::string_view name;
   std::string_view help;
   std::string_view advice;
-  /// Null: the pool does not count them.
+  /// Returns the lengths, or null if the pool does not count them.
   const duration_histogram* (*read)(const pool_report& report);
 };
 
-/// First those of every pool, in the order of pool_stats, then those of pools of resources.
+/// Return the metrics of every pool, in the order of pool_stats, then those of pools of resources.
 [[nodiscard]] std::span<const metric> pool_metrics() noexcept;
 [[nodiscard]] std::span<const time_metric> pool_time_metrics() noexcept;
 
-/// One line for people: the members that are not 0, except tag_headroom. Of times the number,
-/// median and 99th percentile.
+/// Writes one line for people: the members that are not 0, except tag_headroom. Shows times by
+/// their number, median and 99th percentile.
 std::ostream& operator<<(std::ostream& out, const pool_stats& stats);
 std::ostream& operator<<(std::ostream& out, const resource_pool_stats& stats);
 std::ostream& operator<<(std::ostream& out, const pool_report& report);
 
-/// `{"pools":[...]}`, a member for each that the pool counts, times in seconds.
+/// Returns `{"pools":[...]}`, with a member for each metric that the pool counts, times in seconds.
 [[nodiscard]] std::string to_json(const registry& pools);
 
 namespace detail {
@@ -77,7 +77,7 @@ void for_each_value_of(const metric& row, metric::source from, const F& f) {
   }
 }
 
-/// f(row, index in its values, value) for all that the pool counts.
+/// Calls `f(row, index in its values, value)` for each metric that the pool counts.
 template <class F>
 void for_each_value(const pool_stats& pool, const resource_pool_stats* resources, const F& f) {
   for (const metric& row : pool_metrics()) {

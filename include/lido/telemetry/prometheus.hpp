@@ -1,5 +1,5 @@
 /// @file
-/// Public. `pool_collector`: the pools of a registry for prometheus-cpp.
+/// Public. `pool_collector`: exports the pools of a registry to prometheus-cpp.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -11,7 +11,7 @@
 
 namespace lido::inline v0 {
 
-/// Gives an `Exposer` of prometheus-cpp all that the pools of a registry count, each time it asks.
+/// Gives an `Exposer` of prometheus-cpp all metrics of the pools in a registry, each time it asks.
 /// Each pool is labelled with its name (`pool`), its kind, and its number in the registry.
 /// Thread-safe. The registry must outlive it.
 class pool_collector : public ::prometheus::Collectable {

@@ -1,5 +1,5 @@
 /// @file
-/// Public. `trace`: what the slow paths of all pools do, and when, for Perfetto.
+/// Public. `trace`: records the slow paths of all pools, with their times, for Perfetto.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,23 @@ namespace lido::inline v0 {
 /// Writes the refills, flushes, thefts, waits of threads, growths and creates of all pools while it
 /// lives, in the Chrome trace format. Hits are not traced.
 ///
-/// Each thread has a ring of its own, which stays for later traces. To record is lock-free, except
-/// at the end of a thread, and allocates at a thread's first event alone. Names are cut off after
+/// Each thread has a ring of its own, which stays for later traces. Recording is lock-free, except
+/// at the end of a thread, and allocates only at a thread's first event. Names are truncated after
 /// 31 bytes. Thread-safe. Not for the child of a fork.
 class trace {
  public:
-  /// Room of a thread between two calls of `drain`; further events are lost.
+  /// Events that a thread can record between two calls of `drain`; further ones are lost.
   static constexpr std::size_t events_per_thread = 8192;
 
-  /// Requires: nothing else uses `out`. Throws std::logic_error if there is another trace, and
-  /// what `out` does.
+  /// Starts tracing. Requires: nothing else uses `out`. Throws std::logic_error if there is another
+  /// trace, and what `out` throws.
   explicit trace(std::ostream& out);
   trace(const trace&) = delete;
   trace& operator=(const trace&) = delete;
-  /// Writes the rest, and the number of lost events. Drops what `out` throws.
+  /// Writes the rest, and the number of lost events. Ignores what `out` throws.
   ~trace();
 
-  /// Writes the events so far. Throws what `out` does.
+  /// Writes the events so far. Throws what `out` throws.
   void drain();
   [[nodiscard]] std::uint64_t lost() const noexcept;
 

@@ -1,5 +1,5 @@
 /// @file
-/// Public. Whether a pool still has all it had: for the end of a test.
+/// Public. Checks that a pool has lost nothing, for the end of a test.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace lido::inline v0::testing {
 
-/// Yes, or no and why. Fits into the assertions of test frameworks:
+/// The result of a check: yes, or no and why. Fits into the assertions of test frameworks:
 /// `EXPECT_TRUE(conserved(pool));`
 class [[nodiscard]] verdict {
  public:
@@ -23,7 +23,7 @@ class [[nodiscard]] verdict {
   explicit verdict(std::string problem) : problem_(std::move(problem)) {}
 
   [[nodiscard]] explicit operator bool() const noexcept { return problem_.empty(); }
-  /// Empty if all is well.
+  /// Returns what is wrong, or an empty string.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
 
   friend std::ostream& operator<<(std::ostream& out, const verdict& what) {
@@ -48,7 +48,7 @@ namespace lido::inline v0::detail {
   return stats.in_use + stats.idle == stats.capacity;
 }
 
-/// What is wrong with having taken `all` out of a pool that had `free` slots free.
+/// Returns what is wrong if `all` was taken out of a pool with `free` free slots.
 template <class Pool>
 [[nodiscard]] std::string judge(const Pool& pool, std::vector<typename Pool::value_type*> all,
                                 std::size_t free) {
@@ -70,12 +70,12 @@ template <class Pool>
   return {};
 }
 
-/// Takes all that are free, judges them, and gives them back, whatever is thrown.
+/// Takes all free slots, judges them, and releases them, whatever is thrown.
 template <class Pool, class... Args>
 [[nodiscard]] std::string look_at_free(Pool& pool, const pool_stats& before, const Args&... args) {
   const std::size_t free = before.capacity - before.in_use;
-  // Takes at most one more than can be there, so that a pool with too many slots does not keep this
-  // going. A pool that can grow would grow for that one, so it is asked only for what it has.
+  // Takes at most one more than can be there, so that it ends even if the pool has too many slots.
+  // A pool that can grow would grow for that one, so it is asked only for what it has.
   const std::size_t most = pool.max_capacity() > before.capacity ? free : free + 1;
   std::vector<typename Pool::value_type*> all;
   const scope_exit give_back([&]() noexcept {
@@ -102,9 +102,9 @@ template <class Pool, class... Args>
 
 namespace lido::inline v0::testing {
 
-/// Whether every slot of `pool` is either in use or free, exactly once. Takes all free slots, with
-/// objects made from `args`, checks them, and gives them back. A pool that can grow must not need
-/// to. Requires: no other thread is in a call to the pool. Throws std::bad_alloc and what T's
+/// Checks that every slot of `pool` is either in use or free, exactly once. Takes all free slots,
+/// with objects made from `args`, checks them, and releases them. A pool that can grow must not
+/// need to. Requires: no other thread is in a call to the pool. Throws std::bad_alloc and what T's
 /// constructor throws.
 template <class Pool, class... Args>
 verdict conserved(Pool& pool, const Args&... args) {
@@ -123,7 +123,7 @@ verdict conserved(Pool& pool, const Args&... args) {
                                    "; after: " + detail::numbers_of(after) + ")");
 }
 
-/// Notices objects that a scope has acquired and not released: tells the misuse handler at its end,
+/// Finds objects that a scope has acquired and not released: calls the misuse handler at its end,
 /// which by default ends the program. Works with any pool, checked or not. Requires: no other
 /// thread is in a call to the pool when it begins and when it ends.
 template <class Pool>
@@ -141,13 +141,13 @@ class [[nodiscard]] leak_check {
     }
   }
 
-  /// How many more objects are in use than at the beginning.
+  /// Returns how many more objects are in use than at the beginning.
   [[nodiscard]] std::size_t leaked() const noexcept {
     const std::size_t now = pool_.stats().in_use;
     return now > before_ ? now - before_ : 0;
   }
 
-  /// Takes what is in use now for the beginning.
+  /// Makes the present number of objects in use the beginning.
   void reset() noexcept { before_ = pool_.stats().in_use; }
 
  private:

@@ -14,12 +14,12 @@ namespace lido::inline v0 {
 namespace detail {
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): generators of tests
-inline constinit atomic<std::uint64_t> flaky_threads{0};  ///< how many have thrown
+inline constinit atomic<std::uint64_t> flaky_threads{0};  ///< number of threads that have thrown
 inline constinit thread_local std::uint64_t flaky_dice = 0;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
-/// Number after number (Steele, Lea, Flood: SplitMix, OOPSLA 2014), the same ones in the n-th
-/// thread of each run.
+/// Returns the next of a sequence of numbers (Steele, Lea, Flood: SplitMix, OOPSLA 2014), the same
+/// ones in the n-th thread of each run.
 [[nodiscard]] inline std::uint64_t throw_flaky_dice() noexcept {
   if (flaky_dice == 0) {
     // relaxed: a count
@@ -31,8 +31,8 @@ inline constinit thread_local std::uint64_t flaky_dice = 0;
   return mixed ^ (mixed >> 31U);
 }
 
-/// As `atomic`, as far as a free list needs it. A weak compare-and-swap may always fail without a
-/// reason; one in five does so here. Before one in fifty the thread lets others in.
+/// The part of `atomic` that a free list needs. A weak compare-and-swap may always fail without a
+/// reason; one in five does so here. Before one in fifty the thread lets others run.
 class flaky_atomic {
  public:
   explicit constexpr flaky_atomic(std::uint64_t value) noexcept : value_(value) {}
@@ -62,11 +62,11 @@ template <class Head>
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 class list_for_tests final : public shared_list {
  public:
-  /// Tags have at most so many bits, and wrap after 2^bits releases that reach the list.
+  /// Limits tags to so many bits: they wrap after 2^bits releases that reach the list.
   ///
-  /// A thread that stands still for exactly so many of them can be fooled, and so can an acquire
-  /// that decides that the pool is exhausted. With several threads use 16 bits or more, unless that
-  /// is what a test wants to see.
+  /// A thread that is suspended for exactly so many of them can be fooled, and so can an acquire
+  /// that decides that the pool is exhausted. With several threads use 16 bits or more, unless a
+  /// test is meant to show that.
   explicit list_for_tests(unsigned most_tag_bits = 64) noexcept : most_tag_bits_(most_tag_bits) {}
 
   [[nodiscard]] bool can_grow() const noexcept override { return true; }
@@ -87,7 +87,7 @@ namespace testing {
 /// Lido's own list, with narrow tags. It must outlive the pools that use it.
 using narrow_tags = detail::list_for_tests<detail::shared_atomic<std::uint64_t>>;
 
-/// The same, whose compare-and-swaps fail and are late far more often than by chance.
+/// Lido's own list, whose compare-and-swaps fail and are late far more often than by chance.
 using flaky_list = detail::list_for_tests<detail::flaky_atomic>;
 
 }  // namespace testing
