@@ -128,7 +128,7 @@ bool allocator_state::try_open(owned_cache& cache) noexcept {
   return true;
 }
 
-// ---- how much a cache may hold ------------------------------------------------------------------
+// ---- the size of a cache ------------------------------------------------------------------------
 
 /// Returns the fair share of one cache in half of the slots.
 std::uint32_t allocator_state::ceiling() const noexcept {
@@ -285,7 +285,7 @@ void* allocator_state::find_present(owned_cache* self) noexcept {
   const bool found = !proof_.holds() && ((slot = take_one(self)) != nullptr ||
                                          search(self, &slot) == finding::free_slot);
   if (!found && segments_ == nullptr) {
-    count_exhausted();  // of a pool that grows only after it could not
+    count_exhausted();  // pools that grow count after they could not
   }
   return slot;
 }
@@ -334,7 +334,7 @@ std::size_t allocator_state::take_shared(owned_cache* self, std::span<void*> out
     out[i] = slots_.address_of(slots[i]);
   }
   if (count > kept) {
-    proof_.withdraw_after_change();  // for its fence: seldom is there one
+    proof_.withdraw_after_change();  // for its fence; a proof is rare
     serve_waiters(self);
   }
   return kept;
@@ -365,7 +365,7 @@ bool allocator_state::report_drawn(owned_cache* self, std::int64_t news) noexcep
     self->more_unreported = is_enough ? (std::numeric_limits<std::int32_t>::max)() : 0;
   } else {
     drawn_uncached_.fetch_add(news, std::memory_order_relaxed);
-    late = most_unreported_ - 1;  // it reports each slot, but has others counted as seldom
+    late = most_unreported_ - 1;  // it reports each slot, but makes others count as seldom
   }
   if (is_enough) {
     return false;
@@ -445,7 +445,7 @@ void allocator_state::release_n(std::span<void* const> slots) noexcept {
   }
 }
 
-// ---- slots that join and leave the pool ---------------------------------------------------------
+// ---- slots added and removed --------------------------------------------------------------------
 
 /// Adds slots, the first for the caller. Numbers change first, so that they cover all slots in use.
 void* allocator_state::add_keeping_first(slot_index first, slot_index last) noexcept {

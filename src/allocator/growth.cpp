@@ -110,7 +110,7 @@ bool segment_table::is_whole() const noexcept {
   return slots_.capacity() == plan_.capacity();
 }
 
-/// Grows, unless in vain, after a search found nothing since `seen` was read. over: search no more.
+/// Grows if it can, after a search that found nothing since `seen` was read. over: search no more.
 auto segment_table::try_grow(word seen, void*& slot, patience& others) noexcept -> outcome {
   if (is_whole()) {
     // relaxed: a thread that has seen a capacity sees what its writer saw before, the word among it
@@ -144,7 +144,7 @@ void* segment_table::grow() noexcept {
   return kept;
 }
 
-// ---- segments that come -------------------------------------------------------------------------
+// ---- added segments -----------------------------------------------------------------------------
 
 /// Returns the lowest segment that can enter service; if there is none, the number of segments.
 std::uint32_t segment_table::lowest_spare() noexcept {
@@ -236,7 +236,7 @@ int segment_table::reserve(std::uint32_t slots, segment_fill* fill) {
   return error;
 }
 
-// ---- segments that go ---------------------------------------------------------------------------
+// ---- removed segments ---------------------------------------------------------------------------
 
 /// Free slots that a shrinking thread has collected: a bit per slot, a count per segment.
 class segment_table::found_slots {

@@ -212,8 +212,8 @@ lido::cache_kind usable_kind(const allocator_options& options) noexcept {
 
 namespace {
 
-/// Returns the mark at which threads stop reporting: in a pool of fixed capacity, short of that by
-/// one refill of a cache. So threads that often take nearly all slots need not report each trip.
+/// Returns the mark at which threads stop reporting: in a pool of fixed capacity, at most one
+/// refill of a cache below that. So threads that often take nearly all slots seldom report.
 std::size_t enough_for(const allocator_options& options) noexcept {
   const std::size_t capacity = options.capacity;
   if (options.segments != nullptr) {

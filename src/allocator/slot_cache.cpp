@@ -60,7 +60,7 @@ bool slot_cache::try_hold_open(control& held) noexcept {
                                           std::memory_order_relaxed);
 }
 
-/// Opens it again. Takes `held`, since reading back what was just exchanged would be slow.
+/// Opens the cache again. Takes `held`: reading back what was just exchanged would be slow.
 void slot_cache::end_hold(control held, std::uint32_t count) noexcept {
   // relaxed: published by (9)
   count_.store(count, std::memory_order_relaxed);

@@ -13,8 +13,7 @@ namespace lido::inline v0::detail {
 /// The state of a pool, as a thread that found no slot sees it.
 struct allocator_state::survey {
   std::uint64_t depot_version = 0;
-  std::uint64_t generations =
-      0;  ///< summed over caches: they only grow, so equal sums are equal terms
+  std::uint64_t generations = 0;  ///< sum over caches: none falls, so equal sums are equal terms
   bool depot_empty = false;
   bool open = false;      ///< a cache can be emptied
   bool revoking = false;  ///< another thread is about to empty one

@@ -148,7 +148,7 @@ class race {
   }
 
   void begin_what_is_due(steady_clock::time_point now) {
-    constexpr milliseconds delay(250);  // of RFC 8305
+    constexpr milliseconds delay(250);  // from RFC 8305
     while (asked_.size() < all_.size() && (running_ == 0 || now >= next_)) {
       const auto left = std::ssize(all_) - std::ssize(asked_);
       next_ = now + std::min<steady_clock::duration>(delay, (limit_.deadline - now) / left);
@@ -203,7 +203,7 @@ class race {
   const std::vector<address>& all_;
   address_memory& memory_;
   const create_context& limit_;
-  std::vector<pollfd> asked_;  // of the addresses so far; no_socket: failed
+  std::vector<pollfd> asked_;  // one for each address so far; no_socket: failed
   std::size_t running_ = 0;
   steady_clock::time_point next_;
   int failed_ = 0;
@@ -346,7 +346,7 @@ int look_up(const std::string& host, const std::string& port, const create_conte
             std::vector<address>& found) {
   if (const int failed = ask_system(host, port, AI_NUMERICHOST, found);
       failed != sockets::no_such_name) {
-    return failed;  // or not, and no other machine was asked
+    return failed;  // or success; no other machine was asked
   }
   const auto answer =
       std::make_shared<std::pair<int, std::vector<address>>>(sockets::no_memory_for_name, 0);
@@ -378,13 +378,14 @@ int give_up_after(const tcp_keep_alive& how) noexcept {
 }
 
 int keep_alive_count(const tcp_keep_alive& how) noexcept {
-  return std::clamp(how.count, 1, 127);  // of the kernel
+  return std::clamp(how.count, 1, 127);  // the kernel's limit
 }
 
 int whole_seconds(time_limit time) noexcept {
   using std::chrono::seconds;
   const auto whole = std::chrono::ceil<seconds>(std::chrono::nanoseconds(time));
-  return static_cast<int>(std::clamp(whole, seconds(1), seconds(32767)).count());  // of the kernel
+  return static_cast<int>(
+      std::clamp(whole, seconds(1), seconds(32767)).count());  // the kernel's limit
 }
 
 int dial(std::vector<address> all, const tcp_keep_alive& keep_alive, address_memory& memory,

@@ -50,7 +50,7 @@ bool is_of_word(char c) {
          std::string_view("_-.:/").find(c) != std::string_view::npos;
 }
 
-/// Replaces each `value` that neither begins nor ends within a word by "...".
+/// Replaces each occurrence of `value` by "...", unless it begins or ends within a word.
 void hide(std::string& text, const std::string& value) {
   const auto splits = [&text](std::size_t at) {
     return at != 0 && at < text.size() && is_of_word(text[at - 1]) && is_of_word(text[at]);
@@ -63,7 +63,7 @@ void hide(std::string& text, const std::string& value) {
   }
 }
 
-/// Reads settings, with defaults of the environment, unless from a service file, which libpq reads.
+/// Reads the settings, with defaults of the environment. Only libpq knows those of a service file.
 settings read(const std::string& conninfo, const tcp_keep_alive& keep_alive) {
   settings all;
   const auto add = [&all](const options& more) {

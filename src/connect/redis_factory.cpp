@@ -38,7 +38,7 @@ void check_status(const redisContext* context, int result) {
   }
 }
 
-/// Returns capitals. Not by toupper, to which the capital of i depends on the language.
+/// Returns a word in capitals, not by toupper: its capital of i depends on the language.
 std::string capitals_of(std::string_view word) {
   std::string capitals;
   std::transform(word.begin(), word.end(), std::back_inserter(capitals), [](char c) {

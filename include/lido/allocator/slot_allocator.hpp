@@ -134,7 +134,7 @@ class slot_allocator final {
   [[nodiscard]] int growth_error() const noexcept;
 
  private:
-  /// Returns the address of the calling thread's cache, or no cache without a number.
+  /// Returns the address of the calling thread's cache; without a number, one that is no cache.
   [[nodiscard, LIDO_ALWAYS_INLINE]] std::uintptr_t own_cache() const noexcept {
     const std::size_t offset = own_raw_thread_offset();
     // relaxed: the memory of a table is zeros, which no thread has written

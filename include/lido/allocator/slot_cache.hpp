@@ -211,10 +211,10 @@ class alignas(cache_line) slot_cache {
   atomic<std::int64_t> low_;    ///< offset at or below which a pop has failed
   atomic<std::uint64_t> high_;  ///< offset from which on a push has failed
   atomic<std::uint64_t> control_;
-  atomic<std::int64_t> base_;    ///< the cells: one more than any limit
+  atomic<std::int64_t> base_;    ///< offset of the cells, one more than any limit
   atomic<std::uint32_t> room_;   ///< number of cells
-  atomic<std::uint32_t> count_;  ///< items, where the kind is locked
-  atomic<std::uint64_t> hits_;   ///< in pools that count them
+  atomic<std::uint32_t> count_;  ///< items, if the kind is locked
+  atomic<std::uint64_t> hits_;   ///< if the pool counts them
 };
 
 static_assert(sizeof(slot_cache) == cache_line);

@@ -68,8 +68,8 @@ class aligned_buffer {
   return memory;
 }
 
-/// Allocates such memory for standard containers. It does not round up to whole pages, since
-/// containers do not ask how much memory they got.
+/// Allocates arrays of standard containers on huge pages. It does not round up to whole pages,
+/// since containers do not ask how much memory they got.
 template <class T>
 class array_allocator {
  public:

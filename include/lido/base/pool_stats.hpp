@@ -7,9 +7,9 @@
 
 namespace lido::inline v0 {
 
-/// How threads cache free slots. revocable: in caches that need no read-modify-write. Without the
-/// heavy fence of the system, they are locked. locked: in caches that need a private one. none:
-/// every operation uses the shared lists.
+/// How threads cache free slots. revocable: in caches that need no read-modify-write. If the system
+/// lacks the heavy fence, they are locked. locked: in caches that need a private one. none: every
+/// operation uses the shared lists.
 enum class cache_kind : std::uint8_t { revocable, locked, none };
 
 /// What `stats()` returns. Every count is in slots, or in events since the pool was constructed.

@@ -26,9 +26,8 @@ struct tuning {
   static constexpr std::size_t fresh_bytes = std::size_t{512} * 1024;
   static constexpr std::uint32_t smallest_cache = 4;      ///< a smaller one is not worth stealing
   static constexpr std::size_t first_cache_bytes = 1024;  ///< cache and cells, before it grows
-  static constexpr std::size_t most_spare_tables =
-      16;                                            ///< tables of caches left by destroyed pools
-  static constexpr std::uint32_t most_cleared = 32;  ///< entries of such a table
+  static constexpr std::size_t most_spare_tables = 16;    ///< tables left by destroyed pools
+  static constexpr std::uint32_t most_cleared = 32;       ///< entries of such a table
   /// True if a read-modify-write orders all accesses before it against all after it.
   static constexpr bool changes_are_full_fences = LIDO_X86_64 != 0;
   static constexpr std::uint32_t patience = 32;         ///< operations before a closed cache opens
@@ -50,11 +49,9 @@ struct tuning {
     return static_cast<std::uint8_t>(capacity < 64 ? 1 : capacity < 1024 ? capacity / 32 : 32);
   }
   static constexpr std::size_t segment_bytes = 65536;  ///< least bytes of a growing pool's segment
-  static constexpr std::uint32_t growth_divisor =
-      8;                                         ///< a growth adds this fraction of the capacity
-  static constexpr int spins_before_sleep = 64;  ///< least spins of a waiter
-  static constexpr std::int64_t nanoseconds_awake =
-      20'000;  ///< how long the first waiter spins: a wake-up
+  static constexpr std::uint32_t growth_divisor = 8;   ///< a growth adds this share of the capacity
+  static constexpr int spins_before_sleep = 64;        ///< least spins of a waiter
+  static constexpr std::int64_t nanoseconds_awake = 20'000;  ///< first waiter's spin: a wake-up
   // How often a waiter looks for slots by itself if the kernel refuses the heavy fence.
   static constexpr std::int64_t nanoseconds_between_looks = 1'000'000;
   /// How long a waiter waits for a resource under validation to answer, before a new one is created

@@ -12,7 +12,6 @@
 /// All functions are thread-safe, except that no other thread may use a pool during its create or
 /// destroy. Any thread may release a block, not only the one that acquired it. No function throws
 /// an exception of C++.
-/// throws an exception of C++.
 typedef struct lido_pool lido_pool;
 
 /// Results of functions; their numbers stay. `lido_error_text` describes them.

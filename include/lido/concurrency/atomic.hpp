@@ -62,6 +62,7 @@ inline constexpr std::size_t no_false_sharing = 128;
 
 /// The expensive half of the asymmetric fence: makes every thread of this process execute a full
 /// fence at some point during the call.
+///
 /// The caller then sees what a thread did before its point; what a thread does after its point sees
 /// everything the caller did before the call. Costs some hundred nanoseconds and interrupts the
 /// processors that run this process. Returns false, having ordered nothing, if the kernel refused.

@@ -57,7 +57,7 @@ inline constexpr std::size_t no_thread_offset = sizeof(void*) < 8 ? 0 : ~(~std::
 /// thread-specific keys were created before the first pool; without memory there is no number.
 [[LIDO_NOINLINE]] bool assign_thread_number(bool waits = false) noexcept;
 
-/// Returns a number that no thread of this library copy is below; see number_ranges.
+/// Returns a lower bound of the numbers that this copy assigns; see number_ranges.
 [[nodiscard]] std::uint32_t lowest_thread_number() noexcept;
 
 /// No thread of any copy has ever had a higher number. Few programs have many threads, and these
@@ -71,7 +71,7 @@ class thread_registry;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the one registry
 [[LIDO_VISIBLE]] LIDO_IMPORTED extern thread_registry thread_numbers;
 
-/// Which copy of the library made a pool, and the pool's name, for other copies.
+/// Identifies the copy of the library that made a pool, and the pool, for other copies.
 ///
 /// They may be of another version. So no version changes this class, the note in copies.cpp, or
 /// number_ranges. None moves the two words of a slot_allocator at the start of an `object_pool`,

@@ -45,9 +45,9 @@ class wait_word {
   [[nodiscard]] bool sleep(const deadline& until) const noexcept {
     return park(word_, asleep_state, until);
   }
-  /// Makes a sleeping waiter look around and wait on. Returns true if the caller must wake it.
+  /// Lets a sleeping waiter look again, without an end. Returns true if the caller must wake it.
   [[nodiscard]] bool poke() noexcept { return swap(asleep_state, waiting_state); }
-  /// Returns what the sleeper is woken by, as an address: the waiter may be gone by then.
+  /// Returns the address to wake the sleeper by; the waiter itself may be gone by then.
   [[nodiscard]] const atomic<std::uint32_t>* address() const noexcept { return &word_; }
 
   /// Begins another wait. Only while no other thread knows the waiter.

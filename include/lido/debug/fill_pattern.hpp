@@ -13,7 +13,7 @@
 
 namespace lido::inline v0::detail {
 
-/// Read as little-endian words it says 0x1deadb0b.
+/// Bytes that read as 0x1deadb0b in little-endian words.
 inline constexpr auto fill_bytes = [] {
   std::array<std::byte, 64> bytes{};
   for (std::size_t i = 0; i < bytes.size(); ++i) {

@@ -35,7 +35,7 @@ struct misuse {
   std::string_view report;     ///< lines of text: what, which thread, where, the slot's last events
 };
 
-/// Receives every misuse, in the thread that found it, while the library holds no lock there.
+/// Receives every misuse, in the thread that found it, which then holds no lock of the library.
 ///
 /// Must be thread-safe and must not throw, since release is noexcept. It may end the program, or
 /// return. Then a release has no effect: the object is not destroyed, no slot is lost or twice in

@@ -124,8 +124,7 @@ class alignas(cache_line) slot_record {
   atomic<std::uint64_t> ended_{0};
   atomic<std::uint64_t> claimed_{0};
   // Rings with the last uses.
-  std::array<atomic<std::uint64_t>, kept_uses>
-      threads_{};  ///< the holder in the low half, a releaser in the high one
+  std::array<atomic<std::uint64_t>, kept_uses> threads_{};  ///< low: holder; high: releaser
   std::array<atomic<const void*>, kept_uses> acquired_at_{};
   std::array<atomic<const void*>, kept_uses> released_at_{};
 };

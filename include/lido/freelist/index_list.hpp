@@ -32,8 +32,8 @@ class index_list {
   [[nodiscard]] virtual std::uint32_t pop_chain(std::span<slot_index> out) noexcept = 0;
 
   [[nodiscard]] virtual bool empty() const noexcept = 0;
-  /// A number that only pushes change. Two equal versions with `empty()` true between them prove
-  /// that the list stayed empty from then on; versions of two lists may be added.
+  /// Returns a number that only pushes change. Two equal versions with `empty()` true between them
+  /// prove that it stayed empty from then on; versions of two lists may be added.
   [[nodiscard]] virtual std::uint64_t version() const noexcept = 0;
   /// Returns the number of bytes that the list owns beside itself.
   [[nodiscard]] virtual std::size_t memory() const noexcept = 0;

@@ -24,7 +24,7 @@ namespace lido::inline v0::detail {
 ///  I3 Every push stores a tag that is one more than the tag it observed, so a head word returns to
 ///     an earlier value only after 2^tag_bits pushes.
 ///  I4 A link is stored as its difference (xor, which costs a walk one cycle) from the index that
-///     follows, so zero memory is the chain of all indices in order. Index `nodes` ends it.
+///     follows, so zeroed memory is the chain of all indices in order. Index `nodes` ends it.
 ///  I5 Lists that share links have each index in at most one of them. A pop that reads the link of
 ///     an index which is in another list by now fails as in I3: its own head has moved.
 /// Memory ordering: push (4) -> pop (1, 2). All changes of the head are read-modify-writes, so a

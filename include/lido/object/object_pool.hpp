@@ -229,7 +229,7 @@ class object_pool : private detail::complete_traits<Traits> {
   /// tenth of a second, and what `create` throws. Slots added before that stay. Blocking.
   void reserve(std::size_t count) { slots_.reserve(count); }
 
-  /// Returns the memory of segments whose slots are all free to the system, highest addresses
+  /// Gives the memory of segments whose slots are all free back to the system, highest addresses
   /// first, as long as `count` slots are left; returns how many are left. A slot that a thread is
   /// moving at that moment keeps its segment. Other threads continue; an acquire that finds no slot
   /// waits until all free slots have been checked, or a hook has ended. Blocking.
@@ -275,7 +275,7 @@ class object_pool : private detail::complete_traits<Traits> {
     }
   }
 
-  /// Returns null if exhausted, or if a checked pool has reported that its life is over or ending.
+  /// Returns null if exhausted, or if a checked pool reported that it is being or was destroyed.
   [[nodiscard, LIDO_ALWAYS_INLINE]] void* take_slot(place at) noexcept {
     return checks_.admits(at) ? slots_.allocator().template acquire<Traits::counts>() : nullptr;
   }

@@ -54,8 +54,7 @@ class object_keeper {
   object_keeper(const object_keeper&) = delete;
   object_keeper& operator=(const object_keeper&) = delete;
 
-  /// Makes an object. Throws what its constructor or hook throws. Requires: the caller's empty
-  /// slot.
+  /// Throws what the constructor or the hook throws. Requires: the slot is the caller's, and empty.
   virtual void create_in(slot_memory& memory, slot_index slot) = 0;
   /// Destroys an object. Requires: the slot is the caller's, and keeps one.
   virtual void destroy_in(slot_memory& memory, slot_index slot) noexcept = 0;

@@ -120,7 +120,7 @@ struct run_at_unload {
 #define LIDO_IS_DLL 0
 #endif
 
-/// Stands before `extern`: a variable of the library that other code reads, too.
+/// Stands before the `extern` of a library variable that other code reads, too.
 #if LIDO_USES_DLL
 #define LIDO_IMPORTED __declspec(dllimport)
 #else

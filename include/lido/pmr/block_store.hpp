@@ -145,8 +145,7 @@ class block_store {
   std::uintptr_t first_;         ///< address of the memory
   std::size_t bytes_;            ///< bytes of the memory
   std::size_t unchecked_bytes_;  ///< bytes for `release`: all, or none if blocks are checked
-  bool poisons_;  ///< depends on the library's build: a program with AddressSanitizer may use one
-                  ///< without
+  bool poisons_;                 ///< AddressSanitizer is in the library, not only in the program
   slot_allocator slots_;
   std::unique_ptr<block_checks> checks_;  ///< null if unchecked
   std::unique_ptr<registration> entry_;   ///< null if in no registry

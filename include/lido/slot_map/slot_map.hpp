@@ -1,5 +1,5 @@
 /// @file
-/// Public. `slot_map<T>`: values side by side in memory, reached by handles that reveal stale ones.
+/// Public. `slot_map<T>`: values side by side in memory, reached by handles that never dangle.
 #pragma once
 
 #include <algorithm>

@@ -123,8 +123,8 @@ class slot_table {
     words_[static_cast<slot_index>(handle)] = handle ^ place;
   }
 
-  /// Returns true if a slot may get a value under the handle with these bits: it has none, gave no
-  /// later handle, and a map of `most` values has it.
+  /// Returns true if a slot may get a value under the handle with these bits. It has none, has
+  /// given no later handle, and a map of `most` values may have it.
   [[nodiscard]] bool can_fill_as(std::uint64_t handle, std::size_t most) const noexcept {
     const auto slot = static_cast<slot_index>(handle);
     const auto wanted = static_cast<std::uint32_t>(handle >> 32U);

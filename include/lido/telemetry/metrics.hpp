@@ -40,13 +40,13 @@ struct metric {
   std::span<const std::string_view> values = {};
 };
 
-/// The lengths of one kind of time, for pools of resources.
+/// The distribution of one kind of duration, for pools of resources.
 struct time_metric {
   std::string_view member;  ///< member of resource_pool_times
   std::string_view name;
   std::string_view help;
   std::string_view advice;
-  /// Returns the lengths, or null if the pool does not count them.
+  /// Returns the distribution, or null if the pool does not count it.
   const duration_histogram* (*read)(const pool_report& report);
 };
 
