@@ -297,7 +297,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   lido::cache_kind kind_;
   atomic<std::byte*> hidden_table_;  ///< table of a pool that takes no hits
   atomic<std::byte*>& table_;
-  const std::string name_;  ///< for traces
+  const std::string name_;  ///< name of the pool, for traces
   const bool may_wait_;
   const std::uint8_t most_unreported_;
   const std::uint32_t fresh_reach_;  ///< a thread that has drawn more prefers what others stored

@@ -88,10 +88,10 @@ class depot_list {
 
 static_assert(LIDO_REUSES_PADDING == 0 || sizeof(depot_list) == sizeof(treiber_list));
 
-/// Where a thread stores and takes slots in the depot.
+/// The place of a thread in the depot, where it stores and takes slots.
 struct depot_place {
-  std::uint32_t shard = 0;  ///< in which it stores, and takes first; 0: the common one
-  bool roams = false;       ///< takes what others stored before common slots
+  std::uint32_t shard = 0;  ///< shard that it uses first; 0: the common one
+  bool roams = false;       ///< takes others' slots before common ones
 };
 
 /// Stores all free slots that are in no cache.

@@ -38,7 +38,7 @@ namespace {
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): of the whole process
 constinit detail::platform::static_mutex handler_mutex;
-constinit failure_handler current_failure_handler = nullptr;  ///< requires handler_mutex
+constinit failure_handler current_failure_handler = nullptr;  ///< guarded by handler_mutex
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 std::string used_up(std::size_t in_use, std::size_t capacity) {

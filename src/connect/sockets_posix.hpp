@@ -87,7 +87,7 @@ inline int poll(pollfd* all, std::size_t count, int time) noexcept {
   return ::poll(all, static_cast<nfds_t>(count), time);
 }
 
-/// A connect that has failed is ready.
+/// Says if `poll` does not report a connect that has failed; here it does.
 inline constexpr bool poll_misses_failures = false;
 
 [[nodiscard]] inline bool wait_for_ever(socket_handle socket) noexcept {

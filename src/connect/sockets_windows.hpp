@@ -80,7 +80,7 @@ inline int poll(pollfd* all, std::size_t count, int time) noexcept {
   return ::WSAPoll(all, static_cast<ULONG>(count), time);
 }
 
-/// Before Windows 10, version 2004, `poll` does not report a connect that has failed.
+/// Says if `poll` does not report a connect that has failed; before Windows 10, version 2004.
 inline constexpr bool poll_misses_failures = true;
 
 [[nodiscard]] inline bool wait_for_ever(socket_handle socket) noexcept {

@@ -10,7 +10,7 @@
 
 namespace lido::inline v0 {
 
-/// What an acquire does when every slot is in use: it fails, waits, or makes the pool grow first.
+/// Action of an acquire when every slot is in use: fail, wait, or make the pool grow first.
 enum class when_full : std::uint8_t { fail, wait, grow };
 
 class shared_list;
@@ -24,10 +24,10 @@ struct allocator_options {
   std::uint32_t capacity = 0;  ///< most slots that the pool may have
   lido::cache_kind caches = lido::cache_kind::revocable;
   std::uint32_t max_cached = 512;      ///< most slots in the cache of one thread
-  bool may_wait = false;               ///< for statistics alone; `acquire_for` waits in any pool
-  const shared_list* list = nullptr;   ///< null for Lido's own
-  segment_memory* segments = nullptr;  ///< null if all slots exist from the start; else none does
-  std::string_view name = {};          ///< for traces
+  bool may_wait = false;               ///< acquires wait when full; for statistics alone
+  const shared_list* list = nullptr;   ///< the shared list; null for Lido's own
+  segment_memory* segments = nullptr;  ///< growing memory; null if all slots exist from the start
+  std::string_view name = {};          ///< name of the pool, for traces
 };
 
 }  // namespace detail

@@ -118,7 +118,7 @@ class alignas(cache_line) slot_cache {
 
   // ---- the owner's slow path ------------------------------------------------------------------
 
-  /// What the owner finds when it takes control of its cache, which is then `busy`.
+  /// State that the owner finds when it takes control of its cache, which is then `busy`.
   struct settled {
     void* item;           ///< pop: the popped item or null; push: the item if it still needs a cell
     std::uint32_t count;  ///< items in the cells

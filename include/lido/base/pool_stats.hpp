@@ -7,12 +7,12 @@
 
 namespace lido::inline v0 {
 
-/// How threads cache free slots. revocable: in caches that need no read-modify-write. If the system
-/// lacks the heavy fence, they are locked. locked: in caches that need a private one. none: every
+/// Kinds of caches for free slots. revocable: caches that need no read-modify-write. If the system
+/// lacks the heavy fence, they are locked. locked: caches that need a private one. none: every
 /// operation uses the shared lists.
 enum class cache_kind : std::uint8_t { revocable, locked, none };
 
-/// What `stats()` returns. Every count is in slots, or in events since the pool was constructed.
+/// Result of `stats()`. Every count is in slots, or in events since the pool was constructed.
 ///
 /// A pool of slots reads the numbers one after another. Under concurrent use, `in_use` is at least
 /// what callers held during the whole call, less one for each slot that changed threads in it. It

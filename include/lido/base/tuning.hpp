@@ -20,7 +20,7 @@ struct tuning {
   static constexpr std::uint32_t thread_numbers = 4096;    ///< threads that can have a cache
   static constexpr std::uint32_t magazine_size = 32;       ///< slots: two cache lines of indices
   static constexpr std::uint32_t magazines_per_trip = 2;   ///< most that one head update moves
-  static constexpr std::uint32_t shards = 8;               ///< in a depot: a power of two
+  static constexpr std::uint32_t shards = 8;               ///< shards of a depot: a power of two
   static constexpr std::uint32_t slots_for_shards = 1024;  ///< smaller pools have none
   /// A thread with fewer bytes of slots takes fresh ones before those that others stored.
   static constexpr std::size_t fresh_bytes = std::size_t{512} * 1024;
@@ -54,14 +54,14 @@ struct tuning {
   static constexpr std::int64_t nanoseconds_awake = 20'000;  ///< first waiter's spin: a wake-up
   // How often a waiter looks for slots by itself if the kernel refuses the heavy fence.
   static constexpr std::int64_t nanoseconds_between_looks = 1'000'000;
-  /// How long a waiter waits for a resource under validation to answer, before a new one is created
-  /// for it. Most networks answer faster.
+  /// Time for a resource under validation to answer, before a new one is created for its waiter.
+  /// Most networks answer faster.
   static constexpr std::int64_t nanoseconds_for_answer = 20'000'000;
-  /// While creates fail and an acquire asks, the next one is tried after a time from this to the
-  /// longest: at least ten times a second, at most twenty.
+  /// Least time until the next create while creates fail and an acquire asks; below it the longest.
+  /// So there are ten to twenty tries a second.
   static constexpr std::int64_t nanoseconds_between_tries = 50'000'000;
   static constexpr std::int64_t longest_between_tries = 95'000'000;
-  /// How long running threads may overtake the first waiter for a resource.
+  /// Longest time in which running threads may overtake the first waiter for a resource.
   static constexpr std::int64_t nanoseconds_overtaking = 500'000;
   /// Least time between two hand-overs of a pool to threads that were overtaken for that long. A
   /// hand-over to each would cost a switch for each use, and the queue would never get shorter.

@@ -39,7 +39,7 @@ typedef struct lido_pool_options {
   size_t block_bytes;  ///< bytes of a block, at least 1
   size_t blocks;       ///< number of blocks, 1 to 2^32 - 2
   size_t alignment;    ///< alignment of every block, a power of two up to 4096; 0: as malloc aligns
-  const char* name;    ///< copied; appears in reports; null: "unnamed"
+  const char* name;    ///< name of the pool, copied; appears in reports; null: "unnamed"
   size_t flags;        ///< LIDO_POOL_CHECKED, or 0
 } lido_pool_options;
 

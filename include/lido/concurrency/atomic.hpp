@@ -27,7 +27,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free,
 template <class T>
 using shared_atomic = atomic<T>;
 template <class T>
-using unscheduled_atomic = atomic<T>;  ///< for statistics alone: no step for a model checker
+using unscheduled_atomic = atomic<T>;  ///< one for statistics: no step of a model checker
 
 /// The cheap half of the asymmetric fence: the compiler preserves the order, the processor need
 /// not. Its partner is `heavy_fence`, which makes every running thread order its own accesses once.

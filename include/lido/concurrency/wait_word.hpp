@@ -19,7 +19,7 @@ namespace lido::inline v0::detail {
 /// Progress: everything except `sleep` is lock-free.
 class wait_word {
  public:
-  /// What `give` and `cancel` found: the wait had ended before, or its thread was awake or asleep.
+  /// State before `give` or `cancel`: the wait had ended, or its thread was awake or asleep.
   enum class ending : std::uint8_t { too_late, awake, asleep };
 
   [[nodiscard]] ending give() noexcept { return end(given_state); }

@@ -15,8 +15,8 @@
 
 namespace lido::inline v0 {
 
-/// What happens to the value that a walk's callback received, and to the walk. A callback that
-/// returns nothing means `next`; one that returns bool means `next` by true and `stop` by false.
+/// Verdict on the value that a walk's callback received, and on the walk. A callback that returns
+/// nothing means `next`; one that returns bool means `next` by true and `stop` by false.
 enum class step : std::uint8_t {
   next,           ///< continue
   stop,           ///< end the walk

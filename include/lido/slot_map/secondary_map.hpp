@@ -72,7 +72,7 @@ class secondary_map {
 
  private:
   struct entry {
-    std::uint32_t generation = 0;  ///< that of the last handle with an entry here
+    std::uint32_t generation = 0;  ///< generation of the last handle with an entry
     std::optional<Value> value;
   };
 

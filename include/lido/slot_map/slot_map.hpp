@@ -45,11 +45,11 @@ inline constexpr std::uint32_t slot_map_format = 0x4C53'0001;
 /// valid until the map changes.
 template <class T>
 struct slot_map_snapshot {
-  std::uint32_t format = 0;              ///< `slot_map_format`, or `restore` refuses it
-  std::span<const T> values;             ///< in the order of memory
-  std::span<const std::uint64_t> table;  ///< for each slot its generation, and where it leads
+  std::uint32_t format = 0;                      ///< `slot_map_format`, or `restore` refuses it
+  std::span<const T> values;                     ///< the values, in the order of memory
+  std::span<const std::uint64_t> table;          ///< generation of each slot, and where it leads
   std::uint32_t first_free = detail::null_slot;  ///< a slot, or 2^32 - 1 if none is free
-  std::uint32_t first_generation = 1;            ///< for slots that are added later
+  std::uint32_t first_generation = 1;            ///< first one of slots that are added later
 };
 
 /// Values in one array, without order, reached by handles. Insert, erase and find take constant

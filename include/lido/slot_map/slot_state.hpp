@@ -36,7 +36,7 @@ class slot_state {
     theirs,  ///< the last thread in it will
   };
 
-  /// How a thread accesses a value. The numbers are what it adds to the word.
+  /// Kind of access to a value. The numbers are what it adds to the word.
   enum class access : std::uint64_t { shared = 1, alone = 1U << 14U };
 
   static constexpr std::uint64_t first_generation = 1;

@@ -242,7 +242,7 @@ class slot_table {
 
   static constexpr std::uint64_t generation_bits = 0xFFFF'FFFF'0000'0000;
   static constexpr std::uint64_t unused = 0x8000'0000'0000'0000;
-  static constexpr std::uint32_t no_generation = 0xFFFF'FFFF;  ///< in a slot that is used up
+  static constexpr std::uint32_t no_generation = 0xFFFF'FFFF;  ///< generation of a used-up slot
 
   /// Makes a word with the slot's next generation, marked. `low` is the next slot in the list for a
   /// free slot, and the place for a vacant one, as in the word of a slot with a value.

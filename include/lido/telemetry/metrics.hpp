@@ -29,7 +29,7 @@ struct metric {
   };
 
   std::string_view member;
-  std::string_view name;    ///< for Prometheus; empty if a time_metric has it
+  std::string_view name;    ///< name for Prometheus; empty if a time_metric has it
   std::string_view help;    ///< what it counts
   std::string_view advice;  ///< when to look at it, in Markdown
   /// Returns the value, or none if this pool does not count it.
