@@ -135,8 +135,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     empty_depot();
   }
   void give_back(std::span<const slot_index> slots) noexcept;
-  /// Returns true if a thread waits, as far as the caller happens to know. A waiter that it misses
-  /// has seen its pops, and so that `resize_` is held, and waits for that.
+  /// Returns true if a thread waits, as far as the caller happens to know. A waiter that the caller
+  /// misses has seen its pops, hence that `resize_` is held, and waits for that.
   [[nodiscard]] bool any_waiting() const noexcept { return waiters_.any(); }
   /// Raises the mark to `seen`, and returns it.
   std::size_t raise_high_water(std::size_t seen) const noexcept;

@@ -50,7 +50,7 @@ class segment_table::patience {
 
 bool segment_table::try_hold(word seen) noexcept {
   // (1) - this acquire-CAS synchronizes-with the release-store (2), so the segments are as the last
-  // holder left them. On failure relaxed: nothing is read that it could tell of.
+  // holder left them. On failure relaxed: nothing is read because of it.
   return !is_held(seen) &&
          resize_.compare_exchange_strong(seen, seen | held, std::memory_order_acquire,
                                          std::memory_order_relaxed);

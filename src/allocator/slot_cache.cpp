@@ -183,8 +183,8 @@ void slot_cache::close() noexcept {
   // relaxed (2x): written by the owner alone; published by (13)
   count_.store(0, std::memory_order_relaxed);
   const std::uint64_t word = control_.load(std::memory_order_relaxed);
-  // (13) - this release-store synchronizes-with the acquire-load (3), so a thread
-  // that sees the cache frozen sees in the depot what it held
+  // (13) - this release-store synchronizes-with the acquire-load (3), so a thread that sees the
+  // cache frozen sees in the depot what it contained
   control_.store(control(word).next(phase::frozen).word(), std::memory_order_release);
 }
 

@@ -8,7 +8,7 @@
 
 namespace lido::inline v0::detail {
 
-/// Returns true if all files of the program have exceptions; see exceptions_agree.hpp.
+/// Returns true if all files are compiled with exceptions; see exceptions_agree.hpp.
 [[nodiscard]] bool may_throw() noexcept;
 
 /// Calls the handler of `set_failure_handler`, prints `what()` and aborts.

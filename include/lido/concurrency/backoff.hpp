@@ -63,7 +63,7 @@ class exponential_backoff {
 /// had no time to make progress, so no wait counts for more than `tuning::nanoseconds_of_one_wait`.
 class bounded_wait {
  public:
-  /// Limits all waits together to `most` nanoseconds. Without it only progress limits them.
+  /// Limits all waits together to `most` nanoseconds. Without it only a lack of progress ends them.
   constexpr explicit bounded_wait(
       std::int64_t most = (std::numeric_limits<std::int64_t>::max)()) noexcept
       : left_(most) {}

@@ -64,7 +64,7 @@ class waiter {
 
   /// Spins, and returns true if the wait has ended. The next waiter stays awake for about as long
   /// as a wake-up takes, so it never wastes more than that (Karlin, Li, Manasse, Owicki, SOSP
-  /// 1991). The others do not: they would keep threads that have slots from the processors.
+  /// 1991). The others do not: they would keep threads with slots off the processors.
   [[nodiscard]] bool stay_awake(const deadline& until) noexcept {
     const deadline enough = hears_call() ? until.but_within(tuning::nanoseconds_awake)
                                          : deadline::after(std::chrono::seconds(0));

@@ -63,7 +63,7 @@ class alignas(cache_line) slot_record {
     // relaxed: only a guess, validated by the compare-and-swap
     std::uint64_t seen = claimed_.load(std::memory_order_relaxed);
     while (seen < use) {
-      // relaxed: that one alone wins is all; the free list hands on what is in the slot
+      // relaxed: that one alone wins is all; the free list passes on what is in the slot
       if (claimed_.compare_exchange_weak(seen, use, std::memory_order_relaxed,
                                          std::memory_order_relaxed)) {
         return true;

@@ -78,8 +78,8 @@ class basic_treiber_list final : public index_list {
         return 0;
       }
       // (2) - this acq_rel-CAS synchronizes-with the release-CAS (4), also when it fails, because
-      // it goes on with the head it then reads. Its release half shows the marks of slots in
-      // transit to a thread that sees the list shorter: it synchronizes-with the acquire-load (3).
+      // the loop uses the head it then reads. Its release half shows the marks of slots in transit
+      // to a thread that sees the list shorter: it synchronizes-with the acquire-load (3).
       if (head_.compare_exchange_weak(head, format_.make(chain.rest, format_.tag_of(head)),
                                       std::memory_order_acq_rel, std::memory_order_acquire)) {
         note(retries);

@@ -88,10 +88,10 @@ class slot_map {
     reserve(options_.reserve);
   }
 
-  /// Moves the values, with their handles. `other` is then empty and keeps its options; its name
-  /// and hooks are moved-from. No old handle, pointer or iterator of it may be used once it is
-  /// filled again. Its inserts allocate memory, despite `reserve`. If moving Hooks throws, there is
-  /// no effect. Requires: no walk in `other`. There is no assignment: it might redirect handles.
+  /// Moves the values: their handles lead into this map now. `other` is then empty and keeps its
+  /// options; its name and hooks are moved-from. Nothing that led into it may be used with it once
+  /// refilled. Its inserts allocate memory, despite `reserve`. If moving Hooks throws, there is no
+  /// effect. Requires: no walk in `other`. There is no assignment: it might redirect handles.
   slot_map(slot_map&& other) noexcept(std::is_nothrow_move_constructible_v<Hooks>)
       : hooks_(std::move(other.hooks_)),
         name_(std::move(other.name_)),
