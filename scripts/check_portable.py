@@ -4,13 +4,13 @@ import re
 import sys
 from pathlib import Path
 
-from check_common import files_below, is_cpp, line_of, mask, run
+from check_common import Outline, files_below, is_cpp, line_of, mask, run
 
 COMPILER = Path("include/lido/platform/compiler.hpp")
 SYSTEMS = Path("src/platform")
 # Apart from what the standard defines, what sanitizers call their functions everywhere, and macros of libstdc++ that say
 # in which mode it is: no other library has those modes.
-RESERVED = re.compile(r"\b(?!__(?:cplusplus|cpp_\w+|has_include|has_cpp_attribute|VA_ARGS__|VA_OPT__|asan_\w+)\b"
+RESERVED = re.compile(r"\b(?!__(?:cplusplus|cpp_\w+|has_include|has_cpp_attribute|VA_ARGS__|VA_OPT__|FILE__|LINE__|asan_\w+)\b"
                       r"|_GLIBCXX_)(?:__\w+|_[A-Z]\w*|\w+__\w*)\b")
 # Of Windows: each of these includes windows.h or wants it first. Connections need the names of sockets.
 SYSTEM_HEADER = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"](?:windows|winsock2?|ws2tcpip|mstcpip|mswsock|winternl|psapi|dbghelp'
@@ -20,6 +20,7 @@ NAMESPACES = re.compile(r"\b(?:gnu|clang|msvc)\s*::")
 ASM = re.compile(r"\basm\b")
 NO_ADDRESS = re.compile(r"\bno_unique_address\b")  # which cl ignores
 PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?!once\b|(?:push|pop)_macro\b)\w.*", re.M)
+ASSERT = Path("include/lido/base/assert.hpp")
 MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(LIDO_\w+)", re.M)
 # Macros of windows.h that could be names here. Those with arguments, min and max, take effect only before a bracket.
 WINDOWS = re.compile(
@@ -64,6 +65,19 @@ def check_macros(file: Path, text: str, macros: list[str]) -> list[str]:
     return [f"{file}:{line_of(code, match.start())}: {match[0]} without an include of {COMPILER.name}"] if match else []
 
 
+def check_asserts(file: Path, text: str) -> list[str]:
+    """A file with assertions and one without may be linked together, so each has functions of its own."""
+    if "LIDO_ASSERT(" not in text or not file.is_relative_to("include") or file == ASSERT:
+        return []
+    outline = Outline(text)
+    errors = []
+    for function in outline.functions():
+        head, body = outline.code[function.head:function.open], outline.code[function.open:function.close]
+        if "LIDO_ASSERT(" in body and not re.search(r"\bLIDO_(?:ASSERTS|ALWAYS_INLINE)\b", head):
+            errors.append(f"{file}:{line_of(text, function.head)}: a function with LIDO_ASSERT is marked LIDO_ASSERTS")
+    return errors
+
+
 def check(root: Path) -> tuple[int, list[str]]:
     files = [f.relative_to(root) for f in files_below(root, ["include", "src"], is_cpp)]
     compiler = root / COMPILER
@@ -73,7 +87,7 @@ def check(root: Path) -> tuple[int, list[str]]:
         if file == COMPILER:
             continue
         text = (root / file).read_text(encoding="utf-8")
-        errors += check_macros(file, text, macros) + check_headers(file, text)
+        errors += check_macros(file, text, macros) + check_headers(file, text) + check_asserts(file, text)
         if not knows_compiler(file):
             errors += check_extensions(file, mask(text))
     return len(files), errors

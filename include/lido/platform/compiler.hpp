@@ -52,10 +52,14 @@
 #define LIDO_NOINLINE msvc::noinline
 #define LIDO_COLD
 #define LIDO_NO_SANITIZE_ADDRESS __declspec(no_sanitize_address)
+/// Makes a function whose body depends on a mode another function in each: its linker name has the
+/// tag, or it is inlined.
+#define LIDO_ABI_TAG(tag) msvc::forceinline
 #else
 #define LIDO_ALWAYS_INLINE gnu::always_inline
 #define LIDO_NOINLINE gnu::noinline
 #define LIDO_COLD gnu::cold
+#define LIDO_ABI_TAG(tag) gnu::abi_tag(tag)
 /// Stands before a function, outside of attribute lists.
 #define LIDO_NO_SANITIZE_ADDRESS [[gnu::no_sanitize_address]]
 #endif

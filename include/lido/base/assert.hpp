@@ -1,0 +1,53 @@
+/// @file
+/// Public. `LIDO_ASSERT`: preconditions that are checked in debug builds.
+///
+/// `LIDO_ASSERTIONS` switches the checks on (1) or off (0). Without it they are on unless `NDEBUG`
+/// is defined. Files with and without them may be linked together, and with a library of either
+/// kind: no type, layout or exported symbol depends on the mode.
+#pragma once
+
+#include "lido/platform/compiler.hpp"
+
+#if !defined(LIDO_ASSERTIONS)
+#if defined(NDEBUG)
+#define LIDO_ASSERTIONS 0
+#else
+#define LIDO_ASSERTIONS 1
+#endif
+#endif
+
+/// Receives a failed check: the text of the condition, and a sentence on what the caller did wrong.
+///
+/// The default prints both with file and line to stderr, and calls std::abort. A program may define
+/// its own before it includes Lido, the same in all files. If that returns, the call continues as
+/// it would without checks.
+#if !defined(LIDO_ASSERT_HANDLER)
+#define LIDO_ASSERT_HANDLER(condition, message) \
+  ::lido::detail::end_for_failed_assertion(condition, message, __FILE__, __LINE__)
+#endif
+
+#if LIDO_ASSERTIONS
+/// Checks a precondition that costs less than the function it guards.
+#define LIDO_ASSERT(condition, message)                              \
+  (::lido::detail::hardly_ever(!(condition))                         \
+       ? static_cast<void>(LIDO_ASSERT_HANDLER(#condition, message)) \
+       : static_cast<void>(0))
+#else
+#define LIDO_ASSERT(condition, message) static_cast<void>(0)
+#endif
+
+/// Marks an inline function of a header that contains `LIDO_ASSERT`, so that a file with checks and
+/// one without each call their own. Stands in a list of attributes.
+#if LIDO_ASSERTIONS
+#define LIDO_ASSERTS LIDO_ABI_TAG("lido_asserts")
+#else
+#define LIDO_ASSERTS
+#endif
+
+namespace lido::inline v0::detail {
+
+/// Prints one line on a failed check to stderr and calls std::abort.
+[[noreturn, LIDO_COLD]] void end_for_failed_assertion(const char* condition, const char* message,
+                                                      const char* file, int line) noexcept;
+
+}  // namespace lido::inline v0::detail
