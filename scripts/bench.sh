@@ -15,7 +15,7 @@ usage: scripts/bench.sh [options]
   --filter REGEX     builds and runs only what matches: workload/contender/threads:N, or the name of another program
   --contenders A,B   builds and runs only these contenders, and only lido_bench
   --threads 1,2,4    on so many threads instead of 1, 2, 8, the cores and twice the cores; programs whose numbers are fixed do not run
-  --pin              pins threads to processors, thread by thread and again from the first; lido_bench, resources and life_cycles alone
+  --pin              pins threads to processors, thread by thread and again from the first; lido_bench, memory_resources and life_cycles alone
   --json FOLDER      keeps Google Benchmark's results there instead of in build/bench/results
   --repetitions N    default 5, with --short and --report 3
   --cpu              reports processor time: for a machine that is not quiet
@@ -109,7 +109,8 @@ if [ -n "$own" ]; then
     refuse "--contender $own: the class has the name of its file, and the header has no $own_name${others:+ but $others}; rename one of them"
   }
 fi
-programs=(lido_bench resources life_cycles neighbours growth exhausted holds pools blocks counts resource_costs rmw blocked resource keyed)
+programs=(lido_bench memory_resources life_cycles neighbours growth exhausted locked_caches footprint blocks statistics resource_costs rmw waiting
+  resource keyed)
 peers=brpc_model,dpdk,tcmalloc,jemalloc,mimalloc,malloc,boost_lockfree_stack,mutex_vector # the best known
 [ $quick -eq 0 ] || [ -n "$page" ] || refuse "--quick goes with --report"
 [ -z "$page" ] || [ -z "$filter" ] || refuse "--report shows all workloads: no --filter"
@@ -128,9 +129,9 @@ if [ -n "$contenders" ]; then
   done
   programs=(lido_bench)
 elif [ -n "$threads" ]; then
-  programs=(lido_bench resources life_cycles)
+  programs=(lido_bench memory_resources life_cycles)
 fi
-[ -z "$page" ] || programs=(lido_bench rmw pools counts resource keyed slot_map)
+[ -z "$page" ] || programs=(lido_bench rmw footprint statistics resource keyed slot_map)
 if [ -n "$filter" ]; then
   matches() { # names...
     local status=0
@@ -200,7 +201,7 @@ if [ "$slot_map" -eq 1 ]; then
   "$build"/bench/lido_bench_slot_map --benchmark_min_time="$min_time" --benchmark_repetitions="$repetitions" \
     --benchmark_enable_random_interleaving=true --benchmark_out="$json/slot_map.json" \
     --benchmark_out_format=json >>"$log" 2>&1
-  python3 bench/slot_map_report.py "$json/slot_map.json"
+  python3 bench/slot_map/report.py "$json/slot_map.json"
   "$build"/bench/lido_bench_slot_map_frames $([ "$short" -eq 1 ] && echo --short)
   exit
 fi
@@ -257,7 +258,7 @@ if has lido_bench; then
   fi
   python3 bench/report/tables.py "${results[@]}" "${report[@]}"
 fi
-for program in resources life_cycles; do # programs of their own: their contenders are of another kind
+for program in memory_resources life_cycles; do # programs of their own: their contenders are of another kind
   has $program || continue
   results=()
   run "$program" . "lido_bench_$program"
@@ -265,19 +266,19 @@ for program in resources life_cycles; do # programs of their own: their contende
   echo "lido_bench_$program"
   python3 bench/report/tables.py "${results[@]}" "${report[@]}"
 done
-for program in neighbours growth exhausted holds pools blocks counts resource_costs; do # tables of their own: there is no floor to compare with
+for program in neighbours growth exhausted locked_caches footprint blocks statistics resource_costs; do # tables of their own: there is no floor to compare with
   has $program || continue
   echo
   echo "lido_bench_$program"
   "$build/bench/lido_bench_$program" --benchmark_min_time="$min_time" --benchmark_repetitions="$repetitions" \
     --benchmark_enable_random_interleaving=true --benchmark_report_aggregates_only=true
 done
-for program in rmw blocked resource keyed; do
+for program in rmw waiting resource keyed; do
   has $program || continue
   arguments=()
   if [ "$short" -eq 1 ]; then
     case $program in
-      blocked) arguments=(20000 3) ;;
+      waiting) arguments=(20000 3) ;;
       resource | keyed) arguments=(--short) ;;
     esac
   fi

@@ -136,7 +136,7 @@ $build/bench/lido_bench_brief --threads=8 --benchmark_min_time=0.1 --benchmark_r
   --benchmark_enable_random_interleaving=true --benchmark_display_aggregates_only=true --benchmark_format=csv \
   --benchmark_context=commit="$(git describe --always --dirty 2>/dev/null || echo unknown)" \
   --benchmark_out=$build/brief.json --benchmark_out_format=json 2>/dev/null |
-  tee -a $log | awk -f bench/brief.awk
+  tee -a $log | awk -f bench/object/brief.awk
 if command -v python3 >/dev/null; then
   page=$(python3 -B bench/report/page.py $build/brief.json $build/report)
   echo "  as a page: $PWD/$page"

@@ -9,45 +9,27 @@
 
 #include <thread>
 
-#include "../contender.hpp"
-#include "slab.hpp"
+#include "queued_pool.hpp"
 
 namespace lido_bench {
 
-template <std::size_t Bytes>
-class atomic_queue : public contender_defaults {
- public:
-  using queue = ::atomic_queue::AtomicQueueB<void*>;
-  static constexpr std::string_view name{"atomic_queue"};
-  static constexpr bool fixed_capacity{true};
-
-  explicit atomic_queue(const sizing& size)
-      : memory_{size.capacity}, queue_{static_cast<unsigned>(size.capacity)} {
-    for (std::size_t i{0}; i < size.capacity; ++i) {
-      queue_.push(memory_[i]);
+struct atomic_queue_pointers {
+  explicit atomic_queue_pointers(const sizing& size)
+      : queue{static_cast<unsigned>(size.capacity)} {}
+  [[gnu::always_inline]] bool take(void*& object) { return queue.try_pop(object); }
+  [[gnu::always_inline]] void give(void* object) {
+    while (!queue.try_push(object)) {
+      std::this_thread::yield();
     }
   }
 
-  class session {
-   public:
-    explicit session(atomic_queue& pool) : queue_{pool.queue_} {}
-    [[gnu::always_inline]] void* acquire() {
-      void* object{nullptr};
-      return queue_.try_pop(object) ? object : nullptr;
-    }
-    [[gnu::always_inline]] void release(void* object) {
-      while (!queue_.try_push(object)) {
-        std::this_thread::yield();
-      };
-    }
+  ::atomic_queue::AtomicQueueB<void*> queue;
+};
 
-   private:
-    queue& queue_;
-  };
-
- private:
-  slab<Bytes> memory_;
-  queue queue_;
+template <std::size_t Bytes>
+struct atomic_queue : queued_pool<Bytes, atomic_queue_pointers> {
+  static constexpr std::string_view name{"atomic_queue"};
+  using queued_pool<Bytes, atomic_queue_pointers>::queued_pool;
 };
 
 }  // namespace lido_bench

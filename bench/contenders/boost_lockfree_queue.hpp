@@ -7,41 +7,22 @@
 
 #include <boost/lockfree/queue.hpp>
 
-#include "../contender.hpp"
-#include "slab.hpp"
+#include "queued_pool.hpp"
 
 namespace lido_bench {
 
+struct boost_lockfree_queue_pointers {
+  explicit boost_lockfree_queue_pointers(const sizing& size) : queue{size.capacity + 1} {}
+  [[gnu::always_inline]] bool take(void*& object) { return queue.pop(object); }
+  [[gnu::always_inline]] void give(void* object) { queue.bounded_push(object); }
+
+  boost::lockfree::queue<void*, boost::lockfree::fixed_sized<true>> queue;
+};
+
 template <std::size_t Bytes>
-class boost_lockfree_queue : public contender_defaults {
- public:
-  using queue = boost::lockfree::queue<void*, boost::lockfree::fixed_sized<true>>;
+struct boost_lockfree_queue : queued_pool<Bytes, boost_lockfree_queue_pointers> {
   static constexpr std::string_view name{"boost_lockfree_queue"};
-  static constexpr bool fixed_capacity{true};
-
-  explicit boost_lockfree_queue(const sizing& size)
-      : memory_{size.capacity}, queue_{size.capacity + 1} {
-    for (std::size_t i{0}; i < size.capacity; ++i) {
-      queue_.bounded_push(memory_[i]);
-    }
-  }
-
-  class session {
-   public:
-    explicit session(boost_lockfree_queue& pool) : queue_{pool.queue_} {}
-    [[gnu::always_inline]] void* acquire() {
-      void* object{nullptr};
-      return queue_.pop(object) ? object : nullptr;
-    }
-    [[gnu::always_inline]] void release(void* object) { queue_.bounded_push(object); }
-
-   private:
-    queue& queue_;
-  };
-
- private:
-  slab<Bytes> memory_;
-  queue queue_;
+  using queued_pool<Bytes, boost_lockfree_queue_pointers>::queued_pool;
 };
 
 }  // namespace lido_bench

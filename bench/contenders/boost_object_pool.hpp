@@ -9,7 +9,7 @@
 #include <boost/pool/object_pool.hpp>
 #include <mutex>
 
-#include "../contender.hpp"
+#include "contender.hpp"
 
 namespace lido_bench {
 

@@ -5,7 +5,7 @@
 #include <boost/pool/pool.hpp>
 #include <mutex>
 
-#include "../contender.hpp"
+#include "contender.hpp"
 
 namespace lido_bench {
 

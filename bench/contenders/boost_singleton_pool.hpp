@@ -4,7 +4,7 @@
 
 #include <boost/pool/singleton_pool.hpp>
 
-#include "../contender.hpp"
+#include "contender.hpp"
 
 namespace lido_bench {
 

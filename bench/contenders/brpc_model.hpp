@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "../contender.hpp"
+#include "contender.hpp"
 
 namespace lido_bench {
 

@@ -15,7 +15,7 @@
 // NOLINTEND(readability-identifier-naming)
 #include <ck_stack.h>
 
-#include "../contender.hpp"
+#include "contender.hpp"
 #include "slab.hpp"
 
 namespace lido_bench {

@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "../contender.hpp"
+#include "contender.hpp"
 
 namespace lido_bench {
 

@@ -10,7 +10,7 @@
 #include <boost/lockfree/stack.hpp>
 #endif
 
-#include "../contender.hpp"
+#include "contender.hpp"
 
 namespace lido_bench {
 

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "../contender.hpp"
+#include "contender.hpp"
 #include "slab.hpp"
 
 namespace lido_bench {

@@ -7,7 +7,7 @@
 #include <foonathan/memory/memory_pool.hpp>
 #include <mutex>
 
-#include "../contender.hpp"
+#include "contender.hpp"
 
 namespace lido_bench {
 

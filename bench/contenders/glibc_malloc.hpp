@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "../contender.hpp"
+#include "contender.hpp"
 
 namespace lido_bench {
 

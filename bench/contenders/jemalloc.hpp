@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-#include "../contender.hpp"
+#include "contender.hpp"
 
 namespace lido_bench {
 

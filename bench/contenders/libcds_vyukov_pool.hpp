@@ -8,7 +8,7 @@
 #include <cds/memory/vyukov_queue_pool.h>
 #include <bit>
 
-#include "../contender.hpp"
+#include "contender.hpp"
 
 namespace lido_bench {
 

@@ -5,7 +5,7 @@
 
 #include <lido/object_pool.hpp>
 
-#include "../contender.hpp"
+#include "contender.hpp"
 
 namespace lido_bench {
 

@@ -12,7 +12,7 @@
 
 #include <stdexcept>
 
-#include "../contender.hpp"
+#include "contender.hpp"
 
 namespace lido_bench {
 

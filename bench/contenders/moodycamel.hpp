@@ -4,40 +4,22 @@
 
 #include <concurrentqueue/concurrentqueue.h>
 
-#include "../contender.hpp"
-#include "slab.hpp"
+#include "queued_pool.hpp"
 
 namespace lido_bench {
 
+struct moodycamel_pointers {
+  explicit moodycamel_pointers(const sizing& size) : queue(size.capacity) {}
+  [[gnu::always_inline]] bool take(void*& object) { return queue.try_dequeue(object); }
+  [[gnu::always_inline]] void give(void* object) { queue.enqueue(object); }
+
+  ::moodycamel::ConcurrentQueue<void*> queue;
+};
+
 template <std::size_t Bytes>
-class moodycamel : public contender_defaults {
- public:
-  using queue = ::moodycamel::ConcurrentQueue<void*>;
+struct moodycamel : queued_pool<Bytes, moodycamel_pointers> {
   static constexpr std::string_view name{"moodycamel"};
-  static constexpr bool fixed_capacity{true};
-
-  explicit moodycamel(const sizing& size) : memory_{size.capacity}, queue_(size.capacity) {
-    for (std::size_t i{0}; i < size.capacity; ++i) {
-      queue_.enqueue(memory_[i]);
-    }
-  }
-
-  class session {
-   public:
-    explicit session(moodycamel& pool) : queue_{pool.queue_} {}
-    [[gnu::always_inline]] void* acquire() {
-      void* object{nullptr};
-      return queue_.try_dequeue(object) ? object : nullptr;
-    }
-    [[gnu::always_inline]] void release(void* object) { queue_.enqueue(object); }
-
-   private:
-    queue& queue_;
-  };
-
- private:
-  slab<Bytes> memory_;
-  queue queue_;
+  using queued_pool<Bytes, moodycamel_pointers>::queued_pool;
 };
 
 }  // namespace lido_bench

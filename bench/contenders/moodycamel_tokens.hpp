@@ -5,7 +5,7 @@
 
 #include <concurrentqueue/concurrentqueue.h>
 
-#include "../contender.hpp"
+#include "contender.hpp"
 #include "slab.hpp"
 
 namespace lido_bench {

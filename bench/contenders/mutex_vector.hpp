@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "../contender.hpp"
+#include "contender.hpp"
 #include "slab.hpp"
 
 namespace lido_bench {

@@ -5,7 +5,7 @@
 
 #include <memory_resource>
 
-#include "../contender.hpp"
+#include "contender.hpp"
 
 namespace lido_bench {
 

@@ -8,7 +8,7 @@
 #include <memory_resource>
 #include <mutex>
 
-#include "../contender.hpp"
+#include "contender.hpp"
 #ifdef LIDO_BENCH_MIMALLOC
 #include "mimalloc.hpp"
 #endif

@@ -3,7 +3,7 @@
 /// the same objects again and again, the releasing thread discards them.
 #pragma once
 
-#include "../contender.hpp"
+#include "contender.hpp"
 #include "slab.hpp"
 
 namespace lido_bench {

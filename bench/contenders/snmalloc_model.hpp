@@ -15,7 +15,7 @@
 #include <new>
 #include <vector>
 
-#include "../contender.hpp"
+#include "contender.hpp"
 
 namespace lido_bench {
 

@@ -4,41 +4,24 @@
 
 #include <oneapi/tbb/concurrent_queue.h>
 
-#include "../contender.hpp"
-#include "slab.hpp"
+#include "queued_pool.hpp"
 
 namespace lido_bench {
 
-template <std::size_t Bytes>
-class tbb_bounded_queue : public contender_defaults {
- public:
-  using queue = tbb::concurrent_bounded_queue<void*>;
-  static constexpr std::string_view name{"tbb_bounded_queue"};
-  static constexpr bool fixed_capacity{true};
-
-  explicit tbb_bounded_queue(const sizing& size) : memory_{size.capacity} {
-    queue_.set_capacity(static_cast<std::ptrdiff_t>(size.capacity));
-    for (std::size_t i{0}; i < size.capacity; ++i) {
-      queue_.push(memory_[i]);
-    }
+struct tbb_bounded_queue_pointers {
+  explicit tbb_bounded_queue_pointers(const sizing& size) {
+    queue.set_capacity(static_cast<std::ptrdiff_t>(size.capacity));
   }
+  [[gnu::always_inline]] bool take(void*& object) { return queue.try_pop(object); }
+  [[gnu::always_inline]] void give(void* object) { queue.push(object); }
 
-  class session {
-   public:
-    explicit session(tbb_bounded_queue& pool) : queue_{pool.queue_} {}
-    [[gnu::always_inline]] void* acquire() {
-      void* object{nullptr};
-      return queue_.try_pop(object) ? object : nullptr;
-    }
-    [[gnu::always_inline]] void release(void* object) { queue_.push(object); }
+  tbb::concurrent_bounded_queue<void*> queue;
+};
 
-   private:
-    queue& queue_;
-  };
-
- private:
-  slab<Bytes> memory_;
-  queue queue_;
+template <std::size_t Bytes>
+struct tbb_bounded_queue : queued_pool<Bytes, tbb_bounded_queue_pointers> {
+  static constexpr std::string_view name{"tbb_bounded_queue"};
+  using queued_pool<Bytes, tbb_bounded_queue_pointers>::queued_pool;
 };
 
 }  // namespace lido_bench

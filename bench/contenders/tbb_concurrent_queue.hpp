@@ -4,40 +4,22 @@
 
 #include <oneapi/tbb/concurrent_queue.h>
 
-#include "../contender.hpp"
-#include "slab.hpp"
+#include "queued_pool.hpp"
 
 namespace lido_bench {
 
+struct tbb_concurrent_queue_pointers {
+  explicit tbb_concurrent_queue_pointers(const sizing& /*size*/) {}
+  [[gnu::always_inline]] bool take(void*& object) { return queue.try_pop(object); }
+  [[gnu::always_inline]] void give(void* object) { queue.push(object); }
+
+  tbb::concurrent_queue<void*> queue;
+};
+
 template <std::size_t Bytes>
-class tbb_concurrent_queue : public contender_defaults {
- public:
-  using queue = tbb::concurrent_queue<void*>;
+struct tbb_concurrent_queue : queued_pool<Bytes, tbb_concurrent_queue_pointers> {
   static constexpr std::string_view name{"tbb_concurrent_queue"};
-  static constexpr bool fixed_capacity{true};
-
-  explicit tbb_concurrent_queue(const sizing& size) : memory_{size.capacity} {
-    for (std::size_t i{0}; i < size.capacity; ++i) {
-      queue_.push(memory_[i]);
-    }
-  }
-
-  class session {
-   public:
-    explicit session(tbb_concurrent_queue& pool) : queue_{pool.queue_} {}
-    [[gnu::always_inline]] void* acquire() {
-      void* object{nullptr};
-      return queue_.try_pop(object) ? object : nullptr;
-    }
-    [[gnu::always_inline]] void release(void* object) { queue_.push(object); }
-
-   private:
-    queue& queue_;
-  };
-
- private:
-  slab<Bytes> memory_;
-  queue queue_;
+  using queued_pool<Bytes, tbb_concurrent_queue_pointers>::queued_pool;
 };
 
 }  // namespace lido_bench

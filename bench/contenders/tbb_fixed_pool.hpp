@@ -10,7 +10,7 @@
 
 #include <vector>
 
-#include "../contender.hpp"
+#include "contender.hpp"
 
 namespace lido_bench {
 

@@ -4,7 +4,7 @@
 
 #include <oneapi/tbb/scalable_allocator.h>
 
-#include "../contender.hpp"
+#include "contender.hpp"
 
 namespace lido_bench {
 

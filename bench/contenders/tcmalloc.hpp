@@ -9,7 +9,7 @@
 
 #include <cstddef>
 
-#include "../contender.hpp"
+#include "contender.hpp"
 
 namespace lido_bench {
 

@@ -9,44 +9,28 @@
 #include <xenium/ramalhete_queue.hpp>
 #include <xenium/reclamation/generic_epoch_based.hpp>
 
-#include "../contender.hpp"
-#include "slab.hpp"
+#include "queued_pool.hpp"
 
 namespace lido_bench {
 
-template <std::size_t Bytes>
-class xenium_ramalhete_queue : public contender_defaults {
- public:
-  using queue =
-      xenium::ramalhete_queue<block<Bytes>*,
-                              xenium::policy::reclaimer<xenium::reclamation::epoch_based<>>>;
-  static constexpr std::string_view name{"xenium_ramalhete_queue"};
-  static constexpr bool fixed_capacity{true};
-
-  explicit xenium_ramalhete_queue(const sizing& size) : memory_{size.capacity} {
-    for (std::size_t i{0}; i < size.capacity; ++i) {
-      queue_.push(static_cast<block<Bytes>*>(memory_[i]));
-    }
+struct xenium_ramalhete_queue_pointers {
+  explicit xenium_ramalhete_queue_pointers(const sizing& /*size*/) {}
+  [[gnu::always_inline]] bool take(void*& object) {
+    std::byte* taken{nullptr};
+    const bool took{queue.try_pop(taken)};
+    object = taken;
+    return took;
   }
+  [[gnu::always_inline]] void give(void* object) { queue.push(static_cast<std::byte*>(object)); }
 
-  class session {
-   public:
-    explicit session(xenium_ramalhete_queue& pool) : queue_{pool.queue_} {}
-    [[gnu::always_inline]] void* acquire() {
-      block<Bytes>* object{nullptr};
-      return queue_.try_pop(object) ? object : nullptr;
-    }
-    [[gnu::always_inline]] void release(void* object) {
-      queue_.push(static_cast<block<Bytes>*>(object));
-    }
+  xenium::ramalhete_queue<std::byte*, xenium::policy::reclaimer<xenium::reclamation::epoch_based<>>>
+      queue;
+};
 
-   private:
-    queue& queue_;
-  };
-
- private:
-  slab<Bytes> memory_;
-  queue queue_;
+template <std::size_t Bytes>
+struct xenium_ramalhete_queue : queued_pool<Bytes, xenium_ramalhete_queue_pointers> {
+  static constexpr std::string_view name{"xenium_ramalhete_queue"};
+  using queued_pool<Bytes, xenium_ramalhete_queue_pointers>::queued_pool;
 };
 
 }  // namespace lido_bench

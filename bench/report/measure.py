@@ -245,9 +245,9 @@ def measure(options):
     for name in bench.names(f"^memory/{of}"):  # in a process each, so that no contender finds memory of another
         data["benchmarks"] += bench.google("lido_bench", f"^{name}$", repetitions=1)
     progress.step("pools")
-    data["pools"] = bench.google("lido_bench_pools", ".", min_time=min(options.min_time, 0.05))
+    data["pools"] = bench.google("lido_bench_footprint", ".", min_time=min(options.min_time, 0.05))
     progress.step("statistics")
-    data["levels"] = bench.google("lido_bench_counts", ".")
+    data["levels"] = bench.google("lido_bench_statistics", ".")
     progress.step("connection pools")
     data["connections"] = list(bench.connections())
     progress.step("slot maps")

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-import slot_map_report  # noqa: E402  (beside its bench)
+from slot_map import report as slot_map_report  # noqa: E402  (beside its bench)
 
 COLUMN = re.compile(r"(?:\d+ )?[^\s/]+/\S+|\bp99\b")
 FIGURES = re.compile(r"[a-z]\w*(?: +\d+(?:\.\d+)?)+")

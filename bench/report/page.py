@@ -38,7 +38,7 @@ DESIGNS = [
      "why": "A thread allocates from its own slabs. What it releases of another thread's it keeps until that is 16 KiB, 256 objects of 64 bytes, and "
      "appends them to that thread's queue by one exchange (mem/remotecache.h, mem/freelist_queue.h, ds/allocconfig.h)."},
 ]
-# Of lido_bench_counts.
+# Of lido_bench_statistics.
 LEVELS = {"pair_without_counts": "object pool: slow paths alone, always on", "pair_with_counts": "object pool with Traits::counts",
           "use/without_times": "resource pool",
           "use/with_times": "resource pool with time_uses"}
@@ -80,7 +80,7 @@ def once(benchmarks, measure):
 
 
 def pool_rows(entries):
-    """Of lido_bench_pools, what a pool of 16 slots costs; each iteration has as many pools as the name ends with."""
+    """Of lido_bench_footprint, what a pool of 16 slots costs; each iteration has as many pools as the name ends with."""
     for use in ("unused", "used_by_one_thread"):
         of_use = [entry for entry in entries if f"/{use}/" in entry["run_name"]]
         if of_use:

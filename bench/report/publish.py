@@ -104,7 +104,7 @@ def draw(places, data):
     modules = ROOT / "build/echarts/node_modules"
     if not modules.exists():
         sys.exit("publish: the chart needs node and npm; scripts/setup.sh bench gets its library into build/echarts")
-    subprocess.run(["node", ROOT / "bench/chart.cjs", places.images], input=json.dumps(chart_of(data)), text=True, check=True,
+    subprocess.run(["node", ROOT / "bench/report/chart.cjs", places.images], input=json.dumps(chart_of(data)), text=True, check=True,
                    env={**os.environ, "NODE_PATH": str(modules)})
 
 

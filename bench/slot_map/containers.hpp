@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "slot_map/objects.hpp"
+#include "objects.hpp"
 #ifdef LIDO_BENCH_COLONY
 #include <plf_colony.h>
 #endif

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "slot_map/objects.hpp"
+#include "objects.hpp"
 
 namespace lido_bench {
 

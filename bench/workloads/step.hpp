@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <span>
 
-#include "../team.hpp"
+#include "team.hpp"
 
 namespace lido_bench {
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "resource_team.hpp"
+#include "team.hpp"
 
 namespace lido_bench {
 

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "resource_pools.hpp"
+#include "contenders.hpp"
 
 namespace lido_bench {
 

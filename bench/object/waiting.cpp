@@ -253,7 +253,7 @@ void measure(unsigned threads, std::size_t capacity, std::uint64_t rounds, unsig
 
 }  // namespace
 
-// usage: lido_bench_blocked [acquires of all threads in a run [runs]]
+// usage: lido_bench_waiting [acquires of all threads in a run [runs]]
 int main(int argc, char** argv) {
   const std::uint64_t rounds{argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 100'000};
   const auto runs = static_cast<unsigned>(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 7);

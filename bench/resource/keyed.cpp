@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "lido/keyed_resource_pool.hpp"
-#include "resource_pools.hpp"
-#include "resource_team.hpp"
+#include "contenders.hpp"
+#include "team.hpp"
 
 namespace {
 

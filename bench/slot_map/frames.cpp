@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "slot_map/containers.hpp"
-#include "slot_map/dense_slot_map.hpp"
-#include "slot_map/sparse_set.hpp"
+#include "containers.hpp"
+#include "dense_slot_map.hpp"
+#include "sparse_set.hpp"
 
 namespace {
 

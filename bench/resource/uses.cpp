@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "crowd.hpp"
-#include "resource_pools.hpp"
-#include "resource_team.hpp"
+#include "contenders.hpp"
+#include "team.hpp"
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "slot_map/objects.hpp"
+#include "objects.hpp"
 #ifdef LIDO_BENCH_TBB
 #include <tbb/concurrent_hash_map.h>
 #include <tbb/global_control.h>
