@@ -8,12 +8,14 @@
 #include <string_view>
 #include <utility>
 
+#include "../debug/report_text.hpp"
 #include "lido/base/address_space.hpp"
 #include "lido/base/error.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/segment_plan.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/concurrency/waiter_queue.hpp"
+#include "lido/debug/misuse.hpp"
 #include "lido/debug/registry.hpp"
 #include "lido/freelist/index_list.hpp"
 
@@ -119,6 +121,17 @@ allocator_options to_allocator(const object_pool_options& options, std::uint32_t
           .name = options.name};
 }
 
+/// Hands a sentence to the misuse handler if objects are in use.
+void report_leak(const pool_stats& now, std::string_view name) noexcept {
+  if (now.in_use == 0) {
+    return;
+  }
+  report_text text;
+  text << "lido: pool '" << name << "' ends with " << now.in_use << " of " << now.capacity
+       << " objects in use\n";
+  hand_over({misuse_kind::leak, name, nullptr, now.in_use, text.view()});
+}
+
 }  // namespace
 
 pool_slots::pool_slots(const object_pool_options& options, const slot_layout& layout)
@@ -158,10 +171,13 @@ void pool_slots::begin(const object_pool_options& options, object_keeper* keeper
 }
 
 // NOLINTNEXTLINE(readability-function-size): slots within batches
-void pool_slots::end() noexcept {
+void pool_slots::end(bool reports_leak) noexcept {
   delete std::exchange(entry_, nullptr);
   if (const std::size_t count = allocator().count_waiting(); count != 0) {
     end_for_waiters(name_, count);
+  }
+  if (reports_leak) {
+    report_leak(stats(), name_);
   }
   // Only a slot taken out of the free list is known to be used by no thread.
   std::array<void*, 64> taken;

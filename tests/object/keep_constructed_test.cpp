@@ -9,6 +9,7 @@
 #include "lido/object_pool.hpp"
 #include "support/crew.hpp"
 #include "support/drain.hpp"
+#include "support/misuse_log.hpp"
 #include "support/pool_kinds.hpp"
 #include "support/pools.hpp"
 #include "support/scripted_hooks.hpp"
@@ -264,6 +265,7 @@ TEST(KeepConstructedHooks, CreateMayBeStaticAndReturnWhatCannotMove) {
 class ObjectInUse : public test::kept_test {};
 
 TEST_F(ObjectInUse, AtTheEndOfThePoolIsLeftAlone) {
+  const test::misuse_log misuses;
   {
     test::kept_pool_of<tracked, scripted_hooks> pool(4);
     (void)pool.acquire().detach();

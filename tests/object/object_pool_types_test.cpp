@@ -72,8 +72,9 @@ TEST(ObjectPoolOf, BytesHandsOutEachOfThem) {
   object_pool<std::uint8_t> pool(1000);
   const auto all = test::drain(pool);
   EXPECT_EQ(test::count_distinct(all), 1000U);
-  for (const std::uint8_t* const object : all) {
+  for (std::uint8_t* const object : all) {
     EXPECT_TRUE(pool.owns(object));
+    pool.release(object);
   }
 }
 

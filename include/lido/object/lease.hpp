@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "lido/base/assert.hpp"
 #include "lido/object/traits.hpp"
 #include "lido/platform/compiler.hpp"
 
@@ -43,8 +44,14 @@ class [[nodiscard]] lease {
   [[nodiscard]] explicit operator bool() const noexcept { return object_ != nullptr; }
 
   /// Requires: not empty.
-  [[nodiscard]] T& operator*() const noexcept { return *object_; }
-  [[nodiscard]] T* operator->() const noexcept { return object_; }
+  [[nodiscard, LIDO_ASSERTS]] T& operator*() const noexcept {
+    LIDO_ASSERT(object_ != nullptr, "an empty lease has no object");
+    return *object_;
+  }
+  [[nodiscard, LIDO_ASSERTS]] T* operator->() const noexcept {
+    LIDO_ASSERT(object_ != nullptr, "an empty lease has no object");
+    return object_;
+  }
 
   /// Releases the object now; the lease is empty afterwards. No effect if it is empty already.
   [[LIDO_ALWAYS_INLINE]] void reset() noexcept {

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "lido/base/assert.hpp"
 #include "lido/base/error.hpp"
 #include "lido/base/exceptions_agree.hpp"
 #include "lido/base/pool_stats.hpp"
@@ -90,7 +91,7 @@ class object_pool : private detail::complete_traits<Traits> {
 
   object_pool(const object_pool&) = delete;
   object_pool& operator=(const object_pool&) = delete;
-  ~object_pool() { end(); }
+  [[LIDO_ASSERTS]] ~object_pool() { end(); }
 
   /// Returns an object made from `args` (none: value-initialised; `default_init`:
   /// default-initialised). If exhausted, obeys `when_full`: throws pool_exhausted, waits, or grows,
@@ -164,6 +165,8 @@ class object_pool : private detail::complete_traits<Traits> {
   /// this pool and was not released since, or is nullptr (no effect).
   [[LIDO_ALWAYS_INLINE]] void release(T* object) noexcept {
     const place at = place::here();
+    LIDO_ASSERT(checks::active || object == nullptr || owns(object),
+                "release of a pointer to no object of this pool");
     if (object == nullptr || !checks_.try_end(object, at)) [[unlikely]] {
       return;
     }
@@ -262,9 +265,9 @@ class object_pool : private detail::complete_traits<Traits> {
   }
 
   // NOLINTNEXTLINE(readability-function-size): the slots of some pools
-  void end() noexcept {
+  [[LIDO_ASSERTS]] void end() noexcept {
     checks_.close();
-    slots_.end();
+    slots_.end(LIDO_ASSERTIONS != 0 && !checks::active);
     if constexpr (keeps && checks::active) {
       // A kept object in another thread's cache must not be reported as a write to a free slot.
       for (detail::slot_index slot = 0; slot < slots_.max_capacity(); ++slot) {
@@ -346,12 +349,14 @@ class object_pool : private detail::complete_traits<Traits> {
   }
 
   // NOLINTNEXTLINE(readability-function-size): objects within batches
-  void release_many(place at, std::span<T* const> objects) noexcept {
+  [[LIDO_ASSERTS]] void release_many(place at, std::span<T* const> objects) noexcept {
     while (!objects.empty()) {
       std::array<void*, chunk> batch;
       std::size_t admitted = 0;
       for (; admitted < batch.size() && !objects.empty(); objects = objects.subspan(1)) {
         batch[admitted] = objects.front();
+        LIDO_ASSERT(checks::active || objects.front() == nullptr || owns(objects.front()),
+                    "release of a pointer to no object of this pool");
         if (batch[admitted] != nullptr && checks_.try_end(batch[admitted], at)) {
           destroy(objects.front());
           ++admitted;

@@ -182,7 +182,8 @@ class pool_slots {
   void begin(const object_pool_options& options, object_keeper* keeper);
   /// Ends the program if threads wait. Destroys the objects in free slots, some of which may be in
   /// the caches of other threads, which cannot be inspected.
-  void end() noexcept;
+  /// If `reports_leak`, tells the misuse handler of objects in use.
+  void end(bool reports_leak) noexcept;
 
   [[nodiscard]] slot_memory& memory() noexcept { return memory_; }
   [[nodiscard]] const slot_memory& memory() const noexcept { return memory_; }

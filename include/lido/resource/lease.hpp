@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "lido/base/assert.hpp"
 #include "lido/base/durations.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/concurrency/parking.hpp"
@@ -50,8 +51,8 @@ class [[nodiscard]] resource_lease {
     return grant_.slot != nullptr ? std::addressof(value()) : nullptr;
   }
   /// Requires, as all that follows: not empty.
-  [[nodiscard]] R& operator*() const noexcept { return value(); }
-  [[nodiscard]] R* operator->() const noexcept { return std::addressof(value()); }
+  [[nodiscard, LIDO_ASSERTS]] R& operator*() const noexcept { return value(); }
+  [[nodiscard, LIDO_ASSERTS]] R* operator->() const noexcept { return std::addressof(value()); }
 
   /// Gives the resource back now; the lease is empty afterwards. Nothing if it is empty already.
   void reset() noexcept {
@@ -70,8 +71,8 @@ class [[nodiscard]] resource_lease {
   /// Takes the resource out of the pool, which may create another in its place. The factory's
   /// `destroy` is not called for it. Waits for an `interrupt` of this resource that is under way.
   /// Throws what moving an R throws; then the lease still has it.
-  [[nodiscard]] R detach() {
-    detail::pool_core& core = *grant_.slot->record.cache->core();
+  [[nodiscard, LIDO_ASSERTS]] R detach() {
+    detail::pool_core& core = *slot().record.cache->core();
     core.begin_detach(*grant_.slot);
     detail::scope_exit give_up([&] { core.give_up_detach(*grant_.slot); });
     R out(std::move(value()));
@@ -83,32 +84,32 @@ class [[nodiscard]] resource_lease {
   }
 
   /// The resource goes back to the pool even if an exception ends the lease.
-  void keep() noexcept { grant_.slot->lease.unwinding.set(detail::lease_record::kept); }
+  [[LIDO_ASSERTS]] void keep() noexcept { slot().lease.unwinding.set(detail::lease_record::kept); }
   /// The lease discards its resource unless `keep` is called: for coroutines that may be destroyed
   /// while they are suspended in the middle of a use.
-  void discard_unless_kept() noexcept {
-    grant_.slot->lease.unwinding.set(detail::lease_record::unless_kept);
+  [[LIDO_ASSERTS]] void discard_unless_kept() noexcept {
+    slot().lease.unwinding.set(detail::lease_record::unless_kept);
   }
   /// Names the resource for `kill`, as long as it lives.
-  [[nodiscard]] resource_handle handle() const noexcept {
-    return {.place = grant_.slot->number, .birth = grant_.ticket.birth()};
+  [[nodiscard, LIDO_ASSERTS]] resource_handle handle() const noexcept {
+    return {.place = slot().number, .birth = grant_.ticket.birth()};
   }
   /// Time since it was created, as of the last tick of the pool.
-  [[nodiscard]] std::chrono::nanoseconds age() const noexcept {
-    const detail::nanos now = grant_.slot->record.cache->gate().now();
-    return std::chrono::nanoseconds(detail::passed_since(grant_.slot->ages.born.get(), now));
+  [[nodiscard, LIDO_ASSERTS]] std::chrono::nanoseconds age() const noexcept {
+    const detail::nanos now = slot().record.cache->gate().now();
+    return std::chrono::nanoseconds(detail::passed_since(slot().ages.born.get(), now));
   }
   /// Uses before this one.
-  [[nodiscard]] std::uint64_t uses() const noexcept { return grant_.slot->uses() - 1; }
+  [[nodiscard, LIDO_ASSERTS]] std::uint64_t uses() const noexcept { return slot().uses() - 1; }
   [[nodiscard]] bool is_new() const noexcept { return uses() == 0; }
 
   /// Reports of this lease as slow or leaked come later by that much.
   template <class Rep, class Period>
-  void extend(std::chrono::duration<Rep, Period> by) noexcept {
-    grant_.slot->extend(detail::deadline::bounded(by).count());
+  [[LIDO_ASSERTS]] void extend(std::chrono::duration<Rep, Period> by) noexcept {
+    slot().extend(detail::deadline::bounded(by).count());
   }
   /// This lease is not reported as slow or leaked.
-  void expect_long_use() noexcept { grant_.slot->extend(detail::never); }
+  [[LIDO_ASSERTS]] void expect_long_use() noexcept { slot().extend(detail::never); }
 
  private:
   /// Another thread may use what has left the stack.
@@ -125,8 +126,12 @@ class [[nodiscard]] resource_lease {
   friend struct detail::lease_access;
 
   explicit resource_lease(const detail::slot_grant& grant) noexcept : grant_(grant) {}
-  [[nodiscard]] R& value() const noexcept {
-    return static_cast<detail::typed_pool_slot<R>*>(grant_.slot)->value();
+  [[nodiscard, LIDO_ASSERTS]] detail::pool_slot& slot() const noexcept {
+    LIDO_ASSERT(grant_.slot != nullptr, "an empty lease has no resource");
+    return *grant_.slot;
+  }
+  [[nodiscard, LIDO_ASSERTS]] R& value() const noexcept {
+    return static_cast<detail::typed_pool_slot<R>&>(slot()).value();
   }
 
   detail::slot_grant grant_;
@@ -155,14 +160,18 @@ class [[nodiscard]] acquire_result {
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(lease_); }
   /// Requires: there is a lease.
-  [[nodiscard]] R& operator*() const noexcept { return *lease_; }
-  [[nodiscard]] R* operator->() const noexcept { return lease_.operator->(); }
+  [[nodiscard, LIDO_ASSERTS]] R& operator*() const noexcept { return *lease_; }
+  [[nodiscard, LIDO_ASSERTS]] R* operator->() const noexcept { return lease_.operator->(); }
   /// The lease, empty if there is none.
   [[nodiscard]] lease_type& lease() noexcept { return lease_; }
   /// Requires: there is no lease.
-  [[nodiscard]] acquire_failure failure() const noexcept { return cause_; }
+  [[nodiscard, LIDO_ASSERTS]] acquire_failure failure() const noexcept {
+    LIDO_ASSERT(!lease_, "an acquire that succeeded has no failure");
+    return cause_;
+  }
   /// As an exception, with the numbers of the pool. Throws std::bad_alloc. Requires: as above.
-  [[nodiscard]] acquire_error error() const {
+  [[nodiscard, LIDO_ASSERTS]] acquire_error error() const {
+    LIDO_ASSERT(!lease_, "an acquire that succeeded has no error");
     const auto none = std::make_shared<acquire_error::details>();
     none->cause = cause_;
     return acquire_error(why_ != nullptr ? why_ : none);

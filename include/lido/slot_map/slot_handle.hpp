@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "lido/base/assert.hpp"
+
 namespace lido::inline v0 {
 
 /// Names one value of a slot map for ever. Its 64 bits contain the index of a slot, and a
@@ -68,8 +70,12 @@ class slot_pointer {
   [[nodiscard]] element_type* get() const noexcept {
     return map_ != nullptr ? map_->find(handle_) : nullptr;
   }
-  [[nodiscard]] element_type& operator*() const noexcept { return *get(); }
-  [[nodiscard]] element_type* operator->() const noexcept { return get(); }
+  [[nodiscard, LIDO_ASSERTS]] element_type& operator*() const noexcept { return *operator->(); }
+  [[nodiscard, LIDO_ASSERTS]] element_type* operator->() const noexcept {
+    element_type* const value = get();
+    LIDO_ASSERT(value != nullptr, "the value of a slot_pointer is gone");
+    return value;
+  }
   [[nodiscard]] explicit operator bool() const noexcept { return get() != nullptr; }
   [[nodiscard]] handle_type handle() const noexcept { return handle_; }
 

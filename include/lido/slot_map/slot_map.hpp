@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "lido/base/assert.hpp"
 #include "lido/base/error.hpp"
 #include "lido/base/exceptions_agree.hpp"
 #include "lido/base/fail.hpp"
@@ -270,8 +271,14 @@ class slot_map {
   [[nodiscard]] bool contains(handle_type handle) const noexcept { return find(handle) != nullptr; }
 
   /// Returns the value. Requires: the handle is not stale.
-  [[nodiscard]] T& operator[](handle_type handle) noexcept { return *find(handle); }
-  [[nodiscard]] const T& operator[](handle_type handle) const noexcept { return *find(handle); }
+  [[nodiscard, LIDO_ASSERTS]] T& operator[](handle_type handle) noexcept {
+    T* const found = find(handle);
+    LIDO_ASSERT(found != nullptr, "operator[] of a slot map with a stale handle");
+    return *found;
+  }
+  [[nodiscard, LIDO_ASSERTS]] const T& operator[](handle_type handle) const noexcept {
+    return const_cast<slot_map&>(*this)[handle];  // NOLINT(*-const-cast): it changes nothing
+  }
 
   /// Returns the value. Throws std::out_of_range if the handle is stale.
   [[nodiscard]] T& at(handle_type handle) {
@@ -297,7 +304,8 @@ class slot_map {
   [[nodiscard]] pointer_type pointer(handle_type handle) noexcept { return {*this, handle}; }
 
   /// Returns the handle of a value. Requires: `value` is in this map.
-  [[nodiscard]] handle_type handle_of(const T& value) const noexcept {
+  [[nodiscard, LIDO_ASSERTS]] handle_type handle_of(const T& value) const noexcept {
+    LIDO_ASSERT(store_.is_value(value), "handle_of a value that is not in this slot map");
     return handle_at(static_cast<std::uint32_t>(std::addressof(value) - store_.values()));
   }
 
@@ -349,7 +357,8 @@ class slot_map {
   /// Closes holes and returns all values as an array, valid until the map changes. Exchanging
   /// values in it, as std::sort does, makes handles lead to other values: use `sort` and `swap`.
   /// Throws what moving throws. Requires: no walk is running, and no constructor of a T in the map.
-  [[nodiscard]] std::span<T> values() {
+  [[nodiscard, LIDO_ASSERTS]] std::span<T> values() {
+    LIDO_ASSERT(may_move(), "values() of a slot map during a walk of it, or in a constructor of T");
     compact();
     return {store_.values(), store_.end()};
   }
@@ -357,7 +366,7 @@ class slot_map {
   /// Sorts the values by `less(const T&, const T&)`; each handle still leads to its value. Closes
   /// holes. Equal values get any order. If it throws, no order changes. Requires as `values`.
   template <class Less = std::less<>>
-  void sort(Less less = {}) {
+  [[LIDO_ASSERTS]] void sort(Less less = {}) {
     static_assert(std::is_nothrow_move_constructible_v<T>,
                   "lido: sort moves values to places of others, so that must not throw");
     const std::span<const T> all = values();
@@ -380,7 +389,8 @@ class slot_map {
 
   /// Exchanges the positions of two values in the order of memory; each handle still leads to its
   /// value. Returns false if a handle is stale. Requires as `values`.
-  bool swap(handle_type a, handle_type b) noexcept {
+  [[LIDO_ASSERTS]] bool swap(handle_type a, handle_type b) noexcept {
+    LIDO_ASSERT(may_move(), "swap in a slot map during a walk of it, or in a constructor of T");
     static_assert(std::is_nothrow_move_constructible_v<T>,
                   "lido: swap moves values to places of others, so that must not throw");
     const std::uint32_t one = store_.find(a.to_bits());
@@ -393,7 +403,7 @@ class slot_map {
   }
 
   /// Returns what `restore` needs, without a copy. Closes holes. Throws and requires as `values`.
-  [[nodiscard]] slot_map_snapshot<T> snapshot() {
+  [[nodiscard, LIDO_ASSERTS]] slot_map_snapshot<T> snapshot() {
     const std::span<const T> all = values();
     const detail::table_image table = store_.image();
     return {slot_map_format, all, table.table, table.first_free, table.first_generation};
@@ -403,7 +413,9 @@ class slot_map {
   /// So handles that were given after the snapshot are given again. Hooks are not called. Throws
   /// std::invalid_argument if the snapshot has another format, is not consistent or has more than
   /// `max_size()` values, and what copying throws, without effect. Requires as `values`.
-  void restore(const slot_map_snapshot<T>& from) requires(std::is_copy_constructible_v<T>) {
+  [[LIDO_ASSERTS]] void restore(const slot_map_snapshot<T>& from) requires(
+      std::is_copy_constructible_v<T>) {
+    LIDO_ASSERT(may_move(), "restore of a slot map during a walk of it, or in a constructor of T");
     if (from.format != slot_map_format) {
       constexpr std::uint32_t swapped = 0x0100'534C;
       detail::throw_invalid_option(

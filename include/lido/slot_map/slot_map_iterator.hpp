@@ -8,6 +8,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "lido/base/assert.hpp"
 #include "lido/base/slot_index.hpp"
 
 namespace lido::inline v0 {
@@ -36,20 +37,25 @@ class slot_map_iterator {
     return same;
   }
 
-  [[nodiscard]] reference operator*() const noexcept { return map_->value_at(place_); }
-  [[nodiscard]] pointer operator->() const noexcept {
-    return std::addressof(map_->value_at(place_));
+  [[nodiscard, LIDO_ASSERTS]] reference operator*() const noexcept {
+    LIDO_ASSERT(is_at_value(), "an iterator that is at no value of its map");
+    return map_->value_at(place_);
   }
+  [[nodiscard, LIDO_ASSERTS]] pointer operator->() const noexcept { return std::addressof(**this); }
 
-  [[nodiscard]] typename std::remove_const_t<Map>::handle_type handle() const noexcept {
+  [[nodiscard, LIDO_ASSERTS]] typename std::remove_const_t<Map>::handle_type handle()
+      const noexcept {
+    LIDO_ASSERT(is_at_value(), "an iterator that is at no value of its map");
     return map_->handle_at(place_);
   }
 
-  slot_map_iterator& operator++() noexcept {
+  [[LIDO_ASSERTS]] slot_map_iterator& operator++() noexcept {
+    LIDO_ASSERT(map_ != nullptr && place_ < map_->store_.end(),
+                "an increment of an iterator at the end");
     place_ = known(map_->store_.next_value(place_ + 1));
     return *this;
   }
-  slot_map_iterator operator++(int) noexcept {
+  [[LIDO_ASSERTS]] slot_map_iterator operator++(int) noexcept {
     const slot_map_iterator before = *this;
     ++*this;
     return before;
@@ -60,6 +66,10 @@ class slot_map_iterator {
  private:
   template <class>
   friend class slot_map_iterator;
+
+  [[nodiscard]] bool is_at_value() const noexcept {
+    return map_ != nullptr && map_->store_.is_value(place_);
+  }
 
   /// Returns the place, or null_slot as the one end, whatever is erased later.
   [[nodiscard]] std::uint32_t known(std::uint32_t place) const noexcept {

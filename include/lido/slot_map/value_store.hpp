@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "lido/base/address.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/huge_pages.hpp"
 #include "lido/base/scope_exit.hpp"
@@ -194,6 +195,17 @@ class value_store {
   /// Returns the bits of the handle of the value at `place`.
   [[nodiscard]] std::uint64_t handle_at(std::uint32_t place) const noexcept {
     return table_.handle(places_.slot(place));
+  }
+  /// Returns true if a value is at `place`.
+  [[nodiscard]] bool is_value(std::uint32_t place) const noexcept {
+    return place < end_ && !places_.is_hole(place);
+  }
+  /// Returns true if `value` is one of the values.
+  [[nodiscard]] bool is_value(const T& value) const noexcept {
+    // As numbers, since a foreign pointer must not be subtracted.
+    const std::uintptr_t distance = address_bits(std::addressof(value)) - address_bits(values());
+    return distance % sizeof(T) == 0 && distance / sizeof(T) < end_ &&
+           is_value(static_cast<std::uint32_t>(distance / sizeof(T)));
   }
   [[nodiscard]] std::size_t used_up() const noexcept { return table_.used_up(); }
   [[nodiscard]] std::size_t memory() const noexcept { return places_.memory() + table_.memory(); }
