@@ -1,8 +1,8 @@
 /// @file
 /// Memory resources for containers of nodes, beside what a container would use otherwise. With
 /// main.cpp a separate program, lido_bench_memory_resources.
-#include "contenders/resources.hpp"
 #include "contenders/floor.hpp"
+#include "contenders/resources.hpp"
 #include "register_all.hpp"
 #include "registry.hpp"
 #include "workloads/list.hpp"

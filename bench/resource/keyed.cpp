@@ -14,8 +14,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "lido/keyed_resource_pool.hpp"
 #include "contenders.hpp"
+#include "lido/keyed_resource_pool.hpp"
 #include "team.hpp"
 
 namespace {

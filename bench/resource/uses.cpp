@@ -18,8 +18,8 @@
 #include <thread>
 #include <vector>
 
-#include "crowd.hpp"
 #include "contenders.hpp"
+#include "crowd.hpp"
 #include "team.hpp"
 
 namespace {
