@@ -1,13 +1,13 @@
-# Rules that are broken on purpose, and the drivers that must notice it. Included by CMakeLists.txt.
+# Deliberately broken rules, and the drivers that must notice them. Included by CMakeLists.txt.
 
 # ---- negative controls: each breaks one rule, and must be caught -----------------------------------
 
-# Rules whose fault may show as a run without end, which says nothing of other rules. A list without its tag, or with
-# links in memory that was given back, may go round in circles. The slot of a value that two threads have ended may stay
-# locked. Two owners of a cache may destroy anything, and a child may look for a segment that is not there.
+# Rules whose fault may show as a run without end, which gives no verdict on other rules. A list without its tag, or with
+# links in memory that was given back, may become a cycle. The slot of a value that two threads have destroyed may stay
+# locked. Two owners of a cache may destroy anything, and a child may look for a segment that does not exist.
 set(endless_mutants no_tag early_retirement erase_beside_visit survivor_forgotten)
 
-function(lido_mutant_test name rule program) # further arguments: of the driver
+function(lido_mutant_test name rule program) # further arguments go to the driver
   set(grace 40)
   if(rule IN_LIST endless_mutants)
     set(grace 20)
@@ -20,8 +20,8 @@ function(lido_mutant_test name rule program) # further arguments: of the driver
   endif()
 endfunction()
 
-# Named after the rule and, if it is not the first driver that notices it, after that.
-function(lido_mutant rule suffix driver) # further arguments: of the driver
+# Named after the rule and, unless it is the first driver that notices the rule, after the driver.
+function(lido_mutant rule suffix driver) # further arguments go to the driver
   string(REPLACE "/" "." name ${driver})
   lido_breakable_driver(breakable_${name} ${driver} fuzz_schedule)
   lido_mutant_test(${rule}${suffix} ${rule} breakable_${name} ${ARGN})
@@ -41,7 +41,7 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
   lido_mutant(stay_registered "" object/teardown_in_either_order)
   lido_mutant(keep_refused "" object/kept_object_lives_once)
   lido_mutant(no_tag .history object/history_is_linearizable --pool none --slots 6)
-  # Of a refusal that need not have been.
+  # Drivers that notice an unnecessary refusal.
   lido_mutant(hide_cache .history object/history_is_linearizable)
   lido_mutant(skip_busy .history object/history_is_linearizable)
   lido_mutant(ignore_resize .history.grow object/history_is_linearizable --pool grow)
@@ -52,7 +52,7 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
   lido_mutant(leave_doomed "" slot_map/history_is_linearizable)
   lido_mutant(wait_for_erased "" slot_map/stale_handle_never_resolves ${few_values})
   lido_mutant(forget_erased "" slot_map/stale_handle_never_resolves --seconds 3)
-  # The rules of the map of one thread, which its unit tests, too, must notice.
+  # The rules of the single-threaded map, which its unit tests must notice, too.
   foreach(rule IN ITEMS skip_between_windows forget_hole unlinked_move)
     lido_mutant(${rule} "" slot_map/compaction_beside_iteration --kind 0)
   endforeach()
@@ -66,12 +66,12 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
     set_tests_properties(mutant.slot_map.${rule} PROPERTIES LABELS mutant PASS_REGULAR_EXPRESSION "FAILED"
                                                             ENVIRONMENT LIDO_BROKEN_RULE=${rule})
   endforeach()
-  # What a thread waits for in vain shows at the end of the run, when no other thread comes by.
+  # A lost wake-up shows at the end of the run, when no other thread wakes the waiter.
   lido_mutant(use_unmarked "" resource/no_waiter_is_forgotten --patience 3 --seconds 2)
   lido_mutant(swallow_resource "" resource/no_waiter_is_forgotten --patience 3)
   lido_mutant(called_unlooked "" resource/no_waiter_is_forgotten --patience 3 --seconds 2)
   if(TARGET lido::standalone_asio)
-    # Coroutines and handlers find what threads find.
+    # Coroutines and handlers find the same faults as threads.
     lido_breakable_driver(breakable_resource.each_wait_ends_once resource/each_wait_ends_once fuzz_schedule)
     target_compile_definitions(breakable_resource.each_wait_ends_once PRIVATE LIDO_STANDALONE_ASIO)
     target_include_directories(breakable_resource.each_wait_ends_once PRIVATE ${PROJECT_SOURCE_DIR}/tests)
@@ -88,17 +88,17 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
   lido_mutant(unmarked_eviction "" resource/keys_share_one_limit --threads 6 --patience 3 --total 1 --each 1 --keys 3
               --faults 0 --ticks 0)
   lido_mutant(hoarding_key .no_waiter_beside_room resource/no_waiter_beside_room --patience 1)
-  # No rule that the model knows: it has no processes. Fuzzed, for where all threads get but one processor.
+  # The model has no such rule, since it has no processes. Fuzzed, because on some machines all threads share one processor.
   foreach(rule IN ITEMS survivor_forgotten trust_busy)
     lido_mutant(${rule} "" fault/forked_child_has_what_was_free --pool revocable)
   endforeach()
-  # Where each trip to the depot is seen: threads with caches seldom carry slots at the moment of a fork.
+  # Without caches, each trip to the depot is visible: threads with caches seldom carry slots at the moment of a fork.
   lido_mutant(carry_for_ever "" fault/forked_child_has_what_was_free --pool none)
   lido_mutant(keep_waiters "" fault/forked_child_has_what_was_free --pool block)
-  # The windows of this driver are its own. A child that looks for slots without end is ended by an alarm.
+  # This driver has its own windows. A child that looks for slots without end is killed by an alarm.
   lido_mutant_test(lose_missing lose_missing fault_stalled_thread_holds_nobody_up --pool revocable)
 
-  # The control of the controls: such a build that breaks nothing is as good as any.
+  # The control of the controls: such a build must pass if it breaks nothing.
   foreach(driver IN ITEMS allocator.no_slot_is_lost resource.no_waiter_is_forgotten slot_map.history_is_linearizable)
     add_test(NAME mutant.none.${driver} COMMAND breakable_${driver} --seconds 1)
     set_tests_properties(mutant.none.${driver} PROPERTIES LABELS mutant PROCESSORS 3 PASS_REGULAR_EXPRESSION "held"
@@ -108,14 +108,14 @@ endif()
 
 # ---- slips -----------------------------------------------------------------------------------------
 
-# Faults of the kind that programmers make, each compiled into a copy of the tree: six of them, for the time.
+# Typical mistakes of programmers, each compiled into a copy of the tree: only six of them, to save time.
 if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   add_test(NAME mutant.slips COMMAND Python3::Interpreter -B ${PROJECT_SOURCE_DIR}/scripts/slips.py --few)
   set_tests_properties(mutant.slips PROPERTIES LABELS mutant PROCESSORS 2 TIMEOUT 900)
 endif()
 
-# ---- what plain stress would miss --------------------------------------------------------------------
+# ---- faults that plain stress would miss -------------------------------------------------------------
 
 # Only for scripts/stress_mutants.py, which tries every rule.
 add_custom_target(lido_breakable_drivers)

@@ -10,7 +10,7 @@ file(GLOB_RECURSE copied_files CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
 list(TRANSFORM copied_files PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE shipped_files)
 list(TRANSFORM copied_files PREPEND ${overlay}/)
 
-# Now, so that a rule that fits no longer is an error of the configuration; and before a build, when something changed.
+# Done now, so that a rule that no longer fits is an error of the configuration; and before a build, if something changed.
 execute_process(COMMAND ${write_overlay} RESULT_VARIABLE failed)
 if(failed)
   message(FATAL_ERROR "stress/mutants/*.toml does not fit the sources")
@@ -25,14 +25,14 @@ add_custom_target(lido_overlay DEPENDS ${copied_files} ${overlay}/mutations.hpp 
 get_target_property(overlay_sources lido SOURCES)
 list(TRANSFORM overlay_sources PREPEND ${overlay}/src/)
 
-# For whatever compiles the copy, or what uses it.
+# For everything that compiles the copy, or uses it.
 function(lido_use_overlay target scope)
   target_include_directories(${target} ${scope} ${overlay}/include ${overlay} ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
   target_compile_features(${target} ${scope} cxx_std_20)
   target_compile_options(${target} ${scope} "SHELL:-include ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/mutants/broken.hpp")
 endfunction()
 
-# Asked before main which rule to break.
+# The rule to break is read before main.
 add_library(lido_break_rule OBJECT EXCLUDE_FROM_ALL harness/break_rule.cpp)
 lido_use_overlay(lido_break_rule PUBLIC)
 add_dependencies(lido_break_rule lido_overlay)
@@ -44,7 +44,7 @@ function(lido_use_points target scope)
   target_compile_definitions(${target} ${scope} LIDO_BREAKABLE LIDO_ATOMIC_SEAM="harness/points.hpp")
 endfunction()
 
-# The copy in a few pieces. What happens at a schedule point, the program says that links it.
+# The copy in a few pieces. The program that links it defines what happens at a schedule point.
 function(lido_breakable_library name)
   # A program may replace it.
   set_source_files_properties(${overlay}/src/concurrency/backoff.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
@@ -64,8 +64,8 @@ foreach(points IN ITEMS fuzz_schedule stall)
   lido_warnings(lido_${points})
 endforeach()
 
-# A driver on such a library, built once however many of its rules are tried. With no rule broken it tests the library
-# as it is meant to be.
+# A driver on such a library, built once however many of its rules are tried. With no rule broken it tests the library as
+# intended.
 function(lido_breakable_driver target source points)
   if(TARGET ${target})
     return()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Nothing is left out: every scenario is a test of ctest, every ordered access a mutant, every rule is broken.
+"""Checks that nothing is left out: every scenario is a test of ctest, every ordered access a mutant, every rule is broken.
 
 Usage: complete.py <lido_model> <build folder> <names of the scenarios that are tests>...
 
@@ -17,8 +17,8 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "stress" / "mutants")]
 import overlay  # noqa: E402
 from check_atomics import Source  # noqa: E402
 
-# What the model stands in for, or has no use for: the seam itself, the fences, Boost's list. Outside are also the layer
-# that looks for misuse, except for the records of its slots; traces, which touch no slot; and what is below the seam.
+# Parts that the model replaces or does not need: the seam itself, the fences, Boost's list. Also the layer that checks for
+# misuse, except for the records of its slots; traces, which touch no slot; and everything below the seam.
 # ThreadSanitizer watches the last two, in the tests Trace.* and StaticMutex.*.
 OUTSIDE = {"atomic.hpp", "asymmetric_fence.cpp", "full_fence.cpp", "boost_list.hpp"}
 OUTSIDE_LAYERS = {"debug", "platform", "telemetry", "testing"}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `lido_model` refuses: mutants whose names are not their own, one that dies only by luck, a fault never met.
+"""Tests that `lido_model` refuses mutants with ambiguous names, one that is killed only by luck, and a fault never met.
 
 Usage: refused.py <lido_model>
 """
@@ -20,7 +20,7 @@ def mutants(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 class Names(unittest.TestCase):
-    """On copies of the sources with a note lost or doubled."""
+    """Runs on copies of the sources with a missing or duplicate note."""
 
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
@@ -58,7 +58,7 @@ class Names(unittest.TestCase):
 
 
 class Margin(unittest.TestCase):
-    """An order that dies after some ninety executions."""
+    """Weakens an order that is killed after some ninety executions."""
 
     ORDER = ("treiber_list.hpp (1) load acquire", "--within", "freelist.aba", "--executions", "300")
 
@@ -73,7 +73,7 @@ class Margin(unittest.TestCase):
 
 
 class FaultsThatNobodyMeets(unittest.TestCase):
-    """A scenario that holds says nothing of a fault that it does not come by."""
+    """A passing scenario proves nothing about a fault that it does not pass."""
 
     def run_with(self, *fault: str) -> subprocess.CompletedProcess[str]:
         command = [PROGRAM, "run", "freelist.pop_against_push", "--executions", "50", *fault]

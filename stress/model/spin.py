@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Proves a SPIN model, or wants it refuted.
+"""Proves a SPIN model, or requires that it is refuted.
 
 Usage: spin.py <model.pml> [--refute] [-D<name>[=<value>]]...
-Needs spin(1) and cc(1). Goes through all states: an error, or a search that had to be cut off, is no
-proof. With --refute the model is broken on purpose, and SPIN must find an error.
+Needs spin(1) and cc(1). Explores all states: an error, or an incomplete search, is no proof. With --refute
+the model is broken on purpose, and SPIN must find an error.
 """
 import argparse
 import re

@@ -4,19 +4,19 @@
 usage: overlay.py <folder of the copy>
 
 Each table of *.toml is a rule: a sentence says what is broken, and edits say where. An edit names a file, the function
-around it and a snippet, which must occur there exactly once; between its words any space or comment may stand. An edit
-has one of
+around it and a snippet, which must occur there exactly once, with any space or comment between its words. An edit has
+one of
 
   replacement  what runs instead of the snippet while the rule is broken. A snippet that ends with ; or } is a
                statement, any other one an expression.
   before       statements that run before the snippet while the rule is broken
-  insert       text that stands before the snippet in the copy always, e.g. a schedule point
+  insert       text that always precedes the snippet in the copy, e.g. a schedule point
 
-The first edit stands in the rule's own table, further ones in [[rule.also]], where file and function may be left out if
-they are the same. A table of windows.toml has no sentence and is no rule: it inserts only.
+The first edit is in the rule's own table, further ones are in [[rule.also]], where file and function may be omitted if
+they are the same. A table of windows.toml has no sentence and is no rule: it only inserts.
 
 Only insertions are made, between marks and without a line break. So they nest, lines keep their numbers, and a copy
-without them is the shipped file byte for byte. Beside the copy mutations.hpp and rule_table.hpp list the rules.
+without them equals the shipped file byte for byte. Beside the copy, mutations.hpp and rule_table.hpp list the rules.
 """
 import re
 import sys
@@ -36,7 +36,7 @@ KEYS = {"file", "function", "snippet", "sentence", "also", "modelled"} | KINDS
 
 
 class Fault(Exception):
-    """What is wrong with a rule; begins with its name."""
+    """An error in a rule; the message begins with the rule's name."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Rule:
     name: str
     sentence: str
     group: str
-    modelled: bool  # a scenario of the model checker comes by
+    modelled: bool  # a scenario of the model checker passes it
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Insertion:
-    """Text on both sides of a part of a file."""
+    """Text to insert on both sides of a part of a file."""
 
     rule: str
     start: int
@@ -111,7 +111,7 @@ def read(folder: Path) -> tuple[list[Rule], list[Edit]]:
 
 
 def regions(outline: Outline, function: str) -> list[tuple[int, int]]:
-    """The heads and bodies of the functions of that name."""
+    """Returns the heads and bodies of the functions of that name."""
     if not function:
         return [(0, len(outline.code))]
     name = re.compile(r"(?<![\w~])" + re.escape(function) + r"\s*\(")
@@ -154,13 +154,13 @@ def require_nesting(insertions: list[Insertion]) -> None:
 
 
 def mutated(text: str, edits: list[Edit]) -> str:
-    """The text with the switches of all edits."""
+    """Returns the text with the switches of all edits."""
     if BEGIN in text or END in text:
         raise Fault(f"{edits[0].rule if edits else 'the copy'}: a mark of insertions in the shipped file")
     outline, code = Outline(text), mask(text, strings=False)
     insertions = [insertion(edit, outline, code) for edit in edits]
     require_nesting(insertions)
-    # At one place: ends before beginnings, inner ends first, outer beginnings first; of equal parts the first is outside.
+    # At one offset: ends before beginnings, inner ends first, outer beginnings first; of equal parts the first is outside.
     marks = [(one.end, 0, -one.start, -i, one.back) for i, one in enumerate(insertions)]
     marks += [(one.start, 1, -one.end, i, one.front) for i, one in enumerate(insertions)]
     parts, at = [], 0
@@ -175,7 +175,7 @@ def stripped(text: str) -> str:
 
 
 def write(path: Path, text: str) -> None:
-    """Only what has changed, so that nothing else is compiled again."""
+    """Writes only what has changed, so that nothing else is compiled again."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
