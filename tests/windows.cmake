@@ -1,8 +1,8 @@
-# What of the unit tests does not hold on Windows, each with its reason. What is not in this list passes there.
+# Unit tests that do not hold on Windows, each with its reason. All others pass there.
 
 # Files that are not compiled.
 set(lido_not_on_windows
-  # They look at the system by means that Linux or glibc alone has.
+  # They examine the system by means that only Linux or glibc has.
   allocator/other_copy_test.cpp # the note in an ELF file
   allocator/unused_memory_test.cpp # /proc/self/maps, mallinfo2
   base/huge_page_advice_test.cpp # madvise
@@ -16,7 +16,7 @@ set(lido_not_on_windows
   support/forbidden_membarrier.cpp
   # Keys of POSIX threads are used up; slots of TlsAlloc are not so few.
   concurrency/keys_used_up_test.cpp
-  # A child of fork dies, or serves. GoogleTest would start the program anew, for seconds each.
+  # A child of fork dies, or serves. GoogleTest would restart the program, for seconds each.
   debug/checked_death_test.cpp
   object/object_pool_death_test.cpp
   object/waiting_death_test.cpp
@@ -24,7 +24,7 @@ set(lido_not_on_windows
   resource/fork_cases_test.cpp
   # Fibers of ucontext.
   object/fiber_test.cpp
-  # malloc is refused. Thread-local variables, which say when, are made by malloc themselves.
+  # malloc is refused. Thread-local variables, which say when, are themselves allocated by malloc.
   slot_map/slot_map_allocation_test.cpp
   support/failing_new.cpp
   object/failing_allocation_test.cpp
@@ -41,6 +41,6 @@ set(lido_tests_not_on_windows
   *NamesTheFileThat*
   # It counts the threads of /proc/self/status.
   ServerCases.C15AHugePoolHasFewThreads
-  # A thread shrinks the pool all the time. An acquire beside it naps, and a nap lasts 1.2 ms or more under Wine. So the
-  # test passes within a second or two on a busy machine, and takes 11 s to more than 100 s on an idle one.
+  # A thread shrinks the pool all the time. An acquire beside it naps, and a nap lasts 1.2 ms or more under Wine. So the test
+  # passes within a second or two on a busy machine, and takes 11 s to more than 100 s on an idle one.
   *Growing.ShrinksBesideAcquires*/revocable)

@@ -31,7 +31,7 @@ def create(**options: object) -> tuple[int, ctypes.c_void_p]:
 
 
 def use(pool: ctypes.c_void_p, problems: list[str]) -> None:
-    """ctypes lets other threads of Python run during each call."""
+    """ctypes lets other Python threads run during each call."""
     for _ in range(300):
         held = [lido.lido_pool_acquire(pool) for _ in range(10)]
         if None in held or len(set(held)) != 10:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Compiles wrong uses of Lido in one run, and writes what the compiler says about each: OUTPUT/<case>.txt.
+"""Compiles misuses of Lido in one run, and writes the compiler's messages about each: OUTPUT/<case>.txt.
 
 usage: refused.py OUTPUT CASE.cpp... -- COMPILER ARGUMENT...
 
-Each case is in a namespace of its own. A diagnostic belongs to the case whose file it names, where the error is or where
-the instantiation began. One that names several cases ends the script.
+Each case is in its own namespace. A diagnostic belongs to the case whose file it names, where the error is or where the
+instantiation began. One that names several cases ends the script.
 """
 import re
 import subprocess
@@ -13,19 +13,19 @@ from pathlib import Path
 
 INCLUDE = re.compile(r'^#include [<"](.*)[>"]$', re.M)
 FIRST = re.compile(r": (?:(?:fatal )?error|warning): ")
-# What is said in front of an error or a note: where it is, and what it was instantiated by.
+# Lines in front of an error or a note: its position, and the instantiations that led to it.
 CONTEXT = re.compile(r"^In file included from |^ +from |: In |: At global scope:|:   (?:recursively )?required |:   in ")
 
 
 def source_of(cases):
-    """The headers first: inside a namespace, their include guards leave nothing of them."""
+    """Writes the headers first: inside a namespace, their include guards would remove them."""
     headers = sorted({header for case in cases for header in INCLUDE.findall(case.read_text(encoding="utf-8"))})
     return "".join([f"#include <{header}>\n" for header in headers] +
                    [f'namespace {case.stem} {{\n#include "{case}"\n}}\n' for case in cases])
 
 
 def diagnostics(text):
-    """Splits what a compiler says, each error with its context in front of it and its notes behind it."""
+    """Splits the compiler's output: each error with the context before it and the notes after it."""
     lines, context = [], []
     for line in text.splitlines():
         if CONTEXT.search(line):
@@ -49,7 +49,7 @@ def main():
     of_case = {case: [] for case in cases}
     last = None
     for lines in diagnostics(said):
-        # GCC does not repeat the context of the error before.
+        # GCC does not repeat the context of the previous error.
         named = {case for case in cases if any(f"{case}:" in line for line in lines)} or {last}
         last = named.pop()
         if named or last is None:

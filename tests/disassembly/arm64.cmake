@@ -1,5 +1,5 @@
-# What the compiler makes of the same sources on arm64. For every processor (armv8-a) atomics are calls of the
-# compiler's library; others have atomics of their own (armv8.1-a).
+# Instructions that the compiler generates for the same sources on arm64. For every processor (armv8-a) atomics are calls of
+# the compiler's library; newer ones have their own atomics (armv8.1-a).
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 get_target_property(library_sources lido SOURCES)
@@ -15,13 +15,13 @@ function(lido_arm64_object target processor)
   lido_warnings(${target})
 endfunction()
 
-function(lido_arm64_test name) # further arguments: of arm64.py
+function(lido_arm64_test name) # further arguments go to arm64.py
   add_test(NAME disassembly.arm64.${name} COMMAND
     ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/arm64.py --objdump ${CMAKE_OBJDUMP} ${ARGN})
   set_tests_properties(disassembly.arm64.${name} PROPERTIES LABELS report)
 endfunction()
 
-function(lido_arm64_barrier_test name) # further arguments: of barrier.py
+function(lido_arm64_barrier_test name) # further arguments go to barrier.py
   add_test(NAME disassembly.arm64.${name} COMMAND
     ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/barrier.py --arm64 --objdump ${CMAKE_OBJDUMP} ${ARGN})
   set_tests_properties(disassembly.arm64.${name} PROPERTIES LABELS report)
@@ -47,14 +47,14 @@ foreach(processor IN ITEMS armv8-a armv8.1-a)
   lido_arm64_test(
     ${processor}.rejects_hit_paths ${rejected} --hit rejected_relaxed_top rejected_barrier rejected_read_modify_write)
   lido_arm64_test(${processor}.rejects_pop ${rejected} ${pop} rejected_relaxed_pop)
-  # An owner's hold on its cache: what it does then must not begin before a thief's reads are over. The model checker
-  # has no execution that shows it (load buffering), so the instruction is looked for.
+  # While an owner has taken its cache, its accesses must not begin before a thief's reads are complete. The model checker has
+  # no execution that shows this (load buffering), so the instruction is checked.
   set(hold --need "casal|__aarch64_cas8_acq_rel")
   lido_arm64_test(${processor}.hold_locked ${library} ${hold}
     _ZN4lido2v06detail10slot_cache10pop_lockedEv _ZN4lido2v06detail10slot_cache11push_lockedEPvj)
   lido_arm64_test(${processor}.rejects_hold ${rejected} ${hold} rejected_relaxed_pop rejected_acquire_pop)
   lido_arm64_test(${processor}.rejects_push ${rejected} ${push} rejected_relaxed_push rejected_fenced_push)
-  # A fiber may go on in another thread between two calls. In a shared object the variables are found another way.
+  # A fiber may move to another thread between two calls. In a shared object the variables are accessed in another way.
   lido_arm64_object(lido_fiber_probe_${processor} ${processor} fiber_probe.cpp)
   lido_arm64_object(lido_fiber_probe_shared_${processor} ${processor} fiber_probe.cpp)
   target_compile_options(lido_fiber_probe_shared_${processor} PRIVATE -fPIC)
@@ -74,8 +74,8 @@ foreach(processor IN ITEMS armv8-a armv8.1-a)
     ${processor}.rejects_bounds $<TARGET_OBJECTS:lido_rejected_${processor}> --expect-rejected --hit --bound-after-top
     rejected_early_bound rejected_without_bound)
 
-  # The only barrier of the library is in full_fence, which slow paths of waiting pools call. The heavy fence is
-  # the kernel's, the light one the compiler's.
+  # The only barrier of the library is in full_fence, which slow paths of waiting pools call. The kernel runs the heavy fence,
+  # and the light one only affects the compiler.
   lido_arm64_test(${processor}.no_barrier ${library})
   lido_arm64_object(lido_barrier_rejected_${processor} ${processor} rejected_barriers.cpp)
   lido_arm64_barrier_test(

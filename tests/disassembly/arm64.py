@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The instructions of arm64: what hit_path.py asks of a hit, and which atomics a function is made of.
+"""Checks the instructions of arm64: what hit_path.py requires of a hit, and the atomics of a function.
 
 A hit must publish by `stlr` and have no barrier, no exclusive pair, no read-modify-write and no call. Without
---hit the whole of a function is looked at: it must have an instruction, or call a function, for each pattern of
+--hit the whole function is examined: it must have an instruction, or call a function, for each pattern of
 --need, and no barrier. With --thread-reads only the reads of the thread pointer are counted: one for each call
 between which a fiber may change threads.
 """
@@ -53,7 +53,7 @@ class Arm64Instruction(Instruction):
 
 
 def called(objdump: str, path: str) -> dict[str, set[str]]:
-    """function -> the functions it calls, which is where base arm64 has its atomics."""
+    """Returns function -> the functions it calls, which is where base arm64 has its atomics."""
     command = [objdump, "--disassemble", "--reloc", "--wide", "--no-show-raw-insn", path]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     calls: dict[str, set[str]] = {}
@@ -102,7 +102,7 @@ def main() -> int:
     parser.add_argument("--need", action="append", default=[], help="pattern of an instruction or a called function")
     parser.add_argument("--thread-reads", type=int, default=0, help="least reads of the thread pointer")
     parser.add_argument("--expect-rejected", action="store_true", help="fail for functions that pass")
-    options = parser.parse_intermixed_args()  # options may stand between the file and the functions
+    options = parser.parse_intermixed_args()  # options may be between the file and the functions
     bodies = hit_path.disassemble(options.objdump, options.object_file, Arm64Instruction, ())
     calls = called(options.objdump, options.object_file)
     if not options.functions:

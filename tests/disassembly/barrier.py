@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A full barrier stands on every way through a function: what the name full_fence promises.
+"""Checks that there is a full barrier on every path through a function, as the name full_fence promises.
 
 On x86-64 that is `mfence`, an instruction with a `lock` prefix or an exchange with memory; on arm64 `dmb ish`,
-and not the weaker `dmb ishld` and `dmb ishst`. The ways end where the function returns or jumps to another one.
+and not the weaker `dmb ishld` and `dmb ishst`. Paths end where the function returns or jumps to another one.
 """
 import argparse
 import re
@@ -18,12 +18,12 @@ LEAVES = ("ret", "br", "ud2", "hlt", "brk", "udf")
 
 
 def followers(body: list[Instruction], at: int) -> list[int] | None:
-    """Where control goes from here inside the function; null: it may leave it."""
+    """Returns where control goes from here inside the function; empty: it may leave it."""
     one = body[at]
     if one.name in LEAVES or at + 1 == len(body) and not one.always_jumps:
         return None
     if not one.jumps:
-        return [at + 1]  # a call comes back
+        return [at + 1]  # a call returns
     places = {i.address: n for n, i in enumerate(body)}
     if one.target not in places:
         return None
@@ -31,7 +31,7 @@ def followers(body: list[Instruction], at: int) -> list[int] | None:
 
 
 def judge(body: list[Instruction] | None, barrier: re.Pattern[str]) -> tuple[set[str], str]:
-    """The barriers found, and what is wrong."""
+    """Returns the barriers found, and errors."""
     if not body:
         return set(), "the function is not in the file"
     found: set[str] = set()

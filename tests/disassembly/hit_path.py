@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Finds the hit path of compiled functions and checks what is on it.
 
-The hit path is the shortest way from a function's entry to a `ret` that makes no call and writes to
+The hit path is the shortest path from a function's entry to a `ret` that makes no call and writes to
 memory beyond the stack. A hit takes or gives an object, so it stores. An early return for null or
-empty does not, and everything slow is out of line behind a call.
+empty does not, and everything slow is out of line, behind a call.
 It must have no locked instruction, no fence, at most one access to thread-local storage and at
 most a given number of instructions. With --bound-after-top one of the two words behind the one
-that is stored last must be read after that store, and not before. Only in this order a thief's
-heavy fence stands in for a fence between the two.
+that is stored last must be read after that store, and not before. Only in this order can a thief's
+heavy fence replace a fence between the two.
 """
 import argparse
 import heapq
@@ -59,7 +59,7 @@ class Instruction:
 
     @property
     def place(self) -> tuple[str, int] | None:
-        """The register that an access goes by, and the distance."""
+        """Returns the register that an access uses, and the offset."""
         match = PLACE.search(self.text) if self.touches_memory else None
         decimal = match is not None and "#" in match[0] and "0x" not in match[0]
         return (match[1], int(match[2] or "0", 10 if decimal else 16)) if match else None
@@ -75,7 +75,7 @@ class Instruction:
 
     @property
     def ends(self) -> bool:
-        """Control does not come back to the function: it is left, or a call is made."""
+        """Returns whether control does not return to the function: it is left, or a call is made."""
         return self.name in ("call", "ret", "ud2", "hlt")
 
     @property
@@ -108,7 +108,7 @@ def disassemble(
 
 
 def followers(body: list[Instruction], at: int) -> list[int]:
-    """Where control goes inside the function; a call or a jump out of it leads nowhere."""
+    """Returns where control goes inside the function; a call or a jump out of it leads nowhere."""
     one = body[at]
     if one.ends:
         return []
@@ -121,7 +121,7 @@ def followers(body: list[Instruction], at: int) -> list[int]:
 
 
 def hit_path(body: list[Instruction]) -> list[Instruction] | None:
-    """Shortest path to a ret with a store on it; steps are (length, instruction, stored)."""
+    """Returns the shortest path to a ret with a store on it; steps are (length, instruction, stored)."""
     queue: list[tuple[int, int, bool, tuple[int, ...]]] = [(1, 0, body[0].stores, (0,))]
     seen: set[tuple[int, bool]] = set()
     while queue:
@@ -138,7 +138,7 @@ def hit_path(body: list[Instruction]) -> list[Instruction] | None:
 
 
 def places_of(path: list[Instruction]) -> list[tuple[str, int] | None]:
-    """The same for each access; arm64 has the sum of a register and a distance in another register."""
+    """Returns the same for each access; arm64 has the sum of a register and an offset in another register."""
     sums: dict[str, tuple[str, int]] = {}
     places = []
     for one in path:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks that functions call nothing that their own object file defines.
 
-What a compiler does not inline of a header it puts into the object file, and calls it there. The slow paths of the
-library are elsewhere. A function is named by a regular expression that its whole demangled name matches. With
---compiler the file is a source, of which that compiler makes an object first.
+A compiler puts functions of headers that it does not inline into the object file, and calls them there. The slow paths
+of the library are elsewhere. A regular expression that matches its whole demangled name selects a function. With
+--compiler the file is a source, from which that compiler makes an object first.
 """
 import argparse
 import re
@@ -18,7 +18,7 @@ COLD = re.compile(r"\.text\.unlikely|.*\.cold\b")
 
 
 def calls_of(objdump: str, path: str) -> dict[str, set[str]]:
-    """function -> what it calls, or jumps to at its end"""
+    """Returns function -> what it calls, or jumps to at its end."""
     command = [objdump, "--disassemble", "--reloc", "--wide", "--demangle", "--no-show-raw-insn", path]
     calls: dict[str, set[str]] = {}
     current: set[str] = set()
@@ -31,7 +31,7 @@ def calls_of(objdump: str, path: str) -> dict[str, set[str]]:
 
 
 def not_inlined(name: str, calls: dict[str, set[str]]) -> list[str]:
-    """A local function goes by its section. What begins with __ is the compiler's own."""
+    """Finds a local function by its section. Names that begin with __ are the compiler's own."""
     return sorted(one for one in calls[name] if one != name and not one.startswith("__") and not COLD.match(one)
                   and (one in calls or one.startswith(".text")))
 

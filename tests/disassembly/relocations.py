@@ -1,4 +1,4 @@
-"""The relocations of an object file that name a symbol are all of one kind.
+"""Checks that all relocations of an object file that name a symbol are of one kind.
 
 usage: relocations.py --objdump <objdump> <object file> <symbol> <kind>
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The examples that are given the address of a server, without one: what they say, and how soon.
+# Runs the examples that need the address of a server without one: their messages, and how soon they come.
 # Usage: connection_arguments.sh REDIS_EXAMPLE POSTGRES_EXAMPLE
 set -euo pipefail
 errors=$(mktemp)

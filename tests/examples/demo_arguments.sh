@@ -8,9 +8,9 @@ export LC_ALL=C
 work=$(mktemp -d)
 trap 'chmod -R u+rwx "$work"; rm -rf "$work"' EXIT
 chmod 755 "$work"
-cp "$1" "$work/engine" # where another user can run it, too
+cp "$1" "$work/engine" # another user can run it there, too
 engine=$work/engine
-# Away from the tree: should it ever miss a bad path, it finds nothing there to install or build.
+# Outside the tree: if it ever misses a bad path, it finds nothing there to install or build.
 mkdir "$work/scripts"
 cp "$2" "$work/scripts/demo.sh"
 demo_script=$work/scripts/demo.sh
@@ -91,7 +91,7 @@ no_broken_line() {
     if grep -q "$(printf '\033\\[[0-9;]*m')" "$work/out"; then
       fail "colours in spite of NO_COLOR"
     fi
-    # What is left on a line after its last erasure may only be a line of the report.
+    # The rest of a line after its last erasure may only be a line of the report.
     if sed "s/.*$(printf '\033')\\[K//" "$work/out" | grep -q '[#.]\{5\}.* %'; then
       fail "a progress bar that was not erased"
     fi
@@ -117,7 +117,7 @@ unusable_paths() {
   refuses "two paths" "usage" "$demo_script" --no-install "$work/tree" "$work/tree"
 }
 
-# Root may read everything, so as another user when we are root.
+# Root may read everything, so run as another user if we are root.
 unreadable_files() {
   local as=()
   if [ "$(id -u)" -eq 0 ]; then

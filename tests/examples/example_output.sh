@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# An example ends well and prints, to the letter, what the comment at the end of its source says.
-# Usage: example_output.sh PROGRAM SOURCE [ARGUMENT...]    which the program is given
+# Checks that an example ends well and prints exactly what the comment at the end of its source says.
+# Usage: example_output.sh PROGRAM SOURCE [ARGUMENT...]    arguments go to the program
 # In the environment, EMULATOR is the command that runs programs of another system.
 set -euo pipefail
 program=$1
@@ -15,7 +15,7 @@ printed=$(set -o pipefail; ${EMULATOR:-} "$program" "$@" | tr -d '\r') || { echo
 diff <(printf '%s\n' "$wanted") <(printf '%s\n' "$printed") || { echo "< $source says, > it prints" >&2; exit 1; }
 
 case $source in
-  # Of a tutorial, or with coroutines: lines of code.
+  # For examples of tutorials, or with coroutines, only lines of code count.
   */server_* | */job_pool.cpp | */*_asio.cpp) [ "$(grep -cvE '^ *(//|$)' "$source")" -le 120 ] ;;
   *) [ "$(wc -l <"$source")" -lt 60 ] ;;
 esac || { echo "$source is too long for an example" >&2; exit 1; }

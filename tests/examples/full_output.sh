@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A program whose output had no room does not end as if all were well, and says why.
+# Checks that a program without space for its output fails, and gives the reason.
 # Usage: full_output.sh PROGRAM [ARGUMENT...]
 set -euo pipefail
 [ -c /dev/full ] || { echo "not tested: there is no /dev/full" >&2; exit 0; }

@@ -1,4 +1,4 @@
-"""A real Prometheus scrapes the example; what it answers, and what promtool says of the rules and the exposition.
+"""Lets a real Prometheus scrape the example; checks its answers, and promtool's verdict on the rules and the exposition.
 
 Usage: served_metrics.py EXAMPLE FOLDER SCRAPED_PORT PROMETHEUS_PORT    FOLDER has the rules and the dashboard
 """
@@ -22,7 +22,7 @@ def read(url: str) -> str:
 
 
 def ask(query: str) -> list[float]:
-    """The values that Prometheus has; an error of PromQL is an exception."""
+    """Returns the values that Prometheus has; an error of PromQL is an exception."""
     url = f"http://127.0.0.1:{PROMETHEUS}/api/v1/query?" + urllib.parse.urlencode({"query": query})
     return [float(sample["value"][1]) for sample in json.loads(read(url))["data"]["result"]]
 

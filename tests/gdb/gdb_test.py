@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What gdb shows of pools.cpp, in the process and in its core dump. usage: gdb_test.py GDB LIDO_PY PROGRAM CORE [bare]
-bare: the program has debug information, and Lido has none. What Visual Studio is told of the same objects names
-types and members that exist."""
+"""Tests what gdb shows of pools.cpp, in the process and in its core dump.
+usage: gdb_test.py GDB LIDO_PY PROGRAM CORE [bare]    bare: the program has debug information, and Lido has none
+Also checks that the file for Visual Studio names types and members that exist."""
 import re
 import subprocess
 import sys
@@ -83,7 +83,7 @@ def check(what: str, text: str) -> None:
 
 
 def check_bare(text: str) -> None:
-    """What headers alone define is shown, and a sentence takes the place of the rest."""
+    """Types defined only in headers are shown, and a message replaces the rest."""
     hint = r".*are Lido and the program built with -g\?\)"
     for pattern in (r"\$1 = not readable: " + hint, r"\$7 = not readable: " + hint, r"\$12 = 'rows': 2 values = .*",
                     r"lido-pools: " + hint):
@@ -99,7 +99,7 @@ NATVIS_OBJECTS = {  # of each type that lido.natvis shows
 
 
 def natvis_questions(lido: str) -> list[tuple[str, str]]:
-    """Commands for gdb, and what their answers begin with: the name of each type, and each expression about it."""
+    """Returns commands for gdb, and what their answers begin with: the name of each type, and each expression about it."""
     questions = []
     space = "{http://schemas.microsoft.com/vstudio/debugger/natvis/2010}"
     for shown in ElementTree.parse(Path(lido).with_suffix(".natvis")).iter(space + "Type"):

@@ -1,4 +1,4 @@
-"""The one header has each file once wherever it is compiled, whatever conditions surround the includes."""
+"""The one header contains each file once, wherever it is compiled, whatever conditions surround the includes."""
 import subprocess
 import unittest
 
@@ -14,7 +14,7 @@ class OneHeader(TreeTest):
         self.addCleanup(setattr, amalgamate, "ROOT", root)
 
     def compiled(self, *files: str, define: str = "NOTHING") -> list[str]:
-        """Lines that are left for the compiler, of a header with these files."""
+        """Returns the lines that are left for the compiler, of a header with these files."""
         header = amalgamate.OneHeader()
         for file in files:
             header.add(self.root / file)

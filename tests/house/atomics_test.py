@@ -86,12 +86,12 @@ class Atomics(TreeTest):
         return check_atomics.check(self.root)[1]
 
     def seed(self, name: str, old: str, new: str, *parts: str) -> None:
-        """One fault, one message."""
+        """Checks that one fault gives one message."""
         self.edit(name, old, new)
         self.assert_fault(self.errors(), *parts)
 
     def body(self, code: str) -> list[str]:
-        """What is found in one function with this body."""
+        """Returns the findings in one function with this body."""
         self.write("src/base/body.cpp", f"void f() {{\n{code}\n}}\n")
         return self.errors()
 

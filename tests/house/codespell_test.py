@@ -1,4 +1,4 @@
-"""codespell, as .codespellrc sets it, looks into every folder and hidden file of the tree, and into no build."""
+"""codespell, as .codespellrc configures it, checks every folder and hidden file of the tree, and no build folder."""
 import re
 import shutil
 import subprocess

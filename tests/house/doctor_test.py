@@ -1,4 +1,4 @@
-"""scripts/doctor.sh says what a report needs, also without a compiler, and asks the kernel for membarrier."""
+"""scripts/doctor.sh prints what a report needs, even without a compiler, and queries the kernel for membarrier."""
 import ctypes
 import os
 import re
@@ -28,7 +28,7 @@ class Doctor(TreeTest):
                 (self.commands / tool).symlink_to(found)
 
     def add(self, name: str, program: str) -> None:
-        """A script, since pieces of a compiler are looked for beside its link."""
+        """Makes a script, since a compiler looks for its parts beside its link."""
         path = self.commands / name
         path.write_text(f'#!/bin/sh\nPATH={os.defpath} exec {program} "$@"\n', encoding="utf-8")
         path.chmod(0o755)

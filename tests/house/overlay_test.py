@@ -1,4 +1,4 @@
-"""overlay.py inserts switches where rules say, refuses those that do not fit, and changes nothing else."""
+"""overlay.py inserts switches where rules require, refuses rules that do not fit, and changes nothing else."""
 import subprocess
 import sys
 import unittest

@@ -1,4 +1,4 @@
-"""The hooks of .pre-commit-config.yaml name what is there, run without a network, and find what they are for."""
+"""The hooks of .pre-commit-config.yaml name existing files, run without a network, and find the faults they are for."""
 import os
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""report_verification says what ran, what did not, and what was never tried; so does stress_mutants."""
+"""report_verification reports what ran, what did not, and what was never tried; so does stress_mutants."""
 import json
 import unittest
 from unittest import mock

@@ -23,7 +23,7 @@ class TreeTest(unittest.TestCase):
         path.write_text(text, encoding="utf-8")
 
     def edit(self, name: str, old: str, new: str) -> None:
-        """Seeds a fault into a file; the text to replace must be there once."""
+        """Seeds a fault into a file; the text to replace must occur once."""
         text = (self.root / name).read_text(encoding="utf-8")
         self.assertEqual(text.count(old), 1, f"{old!r} in {name}")
         self.write(name, text.replace(old, new))
@@ -32,7 +32,7 @@ class TreeTest(unittest.TestCase):
         self.assertEqual(errors, [])
 
     def assert_fault(self, errors: list[str], *parts: str) -> None:
-        """Exactly one message, with all the parts in it."""
+        """Expects exactly one message that contains all these parts."""
         self.assertEqual(len(errors), 1, errors)
         for part in parts:
             self.assertIn(part, errors[0])

@@ -1,6 +1,6 @@
-"""Steps of the workflows call scripts and presets that there are, and forms for reports have what the forge wants.
+"""Steps of the workflows call existing scripts and presets, and forms for reports have what the forge requires.
 
-tests/house/CMakeLists.txt runs actionlint, which knows what a workflow may say.
+tests/house/CMakeLists.txt runs actionlint, which knows what a workflow may contain.
 """
 import importlib.util
 import json
@@ -14,7 +14,7 @@ WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 FORMS = sorted(path for path in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml")
 PRESETS = json.loads((ROOT / "CMakePresets.json").read_text(encoding="utf-8"))
 ACTIONS = {"actions/checkout", "vmactions/freebsd-vm"}  # by their major version
-OF_THE_SYSTEM = r"(?:vcpkg install|brew install|pacman -S|pkg install -y) "  # where scripts/setup.sh cannot help
+OF_THE_SYSTEM = r"(?:vcpkg install|brew install|pacman -S|pkg install -y) "  # for tools that scripts/setup.sh cannot install
 MATRIX = re.compile(r"\$\{\{ matrix\.(\w+) \}\}")
 
 
@@ -23,7 +23,7 @@ def names(kind: str) -> set[str]:
 
 
 def fault(step: str, known: set[str]) -> str:
-    """What is wrong with a command of a workflow; `known` are the presets of a matrix."""
+    """Returns what is wrong with a command of a workflow; `known` are the presets of a matrix."""
     command = re.sub(r"'[^']*'", "''", step.removeprefix("setarch -R "))
     if script := re.match(r"scripts/\S+", command):
         return "" if (ROOT / script[0]).is_file() else f"there is no {script[0]}"
@@ -36,7 +36,7 @@ def fault(step: str, known: set[str]) -> str:
 
 
 def steps(text: str) -> list[str]:
-    """Commands, also those that an action is given, a line each."""
+    """Returns commands, including those passed to an action, one per line."""
     found = re.findall(r"^ +(?:- )?(?:run|prepare): (?![|>{])(.+)$", text, re.M)
     blocks = re.findall(r"^( +)(?:- )?run: \|\n((?:\1 +.*\n)+)", text, re.M)
     return found + [line.strip() for _, block in blocks for line in block.splitlines()]

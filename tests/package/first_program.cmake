@@ -1,4 +1,4 @@
-# Tries what a package holds by the first program of README.md. CXX is the compiler.
+# Tries the content of a package by the first program of README.md. CXX is the compiler.
 set(lido_tree ${CMAKE_CURRENT_LIST_DIR}/../..)
 # In one piece, not optimised, and without parts that need other libraries, the library takes a tenth of the time.
 set(LIDO_IN_ONE_PIECE -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0)
@@ -17,7 +17,7 @@ function(expect what) # condition
   endif()
 endfunction()
 
-# Expects that a command fails, and says all of the words.
+# Expects that a command fails, and that its output contains all of the words.
 function(expect_refusal command) # words
   execute_process(COMMAND ${command} RESULT_VARIABLE result ERROR_VARIABLE said OUTPUT_VARIABLE said)
   string(REGEX REPLACE "[ \n]+" " " said "${said}")
@@ -52,7 +52,7 @@ function(try_first_program folder PREFIX) # arguments of cmake
   expect("the program printed ${printed}" printed STREQUAL "all in use\n")
 endfunction()
 
-# The files below a folder, each by its name from there.
+# Returns the files below a folder, each by its path from there.
 function(list_files folder out)
   file(GLOB_RECURSE files LIST_DIRECTORIES OFF RELATIVE ${folder} ${folder}/*)
   list(SORT files)

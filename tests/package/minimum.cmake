@@ -1,4 +1,5 @@
-# Debian has no CMake 3.22 to build with, so this looks for what later ones have added, in all that a user's build reads.
+# Debian has no CMake 3.22 to build with, so this looks for features of later versions in everything that a user's build
+# reads.
 cmake_minimum_required(VERSION 3.22)
 
 list(

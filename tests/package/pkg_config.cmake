@@ -1,5 +1,5 @@
-# Builds and runs programs with what pkg-config says about the Lido installed in PREFIX, and about each of COMPONENTS.
-# OBJECT is the program of all components, compiled. EMULATOR runs programs, where the system does not.
+# Builds and runs programs with the output of pkg-config for the Lido installed in PREFIX, and for each of COMPONENTS. OBJECT
+# is the compiled program of all components. EMULATOR runs programs, if the system cannot.
 cmake_minimum_required(VERSION 3.25)
 
 file(GLOB_RECURSE found ${PREFIX}/lido.pc)
@@ -11,7 +11,7 @@ set(ENV{PKG_CONFIG_PATH} ${folder})
 file(MAKE_DIRECTORY ${BINARY})
 separate_arguments(extra UNIX_COMMAND "${EXTRA_FLAGS}")
 
-function(ask_pkg_config out) # its arguments
+function(ask_pkg_config out) # arguments of pkg-config
   execute_process(
     COMMAND ${PKG_CONFIG} ${ARGN} OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   message(STATUS "pkg-config ${ARGN}: ${flags}")
@@ -32,7 +32,7 @@ if(NOT OBJECT)
   return()
 endif()
 
-# ---- the components: each brings all that Lido needs along, and together they find their headers and libraries
+# ---- the components: each adds all that Lido needs, and together they find their headers and libraries
 
 string(REPLACE "," ";" COMPONENTS "${COMPONENTS}")
 list(REMOVE_ITEM COMPONENTS "")

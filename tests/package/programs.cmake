@@ -1,4 +1,4 @@
-# Adds the program consumer, which is the programs of lido itself and of <components>, one after another.
+# Adds the program consumer, which runs the programs of lido itself and of <components>, one after another.
 function(lido_consumer) # components
   set(text "")
   set(calls "")

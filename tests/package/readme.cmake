@@ -1,15 +1,15 @@
 # Follows README.md and get-lido.md as a newcomer does: installs Lido by the commands there, pastes each program of README.md
-# beside the CMake project, and builds and runs it. So are the programs of the tutorials. The folders differ, the compiler is that of this build,
-# and the library is built unoptimised and without the parts that need other libraries.
+# beside the CMake project, and builds and runs it. It does the same with the programs of the tutorials. The folders differ,
+# the compiler is that of this build, and the library is built unoptimised and without the parts that need other libraries.
 #
-# With PREFIX, Lido is installed there already, and built with TOOLCHAIN; only the programs of README.md and of DOCUMENTS
-# are tried, and run by EMULATOR.
+# With PREFIX, Lido is installed there already, and built with TOOLCHAIN; only the programs of README.md and of DOCUMENTS are
+# tried, and run by EMULATOR.
 #
-# With ONE_HEADER, a folder with lido_all.hpp and with lido.o, which it was compiled to, the programs of README.md include
-# that instead of headers of Lido.
+# With ONE_HEADER, a folder with lido_all.hpp and lido.o, compiled from it, the programs of README.md include that header
+# instead of headers of Lido.
 cmake_minimum_required(VERSION 3.22)
 
-# A document's text, in which CMake sees no list.
+# Returns a document's text, in which CMake sees no list.
 function(read_document path out)
   file(READ ${path} text)
   string(REPLACE ";" "<semicolon>" text "${text}")
@@ -49,7 +49,7 @@ function(install_lido)
   string(REPLACE /usr/local ${BINARY}/prefix installation "${installation}")
   string(REPLACE "--parallel 4" "--parallel 2" installation "${installation}")
   string(REGEX MATCHALL "[^\n]+" commands "${installation}")
-  # The library alone, in one piece and not optimised, takes a tenth of the time to compile.
+  # Only the library, as one unit and not optimised, takes a tenth of the time to compile.
   set(quickly "-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O0")
   foreach(part IN ITEMS TBB BOOST_LOCKFREE BOOST_ASIO STANDALONE_ASIO HIREDIS LIBPQ FMT PROMETHEUS)
     string(APPEND quickly " -DLIDO_WITH_${part}=OFF")
@@ -66,7 +66,7 @@ function(install_lido)
     execute_process(COMMAND ${command} WORKING_DIRECTORY ${BINARY} COMMAND_ERROR_IS_FATAL ANY)
   endforeach()
 
-  # A warning of a compiler that was never tried must not end a user's build; it ends the build of Lido's developers.
+  # A warning of an untried compiler must not end a user's build; it ends the build of Lido's developers.
   file(READ ${BINARY}/build/compile_commands.json compiled)
   if(compiled MATCHES "-Werror")
     message(FATAL_ERROR "the recipe builds with -Werror")
@@ -113,7 +113,7 @@ execute_process(
           "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror"
   OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 
-# Builds and runs the program. It prints what its comments say, and nothing else.
+# Builds and runs the program, which must print exactly what its comments say.
 function(try_program name program)
   string(REGEX MATCHALL "// prints: [^\n]+" expected "${program}")
   list(TRANSFORM expected REPLACE "// prints: " "")

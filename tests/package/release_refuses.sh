@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What scripts/release.sh refuses before it builds anything, in a small repository. Where it would go on, a tool is missing.
+# Tests what scripts/release.sh refuses before it builds anything, in a small repository. Where it would continue, a tool is
+# missing.
 # Usage: release_refuses.sh SOURCE_FOLDER
 set -euo pipefail
 work=$(mktemp -d)
@@ -61,7 +62,7 @@ changelog '## [Unreleased]' '## [4.5.6] - 2020-02-02' '- Another change.'
 accepts 4.5.6
 accepts 4.5.6-rc2
 
-# What git ignores is not packed. Nothing is built.
+# Files that git ignores are not packed. Nothing is built.
 printf '%s\n' build secret >.git/info/exclude
 touch secret
 for tool in abidw abidiff cmake cpack; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What scripts/setup.sh, demo.sh and bench.sh refuse, and what they say where a tool, apt-get or root is missing. On
-# copies, so that nothing is built, and with an apt-get that installs nothing.
+# Tests what scripts/setup.sh, demo.sh and bench.sh refuse, and their messages when a tool, apt-get or root is missing. They
+# run on copies, so that nothing is built, and with an apt-get that installs nothing.
 # Usage: scripts_refuse.sh SOURCE_FOLDER
 set -euo pipefail
 work=$(mktemp -d)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# However scripts/setup.sh ends, it leaves no policy behind that keeps services from being started; a policy of the
-# user stays. On a copy that has another path for it, with an apt-get that installs nothing.
+# However scripts/setup.sh ends, it leaves no policy behind that prevents services from starting; a user's policy remains.
+# Runs on a copy with another path for it, with an apt-get that installs nothing.
 # Usage: setup_interrupted.sh SETUP_SCRIPT
 set -euo pipefail
 
@@ -10,7 +10,7 @@ policy=$work/policy-rc.d
 mkdir "$work/bin" "$work/scripts"
 setup=$work/scripts/setup.sh
 sed "s|/usr/sbin/policy-rc.d|$policy|" "$1" >"$setup"
-# Every command but the server that is to be installed.
+# Every command except the server that is to be installed.
 ln -s /usr/bin/* /bin/* "$work/bin/" 2>/dev/null || true
 rm -f "$work/bin/redis-server"
 export PATH=$work/bin WORK=$work
@@ -22,7 +22,7 @@ stub() { # name; its text on standard input
 }
 stub sudo <<<'exec "$@"'
 stub systemctl <<<'exit 0'
-stub npm <<<'exit 0' # which takes seconds
+stub npm <<<'exit 0' # the real one takes seconds
 stub apt-get <<'TEXT'
 case "$*" in *redis-server*) ;; *) exit 0 ;; esac
 touch "$WORK/reached"
@@ -34,7 +34,7 @@ fail() {
   exit 1
 }
 
-interrupt() { # signal, status that is wanted
+interrupt() { # arguments: signal, expected status
   local status=0 child
   rm -f "$work/reached"
   touch "$work/slow"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Compiles all headers and sources that Windows can have, behind a windows.h with all of its macros.
+"""Compiles all headers and sources for Windows after a windows.h with all of its macros.
 
-By Clang with MinGW's headers, as one translation unit and without output. What needs another library is left out, and so
-are sockets. With --as-cl the code takes the branches for cl, as far as Clang can parse them. It does not know cl's
-attributes, and what cl itself would say stays unknown.
+It uses Clang with MinGW's headers, as one translation unit and without output. Files that need another library are left
+out, and so are sockets. With --as-cl the code takes the branches for cl, as far as Clang can parse them. Clang does not
+know cl's attributes, and cl's own messages remain unknown.
 
 usage: compile_for_windows.py CLANG MINGW [--as-cl] [--expect-refused]
 """
@@ -17,11 +17,11 @@ ROOT = Path(__file__).resolve().parents[2]
 SKIPPED = 77
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 STANDARD = re.compile(r"[a-z_]+")
-# Other libraries, also where a macro names them, and sockets.
+# Other libraries, even if a macro names them, and sockets.
 FOREIGN = re.compile(r"<(?:boost|asio|tbb|oneapi|fmt|prometheus|hiredis)/|<(?:libpq-fe|netdb|poll)\.h>")
 
-# The standard library comes first, since that of GCC asks for a windows.h without min and max. Its mutex is no constant
-# here; that of MSVC is.
+# The standard library comes first, since GCC's requires a windows.h without min and max. Its mutex is no constant here;
+# MSVC's is.
 BEFORE = """#include <bits/c++config.h>
 #include <bits/gthr.h>
 #define __GTHREAD_MUTEX_INIT PTHREAD_MUTEX_INITIALIZER
@@ -41,14 +41,14 @@ BEFORE = """#include <bits/c++config.h>
 #error "windows.h lacks macros that this test is about"
 #endif
 """
-# What windows.h includes has declared the intrinsics, save one.
+# The headers that windows.h includes have declared the intrinsics, except one.
 AS_CL = """#define __INTRIN_H
 extern "C" void* _AddressOfReturnAddress();
 #undef __clang__
 #undef __GNUC__
 #define _MSC_VER 1940
 """
-# One fault a line; Clang must say something of each.
+# One fault per line; Clang must report each.
 FAULTS = """int a = std::min(1, 2);
 int b = std::numeric_limits<int>::max();
 enum class call { interface };
@@ -58,7 +58,7 @@ int d[[gnu::always_inline]];
 
 
 def reached(file: Path) -> set[Path]:
-    """The file and all of Lido's that it includes."""
+    """Returns the file and all of Lido's files that it includes."""
     found: set[Path] = set()
     left = [file]
     while left:
@@ -75,7 +75,7 @@ def reached(file: Path) -> set[Path]:
 
 
 def units() -> list[Path]:
-    """All headers, then all sources, with those of one system: Windows, or what any system has."""
+    """Returns all headers, then all sources, with those of one system: Windows, or those for any system."""
     platform = ROOT / "src/platform/windows"
     if not platform.is_dir():
         platform = ROOT / "src/platform/generic"

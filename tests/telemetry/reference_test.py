@@ -1,4 +1,4 @@
-"""The reference of metrics, the alert rules and the dashboard beside the table in the library, and JSON as a parser reads it.
+"""Compares the reference of metrics, alert rules and dashboard with the table in the library; parses the JSON.
 
 Usage: reference_test.py PROGRAM [--write]    PROGRAM prints the table; --write brings the reference up to date
 """
@@ -24,7 +24,7 @@ def output(*arguments: str) -> str:
 
 
 def tables() -> dict[str, str]:
-    """The lines of each table by the name of its struct."""
+    """Returns the lines of each table by the name of its struct."""
     parts = re.split(r"^(\w+)\n", output(), flags=re.M)[1:]
     return dict(zip(parts[::2], parts[1::2]))
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# The particle demo with one answer to a full pool: its counts add up, they fit the answer, and its
-# pictures decode.
+# Runs the particle demo with one answer to a full pool: its counts add up, they fit the answer, and its pictures decode.
 # Usage: demo_run.sh PARTICLE_DEMO PICTURE_CHECK POLICY
 set -euo pipefail
 export LC_ALL=C

@@ -1,5 +1,5 @@
-# Makes the source archive of the build in BUILD, unpacks it below BINARY, and goes on with that tree alone, where git
-# does not work. It is configured, built and installed, and archives are packed of it once more.
+# Makes the source archive of the build in BUILD, unpacks it below BINARY, and continues with that tree alone, where git does
+# not work. It is configured, built and installed, and packed into archives again.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/../first_program.cmake)
 
@@ -10,7 +10,7 @@ file(CHMOD ${BINARY}/bin/git PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 set(ENV{PATH} "${BINARY}/bin:$ENV{PATH}")
 set(ENV{CMAKE_GENERATOR} ${GENERATOR})
 
-# Unpacks an archive that has one folder, of the name lido-<...>, and says what is in it.
+# Unpacks an archive with one folder named lido-<...>, and returns its content.
 function(unpack archive folder out_folder out_files)
   file(GLOB archives ${archive})
   list(LENGTH archives count)
@@ -22,7 +22,7 @@ function(unpack archive folder out_folder out_files)
   set(${out_files} "${files}" PARENT_SCOPE)
 endfunction()
 
-# ---- the tree, with all that the tests are made of
+# ---- the tree, with everything that the tests are made of
 
 run(${CPACK} --config ${BUILD}/CPackSourceConfig.cmake -B ${BINARY}/packed)
 unpack(${BINARY}/packed/lido-${VERSION}.tar.gz ${BINARY}/sources tree files)

@@ -39,7 +39,7 @@ def check_options(recipe_class, source, folder):
 
 
 def check_usage(recipe_class, source, folder):
-    """What generators that do not read the CMake package of Lido are told."""
+    """The data for generators that do not read the CMake package of Lido."""
     for system, libraries in {"Linux": ["pthread"], "Windows": ["synchronization", "ntdll", "ws2_32"], "Macos": []}.items():
         for shared in (False, True):
             recipe = recipe_class(source, folder, ["shared"] if shared else [])
@@ -78,7 +78,7 @@ def main():
     program = recipe_in(source / "test_package")(source / "test_package", folder / "program")
     program.tested_reference_str = f"lido/{version}"
     program.source_folder = program.recipe_folder
-    # With the mode `none` Conan writes no file of its own for find_package, and that of Lido is found there.
+    # With the mode `none` Conan writes no file for find_package, so Lido's own is found.
     insist(lido.cpp_info.properties == {"cmake_find_mode": "none"}, f"properties {lido.cpp_info.properties}")
     program.prefixes = [str(package / each) for each in lido.cpp_info.builddirs]
     program.requirements()

@@ -1,4 +1,4 @@
-"""Modules with the names of Conan's, as far as recipes of Lido use them. What Conan 2 does not document is refused."""
+"""Modules with the names of Conan's, as far as recipes of Lido use them. Undocumented parts of Conan 2 are refused."""
 import shutil
 import subprocess
 import sys
@@ -39,7 +39,7 @@ class ConanFile:
 
     def __init__(self, recipe_folder, folder, on=()):
         public = {name for name in vars(type(self)) if not name.startswith("_")}
-        # A recipe may have functions of its own, which it calls.
+        # A recipe may have its own functions, which it calls.
         known = METHODS | FIELDS | {name for name in public if f"self.{name}(" in Path(recipe_folder, "conanfile.py").read_text()}
         insist(public <= known, f"no field or method of a recipe: {public - known}")
         insist(set(self.generators) <= GENERATORS, f"no generators {self.generators}")
@@ -64,7 +64,7 @@ class ConanFile:
         call(command)
 
     def export(self):
-        """Copies what exports_sources names, and nothing else, to where Lido is built."""
+        """Copies only what exports_sources names to where Lido is built."""
         for pattern in self.exports_sources:
             count = copy(self, pattern, self.recipe_folder, self.source_folder)
             insist(count, f"exports_sources has {pattern}, which is not there")

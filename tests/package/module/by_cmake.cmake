@@ -1,5 +1,5 @@
-# Builds a program that imports Lido by CMAKE, which knows modules: with Lido from its sources, and with an installed one.
-# CXX is the compiler. The library is built in one piece, and without the parts that need other libraries.
+# Builds a program that imports Lido by CMAKE, which supports modules: with Lido from its sources, and with an installed one.
+# CXX is the compiler. The library is built as one unit, without the parts that need other libraries.
 cmake_minimum_required(VERSION 3.22)
 
 file(REMOVE_RECURSE ${BINARY})

@@ -3,7 +3,7 @@
 
 usage: exports.py CLANG SOURCES [--forget NAME...]
 
-The compiler lists the names that the headers declare in `lido` itself. A name that is not to be exported is in
+The compiler lists the names that the headers declare in `lido` itself. Names that must not be exported are in
 NOT_EXPORTED, with the reason. With --forget, names count as if the module did not export them.
 """
 import argparse
@@ -20,7 +20,7 @@ NOT_EXPORTED = {
     "count": "a parameter in a type of functions",
     "executor": "a parameter in a type of functions",
 }
-# What other headers declare, mostly those of components; a module that had it would need their libraries.
+# Names that other headers declare, mostly those of components; a module with them would need their libraries.
 OF_OTHER_HEADERS = {
     "async_acquire", "async_close", "async_try_acquire", "async_with", "boost_list", "par", "pool_collector",
     "redis_factory", "trace",
@@ -28,8 +28,8 @@ OF_OTHER_HEADERS = {
 
 
 def declared(clang: str, include: Path, headers: list[str]) -> set[str]:
-    """Names that headers declare in the namespace itself, without its inline namespace. Template parameters, which begin
-    with a capital, are none."""
+    """Returns names that headers declare in the namespace itself, without its inline namespace. Excludes template
+    parameters, which begin with a capital."""
     text = "".join(f"#include {header}\n" for header in headers)
     listed = subprocess.run(
         [clang, "-std=c++20", f"-I{include}", "-fsyntax-only", "-x", "c++", "-Xclang", "-ast-list",

@@ -1,6 +1,6 @@
-# Writes the one header from a copy of the sources, which is no checkout and lies in a folder whose name has a space. Builds
-# programs with nothing else, of one and two source files, with and without exceptions, and with the back ends PLATFORMS.
-# CXX is the compiler, LAUNCHER stands before it, EMULATOR runs programs, LIBRARIES are linked.
+# Writes the one header from a copy of the sources, which is no checkout and is in a folder whose name has a space. Builds
+# programs with nothing else, of one and two source files, with and without exceptions, and with the back ends PLATFORMS. CXX
+# is the compiler, LAUNCHER precedes it, EMULATOR runs programs, LIBRARIES are linked.
 cmake_minimum_required(VERSION 3.22)
 
 separate_arguments(LIBRARIES)
@@ -25,13 +25,13 @@ function(run)
   execute_process(COMMAND ${ARGN} WORKING_DIRECTORY ${BINARY} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-# Lido is now in a file of the user, who may want more warnings than lido_warnings. Unoptimised: a third of the time.
+# Now Lido is in a user's file, which may have more warnings than lido_warnings. Unoptimised: a third of the time.
 set(compile ${LAUNCHER} ${CXX} -std=c++20 -O0 -pthread -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
     -Wold-style-cast -Werror -I${BINARY})
-function(compile source object) # further arguments: options
+function(compile source object) # further arguments are options
   run(${compile} ${ARGN} -c ${source} -o ${object})
 endfunction()
-function(link_and_run program) # further arguments: objects
+function(link_and_run program) # further arguments are objects
   run(${CXX} -pthread ${ARGN} -o ${program} ${LIBRARIES})
   run(${EMULATOR} ${BINARY}/${program})
 endfunction()
@@ -42,7 +42,7 @@ file(WRITE ${BINARY}/lido.cpp "#define LIDO_IMPLEMENTATION\n#include \"lido_all.
 compile(${consumer} consumer.o)
 compile(lido.cpp lido.o)
 link_and_run(two_files.exe consumer.o lido.o)
-if(EMULATOR) # what follows differs little from system to system
+if(EMULATOR) # the rest differs little from system to system
   return()
 endif()
 
@@ -54,7 +54,7 @@ compile(${consumer} consumer_plain.o ${plain})
 compile(lido.cpp lido_plain.o ${plain})
 link_and_run(plain.exe consumer_plain.o lido_plain.o)
 
-# Files with exceptions beside files without do not link, and the linker names the reason.
+# Files with exceptions do not link with files without, and the linker names the reason.
 execute_process(COMMAND ${CXX} -pthread consumer.o lido_plain.o -o mixed.exe WORKING_DIRECTORY ${BINARY}
                 RESULT_VARIABLE failed ERROR_VARIABLE said)
 if(failed EQUAL 0 OR NOT said MATCHES "lido_mixes_files_with_and_without_exceptions")
@@ -65,7 +65,7 @@ foreach(platform IN LISTS PLATFORMS)
   compile(lido.cpp lido_${platform}.o -DLIDO_PLATFORM_${platform})
   link_and_run(${platform}.exe consumer.o lido_${platform}.o)
 endforeach()
-# Each was taken: one parks threads by condition variables, the other one never maps memory.
+# Each back end was used: one parks threads by condition variables, the other one never maps memory.
 if(PLATFORMS STREQUAL "POSIX;GENERIC")
   file(STRINGS ${BINARY}/lido_POSIX.o parks REGEX "pthread_cond_timedwait")
   file(STRINGS ${BINARY}/lido_GENERIC.o maps REGEX "^_?mmap$")

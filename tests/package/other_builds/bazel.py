@@ -32,7 +32,7 @@ def evaluate(name: str, **functions: object) -> None:
 
 
 def library(system: str, cpu: str = "x86_64") -> dict[str, object]:
-    """The one rule of BUILD.bazel, as it is for this system and processor."""
+    """Returns the one rule of BUILD.bazel, as it is for this system and processor."""
     rules: list[dict[str, object]] = []
 
     def select(cases: dict[str, list[str]]) -> list[str]:
@@ -49,7 +49,7 @@ def below(rule: dict[str, object], attribute: str, folder: str, suffix: str) -> 
 
 
 def build(rule: dict[str, object], binary: Path, compiler: str) -> None:
-    """In one piece, from a folder that has the listed files alone, as Bazel's sandbox does."""
+    """Builds as one unit, from a folder that has only the listed files, as Bazel's sandbox does."""
     shutil.rmtree(binary, ignore_errors=True)
     for path in [*rule["srcs"], *rule["hdrs"]]:
         (binary / path).parent.mkdir(parents=True, exist_ok=True)

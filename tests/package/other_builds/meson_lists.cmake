@@ -1,5 +1,4 @@
-# Configures Lido by Meson for several systems, as far as this one's compiler can say, and compares the sources. Nothing is
-# built.
+# Configures Lido by Meson for several systems, as far as this one's compiler can, and compares the sources. Nothing is built.
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${BINARY})
 set(ENV{CXX} ${CXX})
@@ -22,7 +21,7 @@ foreach(pair IN ITEMS linux:linux freebsd:posix windows:windows none:generic)
     COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
 
-# ---- what meson.build refuses
+# ---- what meson.build rejects
 
 function(refused reason)
   file(REMOVE_RECURSE ${BINARY}/refused)

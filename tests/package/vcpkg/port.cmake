@@ -32,7 +32,7 @@ function(vcpkg_find_acquire_program variable)
   find_program(${variable} pkg-config REQUIRED)
 endfunction()
 
-# What is not used is misspelt; an option that is left as it was has no feature.
+# An unused option is misspelt; an option with its default has no feature.
 function(vcpkg_cmake_configure)
   parse_arguments(
     vcpkg_cmake_configure "DISABLE_PARALLEL_CONFIGURE;NO_CHARSET_FLAG;WINDOWS_USE_MSBUILD"
@@ -53,7 +53,7 @@ function(vcpkg_cmake_install)
   run(${CMAKE_COMMAND} --install ${BINARY}/build)
 endfunction()
 
-# Moves the CMake package to where vcpkg looks for it, and corrects the way from there to the prefix.
+# Moves the CMake package to where vcpkg looks for it, and corrects its path to the prefix.
 function(vcpkg_cmake_config_fixup)
   parse_arguments(
     vcpkg_cmake_config_fixup "DO_NOT_DELETE_PARENT_CONFIG_PATH;NO_PREFIX_CORRECTION" "PACKAGE_NAME;CONFIG_PATH;TOOLS_PATH" "")
@@ -102,7 +102,7 @@ list(SORT known_features)
 string(REPLACE "," ";" FEATURES "core,${FEATURES}")
 include(${SOURCE}/cmake/vcpkg/lido/portfile.cmake)
 
-# ---- what it makes
+# ---- the result
 
 list(REMOVE_ITEM FEATURES core "")
 foreach(feature IN LISTS FEATURES)
