@@ -56,8 +56,8 @@ check() { # file
   case $1 in
     */tidy/together/*.headers.cpp) options+=("--config-file=$root/.clang-tidy") ;;
     */tidy/together/*)
-      options+=("--config-file=$root/.clang-tidy" "--checks=-bugprone-exception-escape,-misc-no-recursion") ;;
-    "$root"/src/*) options+=("--checks=-*,bugprone-exception-escape,misc-no-recursion") ;;
+      options+=("--config-file=$root/.clang-tidy" "--checks=-bugprone-exception-escape") ;;
+    "$root"/src/*) options+=("--checks=-*,bugprone-exception-escape") ;;
   esac
   key=$(python3 "$root/scripts/tidy_key.py" "$database" "$1" "$tidy") || key=
   if [ -n "$key" ] && [ -e "$clean/$key" ]; then

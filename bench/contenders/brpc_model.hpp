@@ -30,7 +30,6 @@ struct brpc_thread {
 };
 
 // constinit: as for the floor.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 inline constinit thread_local brpc_thread* own_brpc_thread{nullptr};
 
 }  // namespace detail

@@ -21,7 +21,6 @@ struct array_stack {
 
 // constinit: the compiler must know that there is nothing to construct, or every access would
 // check.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 inline constinit thread_local array_stack own_stack{};
 
 }  // namespace detail

@@ -91,7 +91,6 @@ struct snmalloc_posts {
 };
 
 // constinit: as for the floor.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 inline constinit thread_local snmalloc_thread* own_snmalloc_thread{nullptr};
 
 }  // namespace detail

@@ -31,7 +31,6 @@ constexpr std::uint64_t most_steps{1'000'000};  // each takes 20 us in a virtual
 // One thread steps at a time. NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 inline volatile std::uint64_t steps{0};
 inline volatile std::uint64_t locked_steps{0};
-// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 /// Returns true for a LOCK prefix, and for XCHG with memory, which locks without one.
 inline bool is_locked(const unsigned char* code) {

@@ -30,7 +30,6 @@ bool colour_wanted() {
 
 std::size_t terminal_width() {
   winsize size{};
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): ioctl has no other form
   const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   return known ? size.ws_col : 80;
 }

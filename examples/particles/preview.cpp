@@ -44,7 +44,6 @@ colour mean(const image& picture, const grid& cells, std::size_t column, std::si
 
 std::size_t terminal_columns() {
   winsize size{};
-  // NOLINTNEXTLINE(*-vararg): the system's interface
   const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   return known ? std::size_t{size.ws_col} : std::size_t{80};
 }

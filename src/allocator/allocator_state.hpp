@@ -39,7 +39,6 @@ extern constinit std::byte unused_caches[cache_table_bytes];
 /// Serves misses in the caches of a pool. The owner's side and the shared lists are in acquire.cpp,
 /// others' caches and the proof of exhaustion in theft.cpp, the queue in waiting.cpp, the table of
 /// caches in slot_allocator.cpp.
-// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 class allocator_state final : public thread_exit_listener, public pool_origin {
  public:
   /// Makes the state; `table` is what the hit path reads.
@@ -106,7 +105,6 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   /// Continues a failed `acquire`: searches everywhere but in its own cache; adds no segment.
   [[nodiscard]] void* find_present(owned_cache* self) noexcept;
   /// Takes a slot of the depot, or returns null.
-  // NOLINTNEXTLINE(misc-no-recursion): it ends at the gate of the queue, which is taken by then
   [[nodiscard]] void* take_one(owned_cache* self) noexcept;
 
   // ---- for segment_table, which calls them one thread at a time ---------------------------------
@@ -220,7 +218,6 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     return {depot_.shard_of(static_cast<std::uint32_t>(offset) / thread_stride),
             self->drawn.load(std::memory_order_relaxed) > fresh_reach_};
   }
-  // NOLINTNEXTLINE(misc-no-recursion): it ends at the gate of the queue, which is taken by then
   [[nodiscard]] std::size_t take_shared(owned_cache* self, std::span<void*> out) noexcept;
   void give(owned_cache* self, std::span<void* const> slots) noexcept;
   /// Returns true if more slots have left the depot than when those in use were last counted. A
@@ -271,13 +268,11 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
 
   // Threads that wait. A thread that has put slots where others find them calls one of the first
   // two.
-  // NOLINTBEGIN(misc-no-recursion): as above
   void serve_waiters(owned_cache* self) noexcept;
   /// Called after an operation in which an owner may have opened its cache.
   void close_for_waiters(owned_cache& cache) noexcept;
   [[nodiscard]] bool hand_over(owned_cache* self, void* slot) noexcept;
   void serve_and_leave(owned_cache* self, void* slot) noexcept;
-  // NOLINTEND(misc-no-recursion)
   [[nodiscard]] finding find_for_waiters(owned_cache* self) noexcept;
   [[nodiscard]] bool look_again(owned_cache* self, const waiter& me) noexcept;
   void* leave_queue(owned_cache* self, waiter& me) noexcept;

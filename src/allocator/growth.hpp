@@ -13,7 +13,6 @@
 
 namespace lido::inline v0::detail {
 
-// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 class allocator_state;
 
 /// The state of a segment. One that is leaving still has its memory, but no slot in the allocator;

@@ -82,7 +82,6 @@ void give_away(const allocator_state& state, std::span<void* const> slots) noexc
 
 }  // namespace
 
-// NOLINTNEXTLINE(misc-no-recursion): as acquire_without_number
 void* slot_allocator::acquire_after_miss() noexcept {
   const std::size_t offset = own_thread_offset();
   if (offset == 0) [[unlikely]] {
@@ -92,7 +91,6 @@ void* slot_allocator::acquire_after_miss() noexcept {
   return state_->is_watched() ? acquire_watched(*state_, offset) : state_->acquire_slow(offset);
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): as above
 void slot_allocator::release_after_miss(void* slot) noexcept {
   const std::size_t offset = own_thread_offset();
   if (offset == 0) [[unlikely]] {
@@ -103,7 +101,6 @@ void slot_allocator::release_after_miss(void* slot) noexcept {
                               : state_->release_slow(offset, slot);
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): the second time the thread has a number
 void* slot_allocator::acquire_without_number() noexcept {
   if (assign_thread_number()) {
     return acquire();
@@ -112,7 +109,6 @@ void* slot_allocator::acquire_without_number() noexcept {
   return received(own, own.acquire_without_cache());
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): as above
 void slot_allocator::release_without_number(void* slot) noexcept {
   if (assign_thread_number()) {
     return release(slot);

@@ -8,7 +8,6 @@
 
 namespace lido::inline v0::detail {
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): as it is declared
 constinit spare_tables spares;
 
 std::byte* spare_tables::take() noexcept {

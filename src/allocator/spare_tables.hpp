@@ -42,7 +42,6 @@ class spare_tables {
   std::size_t count_ = 0;
 };
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): one for all pools
 extern constinit spare_tables spares;
 
 }  // namespace lido::inline v0::detail

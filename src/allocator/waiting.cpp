@@ -45,7 +45,6 @@ bool allocator_state::hand_over(owned_cache* self, void* slot) noexcept {
 /// Gives `slot`, if there is one, and the depot's slots to waiters, from inside the gate.
 void allocator_state::serve_and_leave(owned_cache* self, void* slot) noexcept {
   bool carries = false;
-  // NOLINTNEXTLINE(misc-no-recursion): it ends at the gate of the queue, which is taken by then
   const auto take = [this, self, &carries] {
     if (!std::exchange(carries, true)) {
       // relaxed: as in take_shared; all waiters may be gone by then

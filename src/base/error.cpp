@@ -36,10 +36,8 @@ namespace lido::inline v0 {
 
 namespace {
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): of the whole process
 constinit detail::platform::static_mutex handler_mutex;
 constinit failure_handler current_failure_handler = nullptr;  ///< guarded by handler_mutex
-// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 std::string used_up(std::size_t in_use, std::size_t capacity) {
   return std::to_string(in_use) + " of " + std::to_string(capacity) + " slots are in use";
@@ -94,7 +92,6 @@ void detail::end_for_failure(const std::exception& failure) noexcept {
   if (handler != nullptr) {
     handler(failure);
   }
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): must not allocate
   (void)std::fprintf(stderr, "%s\n", failure.what());
   std::abort();
 }
@@ -127,7 +124,6 @@ void detail::throw_growth_failed(std::string_view pool_name, std::size_t capacit
 }
 
 void detail::end_for_waiters(std::string_view pool_name, std::size_t waiting) noexcept {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): must not allocate
   (void)std::fprintf(stderr, "lido: pool '%.*s' ends while %zu threads wait for it\n",
                      static_cast<int>(pool_name.size()), pool_name.data(), waiting);
   std::abort();

@@ -4,7 +4,6 @@
 
 namespace lido::inline v0::detail {
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): one for the process
 constinit unscheduled_atomic<event_sink> current_sink{nullptr};
 
 std::int64_t read_event_clock() noexcept {

@@ -16,8 +16,6 @@
 
 namespace lido::inline v0::detail {
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
-
 constinit thread_local std::size_t thread_offset = no_thread_offset;
 
 namespace {
@@ -34,7 +32,6 @@ struct alignas(4096) process_page {
 constinit process_page own_process;
 
 }  // namespace
-// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 /// Numbers in use and live pools, under one mutex. Never destroyed: threads and static pools may
 /// outlive every static object. Visible as `thread_offset` is; see there.
@@ -139,7 +136,6 @@ class [[LIDO_VISIBLE]] thread_registry {  // trivial, and a global that outlives
   registry_word<bool> was_asked_{false};  ///< the system was asked about the process
 };
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): as it is declared
 constinit thread_registry thread_numbers;
 
 bool thread_registry::assign(bool waits) noexcept {
@@ -354,7 +350,6 @@ void require_own_process() noexcept {
 }
 
 void end_for_foreign_pool(const pool_origin& pool) noexcept {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): must not allocate
   (void)std::fprintf(stderr,
                      "lido: pool '%.*s' was made by another copy of Lido: link a shared one\n",
                      static_cast<int>(pool.name_size), pool.name);

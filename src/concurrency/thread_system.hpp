@@ -75,7 +75,6 @@ class number_source {
 // NOLINTBEGIN(google-build-namespaces,cert-dcl59-cpp,misc-definitions-in-headers)
 namespace {
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 constinit thread_local bool ending_thread = false;
 
 /// Marks the thread when its number is taken back. Never undone: destructors of other keys may

@@ -291,7 +291,6 @@ bool run_aside(aside kind, std::function<void()> work, const create_context& lim
     std::condition_variable_any changed;
     std::array<int, 2> running{};
   };
-  // NOLINTNEXTLINE(*-non-const-global-variables): behind its mutex
   static auto* const all = new threads;  // for ever, as those threads may outlive main
   int& running = all->running.at(static_cast<std::size_t>(kind));
   const auto done = std::make_shared<bool>(false);

@@ -98,7 +98,6 @@ bool is_refused_alone(const redis_answer& answer) {
   return answer.is_error && begins_with_any(" NOPERM MISCONF ", answer.text);
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the answer, which hiredis has limited
 std::string text_of(const redisReply& reply) {
   if (reply.str != nullptr) {
     return {reply.str, reply.len};

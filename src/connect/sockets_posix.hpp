@@ -62,23 +62,21 @@ inline void shut_down(socket_handle socket) noexcept {
   socket_handle made = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 #else  // macOS: a program that another thread starts in between inherits it
   socket_handle made = ::socket(family, SOCK_STREAM, 0);
-  // NOLINTNEXTLINE(*-vararg): the interface of the system
-  if (made != no_socket && (::fcntl(made, F_SETFD, FD_CLOEXEC) != 0 ||
-                            ::fcntl(made, F_SETFL, O_NONBLOCK) != 0)) {  // NOLINT(*-vararg)
+  if (made != no_socket &&
+      (::fcntl(made, F_SETFD, FD_CLOEXEC) != 0 || ::fcntl(made, F_SETFL, O_NONBLOCK) != 0)) {
     close(made);
     return no_socket;
   }
 #endif
   if (made == 0) {  // of a program without standard input: hiredis 0.14 does not close that
-    made = ::fcntl(0, F_DUPFD_CLOEXEC, 1);  // NOLINT(*-vararg): the interface of the system
+    made = ::fcntl(0, F_DUPFD_CLOEXEC, 1);
     (void)::close(0);
   }
   return made;
 }
 
 [[nodiscard]] inline bool let_block(socket_handle socket) noexcept {
-  const int flags = ::fcntl(socket, F_GETFL);  // NOLINT(*-vararg): the interface of the system
-  // NOLINTNEXTLINE(*-vararg): as above
+  const int flags = ::fcntl(socket, F_GETFL);
   return flags >= 0 && ::fcntl(socket, F_SETFL, flags & ~O_NONBLOCK) == 0;
 }
 

@@ -16,7 +16,6 @@ namespace {
   std::abort();
 }
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the handler of the process
 constinit detail::atomic<misuse_handler> current_handler{&print_and_abort};
 
 }  // namespace

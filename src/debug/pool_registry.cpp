@@ -19,14 +19,12 @@ namespace lido::inline v0::detail {
 
 namespace {
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): one set for the process
 // Never destroyed: pools may outlive every static object.
 constinit platform::static_mutex registry_mutex;
 constinit registry named_pools;
 constinit pool_trace* live_pools = nullptr;
 constinit std::array<pool_trace, 64> ended_pools{};
 constinit std::size_t next_ended_pool = 0;
-// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 /// Locks the mutex at fork: a child must not inherit it locked by a thread that it does not have.
 LIDO_RUN_AT_LOAD(1001, lock_registry_for_forks);

@@ -16,7 +16,6 @@
 
 namespace lido::inline v0::detail {
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 constinit thread_local std::uint32_t checked_thread_id = 0;
 
 namespace {

@@ -83,7 +83,6 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
     return until.nanoseconds() <= real && !until.is_at_once();
   }
 
-  // NOLINTBEGIN(*-non-private-member-variables-in-classes): a node of the kernel
   wait_word word;
   deadline until;              ///< in real time; changed where a waiter waits for an answer
   const std::uint32_t thread;  ///< 0: a callback
@@ -99,7 +98,6 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
   met_silence silence;
   refusal why;  ///< of a wait that ends without a resource
   queue_links links;
-  // NOLINTEND(*-non-private-member-variables-in-classes)
 };
 
 }  // namespace lido::inline v0::detail

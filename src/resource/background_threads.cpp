@@ -25,7 +25,6 @@ struct process_threads {
   background_threads* now = nullptr;  ///< null: no pool has joined
 };
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of the process
 constinit process_threads of_process;
 
 /// Lets go of a pool, perhaps as the last one, without the mutex.

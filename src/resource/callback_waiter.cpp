@@ -10,7 +10,6 @@
 
 namespace lido::inline v0::detail {
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 constinit thread_local const pool_scope* innermost_scope = nullptr;
 
 void call_in_turn(wait_queue& ended) noexcept {

@@ -44,7 +44,6 @@ class kernel_context {
     return match_heap::contains(group);
   }
 
-  // NOLINTBEGIN(*-non-private-member-variables-in-classes): read by all parts
   const pool_settings& settings;
   const bool has_groups;
   moment now;
@@ -53,7 +52,6 @@ class kernel_context {
   bool is_suspended = false;
   bool is_ticking = false;   ///< the event is a tick
   std::uint32_t epochs = 1;  ///< those that groups have had; no two have the same at a time
-                             // NOLINTEND(*-non-private-member-variables-in-classes)
 
  private:
   using match_heap = deadline_heap<slot_group, by_match>;

@@ -122,12 +122,10 @@ class pool_kernel {
   [[nodiscard]] nanos next_timer() const noexcept;
   [[nodiscard]] pool_numbers& numbers() noexcept { return numbers_; }
 
-  // NOLINTBEGIN(*-non-private-member-variables-in-classes): parts that the core uses itself
   pool_slot_table table;
   pool_gate gate;
   lease_monitor monitor;
   pool_control control;
-  // NOLINTEND(*-non-private-member-variables-in-classes)
 
  private:
   void match(slot_group& group, acquire_waiter* looker = nullptr) noexcept;

@@ -8,12 +8,11 @@
 
 namespace lido::inline v0::detail {
 
-class pool_core;  // NOLINT(cppcoreguidelines-virtual-class-destructor): final
+class pool_core;
 class pool_scope;
 
 /// The innermost one of this thread, or null. The only such variable of pools: in a module that is
 /// loaded later, space for them is scarce.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 extern constinit thread_local const pool_scope* innermost_scope;
 
 /// While it lives, the thread is in a task or a callback of a pool, which cannot wait for it to

@@ -121,7 +121,6 @@ class slot_group final : public heap_hook<slot_group, by_hunger>,
     return retry.is_hopeless(real) && counts.live() == counts.outdated();
   }
 
-  // NOLINTBEGIN(*-non-private-member-variables-in-classes): numbers and lists of the kernel
   idle_cache cache;
   group_factory factory;
   group_limits limits;
@@ -136,7 +135,6 @@ class slot_group final : public heap_hook<slot_group, by_hunger>,
   group_seen seen;
   resource_pool_stats totals;
   group_listing listing;
-  // NOLINTEND(*-non-private-member-variables-in-classes)
 };
 
 [[nodiscard]] inline slot_group& group_of(const pool_slot& slot) noexcept {

@@ -44,13 +44,11 @@ struct ring {
   short_text thread_name{};
 };
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): one set for the process
 constinit std::array<atomic<ring*>, max_thread_number + 1> rings{};
 constinit atomic<std::uint64_t> lost{0};
 constinit platform::static_mutex reading;
 constinit platform::static_mutex
     unnumbered;  ///< ring 0: ending threads, and those beyond the numbers
-// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 short_text shorten(std::string_view text) noexcept {
   short_text out{};
@@ -108,7 +106,6 @@ void consume_all(const F& f) {
 template <class... Args>
 void write_entry(std::ostream& out, const char* format, Args... args) {
   std::array<char, 256> text;
-  // NOLINTNEXTLINE(*-vararg): numbers, and texts of known lengths
   (void)std::snprintf(text.data(), text.size(), format, args...);
   out << ",\n" << text.data();
 }

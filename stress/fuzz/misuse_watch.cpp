@@ -9,7 +9,6 @@ namespace fuzz {
 
 namespace {
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a handler has no object
 std::optional<lido::misuse_kind> expected;
 
 // One thread runs at a time, so a plain variable will do.

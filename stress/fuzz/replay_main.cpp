@@ -13,7 +13,6 @@
 
 namespace {
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): for the message of `broken`
 std::string current_file;
 
 std::vector<std::filesystem::path> files_of(const std::filesystem::path& place) {

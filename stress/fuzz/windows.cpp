@@ -8,11 +8,9 @@
 namespace {
 
 // Plain, because threads of a fuzz target take turns, and a turn passes through a mutex.
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the hook has no argument
 std::function<void()> window_action;
 unsigned windows_to_go = 0;
 unsigned closed = 0;
-// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 }  // namespace
 

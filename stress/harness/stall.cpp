@@ -13,13 +13,11 @@ namespace {
 
 enum class stage : std::uint8_t { running, stopped, resumed };
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): reached from inside the library
 std::atomic<stage> now{stage::running};
 constinit thread_local std::uint32_t stop_at = stress::stall::never;
 constinit thread_local std::uint32_t count = 0;
 constinit thread_local auto last = lido::detail::access::change;
 constinit thread_local std::vector<std::uintptr_t>* record_in = nullptr;
-// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 void change(stage next) noexcept {
   now = next;

@@ -15,7 +15,6 @@ namespace lido::inline v0::detail {
 inline mutation active_mutation = mutation::none;
 
 /// Rules that any thread has passed.
-/// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 inline std::array<std::atomic<bool>, 256> rules_met{};
 
 [[nodiscard]] inline bool was_met(mutation rule) noexcept {

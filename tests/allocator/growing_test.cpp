@@ -59,13 +59,11 @@ class scripted_memory final : public segment_memory, public segment_fill {
   }
 
   using script = std::function<void(slot_index, std::uint32_t, work_progress&)>;
-  // NOLINTBEGIN(cppcoreguidelines-non-private-member-variables-in-classes,misc-non-private-member-variables-in-classes)
   std::atomic<int> commits = 0;
   std::atomic<int> refused_commit = 0;
   int refused_decommit = 0;
   script on_vacate;
   script on_fill;
-  // NOLINTEND(cppcoreguidelines-non-private-member-variables-in-classes,misc-non-private-member-variables-in-classes)
 
  private:
   std::size_t slot_bytes_;
@@ -137,7 +135,6 @@ class grown {
     return static_cast<std::size_t>(static_cast<const std::byte*>(slot) - memory.data()) / stride;
   }
 
-  // NOLINTNEXTLINE(cppcoreguidelines-non-private-member-variables-in-classes,misc-non-private-member-variables-in-classes)
   scripted_memory memory;
 
  private:

@@ -11,7 +11,6 @@
 namespace lido::detail::platform {
 namespace {
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): it is what is tested
 constinit static_mutex constant;
 
 TEST(StaticMutex, IsFreeBeforeAnyConstructorRan) {

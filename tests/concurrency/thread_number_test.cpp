@@ -31,7 +31,6 @@ std::uint32_t assigned_number() {
 }
 
 /// Records which threads notified it of their end.
-// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 class listener final : public thread_exit_listener {
  public:
   listener() { register_listener(); }

@@ -54,7 +54,6 @@ TEST_F(RedisCases, C01AConnectionToAServerThatBecameAReplicaIsNotLentAgain) {
     EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::reset_refused), 1U);
     {
       const auto raw = pool.acquire();
-      // NOLINTNEXTLINE(*-vararg): the interface of hiredis
       auto* const reply = static_cast<redisReply*>(redisCommand(raw->context(), "SET who other"));
       raw->check(reply);
       freeReplyObject(reply);

@@ -199,11 +199,9 @@ TEST_F(RedisConnect, AConnectionNeverBecomesTheStandardInput) {
   {
     redis_connection made = connect_beside();
     EXPECT_GT(made.context()->fd, STDIN_FILENO);
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of the system
     EXPECT_EQ(::fcntl(made.context()->fd, F_GETFD), FD_CLOEXEC);
     EXPECT_EQ(made.ask("PING").text, "PONG");
   }
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): as above
   EXPECT_EQ(::fcntl(STDIN_FILENO, F_GETFD), -1);
   if (kept >= 0) {
     EXPECT_EQ(::dup2(kept, STDIN_FILENO), STDIN_FILENO);
@@ -214,7 +212,6 @@ TEST_F(RedisConnect, AConnectionNeverBecomesTheStandardInput) {
 TEST_F(RedisConnect, ANewConnectionBlocksAndSendsAtOnce) {
   redis_connection made = connect_beside();
   const int socket = made.context()->fd;
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of the system
   const int flags = ::fcntl(socket, F_GETFL);
   ASSERT_GE(flags, 0);
   EXPECT_EQ(flags & O_NONBLOCK, 0);

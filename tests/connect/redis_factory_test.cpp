@@ -183,7 +183,6 @@ class unsaved {
  private:
   /// Sets automatic saves: only a server that has some refuses writes then.
   void save_each(const char* seconds_and_changes) {
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of hiredis
     freeReplyObject(redisCommand(as_.context(), "CONFIG SET save %s", seconds_and_changes));
   }
 
@@ -249,7 +248,6 @@ TEST(RedisFactoryBeside, AUnixSocketHasItsNameAndIsNotInherited) {
   redis_connection made =
       redis_factory({.path = server.path()}).create({std::chrono::steady_clock::now() + 20s, {}});
   EXPECT_EQ(made.context()->unix_sock.path, server.path());
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of the system
   EXPECT_EQ(::fcntl(made.context()->fd, F_GETFD), FD_CLOEXEC);
 }
 
@@ -276,7 +274,7 @@ bool hears_of_its_end() {
   server.hang_up();
   redisContext* const raw = made.context();
   int done = 0;
-  (void)redisAppendCommand(raw, "PING");  // NOLINT(*-vararg): the interface of hiredis
+  (void)redisAppendCommand(raw, "PING");
   const bool fails = redisBufferWrite(raw, &done) == REDIS_ERR && raw->err == REDIS_ERR_IO;
   struct sigaction now {};
   return fails && ::sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler != SIG_IGN;

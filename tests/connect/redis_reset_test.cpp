@@ -222,12 +222,10 @@ TEST_F(RedisReset, TheTimeoutOfAUserDoesNotReachTheNext) {
 TEST_F(RedisReset, ANonBlockingConnectionBlocksAgain) {
   redis_pool pool = make({});
   const auto flags_of = [](const redis_pool::lease_type& lease) {
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of the system
     return ::fcntl(lease->context()->fd, F_GETFL);
   };
   {
     const auto hasty = pool.acquire();
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): as above
     ASSERT_EQ(::fcntl(hasty->context()->fd, F_SETFL, flags_of(hasty) | O_NONBLOCK), 0);
   }
   const auto next = pool.acquire();

@@ -258,7 +258,6 @@ TEST_F(TcpFactory, ANonBlockingConnectionBlocksAgain) {
 }
 
 int status_flags(int handle) {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of the system
   const int flags = ::fcntl(handle, F_GETFL);
   EXPECT_GE(flags, 0);
   return flags;
@@ -299,7 +298,6 @@ TEST_F(TcpFactory, SettingsOfAUserDoNotEndTheWaitsOfTheNext) {
 // Otherwise a child process would keep the connection, still logged in, after its end here.
 TEST_F(TcpFactory, AChildProcessDoesNotInheritTheConnection) {
   auto made = factory().create({std::chrono::steady_clock::now() + 20s, {}});
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the interface of the system
   const int flags = ::fcntl(made.native_handle(), F_GETFD);
   ASSERT_GE(flags, 0);
   EXPECT_NE(flags & FD_CLOEXEC, 0);

@@ -89,12 +89,10 @@ class HookOfAShrink : public ::testing::Test {
     return taken;
   }
 
-  // NOLINTBEGIN(cppcoreguidelines-non-private-member-variables-in-classes,misc-non-private-member-variables-in-classes)
   const std::size_t one_ = segment();
   std::function<void()> in_destroy_;
   bool called_ = false;
   kept_page_pool pool_{{.max_capacity = 2 * one_}, obliging_hooks{&in_destroy_}};
-  // NOLINTEND(cppcoreguidelines-non-private-member-variables-in-classes,misc-non-private-member-variables-in-classes)
 };
 
 TEST_F(HookOfAShrink, MayTakeItsTimeWhileOthersFindTheFreeSlots) {

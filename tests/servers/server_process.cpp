@@ -228,7 +228,6 @@ void server_process::end_family() {
   if (pid_ <= 0) {
     return;
   }
-  // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): the interface of the system
   // When the process is gone its children are ours: we can wait for their end, and none remains.
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   signal(SIGSTOP);
@@ -242,7 +241,6 @@ void server_process::end_family() {
     (void)::waitpid(child, nullptr, 0);
   }
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
-  // NOLINTEND(cppcoreguidelines-pro-type-vararg)
 }
 
 bool server_process::is_over(std::chrono::seconds patience) {

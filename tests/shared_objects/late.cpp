@@ -37,10 +37,8 @@ struct last_user {
   }
 };
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): what is tested
 last_user last;
 std::unique_ptr<pool_type> first = make_pool();
-// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 }  // namespace
 

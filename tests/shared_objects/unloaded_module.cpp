@@ -13,7 +13,6 @@ std::unique_ptr<lido::resource_pool<int>> make_pool() {
       [] { return 1; }, lido::resource_pool_options{.max_size = 4, .min_idle = 2});
 }
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): what is tested
 std::unique_ptr<lido::resource_pool<int>> late;
 
 }  // namespace

@@ -22,7 +22,6 @@ struct last_words {
   const std::function<void()>* body = nullptr;
   DWORD thread = 0;
 };
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the loader passes nothing
 inline last_words at_end_of_thread;
 
 inline void NTAPI on_loader_event(void* /*module*/, DWORD event, void* /*reserved*/) {

@@ -33,7 +33,6 @@ sock_filter only_if(std::uint32_t value) {
 }  // namespace
 
 bool has_membarrier() noexcept {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the C library has no function for it
   const long commands = ::syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0U, 0);
   return commands > 0 && (commands & MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0;
 }

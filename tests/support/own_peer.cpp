@@ -52,6 +52,5 @@ extern "C" int connect(int socket, const sockaddr* address, socklen_t size) {
     address = reinterpret_cast<const sockaddr*>(&own);
     size = sizeof own;
   }
-  // NOLINTNEXTLINE(*-vararg): the C library's own function is the one above
   return static_cast<int>(::syscall(SYS_connect, socket, address, size));
 }

@@ -29,7 +29,6 @@ class signals_without_restart {
   [[nodiscard]] static int handled() { return count; }
 
  private:
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a handler has no other
   inline static std::atomic<int> count{0};
   struct sigaction before_ {};
 };

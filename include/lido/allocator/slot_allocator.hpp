@@ -16,7 +16,6 @@
 
 namespace lido::inline v0::detail {
 
-// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 class allocator_state;
 class deadline;
 class segment_fill;
@@ -46,7 +45,6 @@ class slot_allocator final {
 
   /// Acquires a free slot and returns its address; null if exhausted (I2). Never throws.
   template <bool Counts = false>
-  // NOLINTNEXTLINE(misc-no-recursion): the thread has a number by then
   [[nodiscard, LIDO_ALWAYS_INLINE]] void* acquire() noexcept {
     void* slot = nullptr;
     return try_hit<Counts>(slot) ? slot : acquire_after_miss();
@@ -73,7 +71,6 @@ class slot_allocator final {
 
   /// Takes back what `acquire` gave, from any thread. Never throws or blocks, and allocates
   /// nothing itself; for the C library see assign_thread_number.
-  // NOLINTNEXTLINE(misc-no-recursion): as acquire
   [[LIDO_ALWAYS_INLINE]] void release(void* slot) noexcept {
     const std::uintptr_t own = own_cache();
     if (!is_cache(own) || !at(own).push(slot)) [[unlikely]] {

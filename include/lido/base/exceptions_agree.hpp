@@ -9,7 +9,7 @@
 #include "lido/platform/compiler.hpp"
 
 #if LIDO_ELF
-// NOLINTBEGIN(misc-definitions-in-headers,cppcoreguidelines-avoid-non-const-global-variables)
+// NOLINTBEGIN(misc-definitions-in-headers)
 extern "C" {
 // Each kind of file has its own inline variable, and both kinds share a second name for it. Linkers
 // merge equal inline variables with their second names, and refuse to merge one name of two
@@ -29,5 +29,5 @@ extern const char the_program_has_exceptions_but_lido_was_built_without_them;
 [[LIDO_WEAK, LIDO_VISIBLE]] extern const char lido_program_has_no_exceptions = 0;
 #endif
 }
-// NOLINTEND(misc-definitions-in-headers,cppcoreguidelines-avoid-non-const-global-variables)
+// NOLINTEND(misc-definitions-in-headers)
 #endif

@@ -19,7 +19,6 @@ using event_sink = void (*)(traced_act what, std::string_view pool, std::int64_t
                             std::size_t slots) noexcept;
 
 /// Null while no trace runs. The function stays valid for threads that have read it.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): one for the process
 [[LIDO_VISIBLE]] LIDO_IMPORTED extern constinit unscheduled_atomic<event_sink> current_sink;
 
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline bool is_traced() noexcept {

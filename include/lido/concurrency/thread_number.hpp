@@ -32,12 +32,10 @@ inline constexpr std::size_t no_thread_offset = sizeof(void*) < 8 ? 0 : ~(~std::
 /// meaningless without the registry that assigned it. So one file defines both, not inline and
 /// visible by default. Linker and loader then treat them alike: each copy of the library has its
 /// own pair, or all copies share one.
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 [[LIDO_TLS_MODEL, LIDO_VISIBLE]] extern constinit thread_local std::size_t thread_offset;
 #if LIDO_USES_DLL || LIDO_IS_DLL
 [[nodiscard]] std::size_t& thread_offset_of_this_thread() noexcept;
 #endif
-// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 /// Returns `thread_offset` of the thread that makes this call, wherever it ran a call before.
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline std::size_t own_raw_thread_offset() noexcept {
@@ -68,7 +66,6 @@ class thread_registry;
 
 /// The registry that assigns the numbers. Its address distinguishes copies of the library: code
 /// that shares it shares the numbers, too.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the one registry
 [[LIDO_VISIBLE]] LIDO_IMPORTED extern thread_registry thread_numbers;
 
 /// Identifies the copy of the library that made a pool, and the pool, for other copies.

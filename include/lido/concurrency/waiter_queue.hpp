@@ -241,7 +241,6 @@ class alignas(cache_line) waiter_queue {
   /// null), the next ones are what `take()` returns, until it is null. An item without a waiter
   /// goes to `put(item)`. Returns how many items were given.
   template <class Take, class Put>
-  // NOLINTNEXTLINE(misc-no-recursion): `take` may come here again, and ends at the gate
   std::uint32_t serve_and_leave(void* item, const Take& take, const Put& put) noexcept {
     std::uint32_t given = 0;
     wake_up_call call;
@@ -289,7 +288,6 @@ class alignas(cache_line) waiter_queue {
 
   /// Serves until there are no waiters, or no items. An item left in `item` has no waiter.
   template <class Take>
-  // NOLINTNEXTLINE(misc-no-recursion): as in serve_and_leave
   std::uint32_t serve(void*& item, const Take& take, wake_up_call& call) noexcept {
     std::uint32_t given = 0;
     for (waiter* first = first_open(); first != nullptr; first = first_open()) {

@@ -22,14 +22,12 @@ struct place {
 /// it under Valgrind: every acquire then takes the slow path, which informs Valgrind.
 std::uint32_t learn_thread_id() noexcept;
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 /// The calling thread's id, 0 until learnt. Defined in one file, as `thread_offset` is: a shared
 /// object may have a copy of an inline variable that the library does not know.
 [[LIDO_TLS_MODEL, LIDO_VISIBLE]] extern constinit thread_local std::uint32_t checked_thread_id;
 #if LIDO_USES_DLL || LIDO_IS_DLL
 [[nodiscard]] std::uint32_t& checked_thread_id_of_this_thread() noexcept;
 #endif
-// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 /// Returns `checked_thread_id` of the calling thread; see own_thread_offset.
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline std::uint32_t& own_checked_thread_id() noexcept {

@@ -90,12 +90,10 @@ class checked_slots {
   /// Informs Valgrind of the release, if it runs.
   void tell_release(const void* slot) const noexcept;
 
-  // NOLINTBEGIN(cppcoreguidelines-non-private-member-variables-in-classes,misc-non-private-member-variables-in-classes)
   std::byte* const first_;
   std::unique_ptr<slot_record[]> records_;
   release_bias bias_;
   atomic<bool> ends_{false};
-  // NOLINTEND(cppcoreguidelines-non-private-member-variables-in-classes,misc-non-private-member-variables-in-classes)
 
  private:
   void report(misuse_kind kind, const void* object, place at) const noexcept;

@@ -79,7 +79,6 @@ class boost_index_list final : public index_list {
   alignas(no_false_sharing) atomic<std::uint64_t> pushes_{0};
 };
 
-// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 class boost_shared_list final : public shared_list {
  public:
   [[nodiscard]] bool can_grow() const noexcept override { return false; }

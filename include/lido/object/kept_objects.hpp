@@ -53,7 +53,6 @@ struct constructed_each_time {
 
 /// Keeps objects after their release, and calls hooks around their uses. See `pool_traits`.
 template <class T, class Hooks, class Checks>
-// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final, and its base is private
 class kept_objects final : private object_keeper {
   template <class... Args>
   static constexpr bool passes_nothing = sizeof...(Args) == 0 || asks_default_init<Args...>::value;

@@ -31,7 +31,6 @@ struct stop_token {  ///< the standard library has none
 #endif
 class address_space;
 class registration;
-// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final, so nothing derives from it
 class slot_memory;
 
 /// Facts about T that a pool knows at compile time.
@@ -72,7 +71,6 @@ enum class slot_content : std::uint8_t { empty, kept, in_use };
 ///
 /// A state belongs to the slot: only the thread that has taken the slot from the free list writes
 /// it, and the free list orders one owner after the other.
-// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): as above
 class slot_memory final : public segment_memory, public segment_fill {
  public:
   /// Throws std::bad_array_new_length if the size overflows, or std::bad_alloc.

@@ -9,7 +9,7 @@
 
 namespace lido::inline v0::detail {
 
-class pool_core;  // NOLINT(cppcoreguidelines-virtual-class-destructor): final
+class pool_core;
 
 /// A slot of a pool that is to have a resource which the pool did not make. It counts as a create
 /// that is under way, until `fill` or the destructor, which gives it back.

@@ -157,7 +157,7 @@ template <class Executor>
 class asio_waits_service : public net::execution_context::service {
  public:
   using key_type = asio_waits_service;
-  // NOLINTNEXTLINE(*-avoid-non-const-global-variables,cert-err58-cpp): as Asio wants it
+  // NOLINTNEXTLINE(cert-err58-cpp): as Asio wants it
   static inline net::execution_context::id id;
 
   explicit asio_waits_service(net::execution_context& context)
@@ -200,7 +200,6 @@ using asio_error_category = std::remove_cvref_t<decltype(asio_error_code().categ
 
 /// Why an acquire failed: its values are those of `acquire_failure`, and 1 more.
 [[nodiscard]] inline const asio_error_category& acquire_category() noexcept {
-  // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): nothing derives from it
   class category final : public asio_error_category {
     [[nodiscard]] const char* name() const noexcept override { return "lido.acquire"; }
     [[nodiscard]] std::string message(int value) const override {

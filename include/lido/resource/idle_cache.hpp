@@ -21,7 +21,7 @@
 
 namespace lido::inline v0::detail {
 
-class pool_core;  // NOLINT(cppcoreguidelines-virtual-class-destructor): final
+class pool_core;
 class slot_group;
 struct known_key;
 

@@ -67,7 +67,6 @@ class known_keys final : public key_table {
 
   /// A key, or what stands for it.
   template <class K>
-  // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
   class sought final : public sought_key {
    public:
     sought(known_keys& all, const K& key) : sought_key(Hash::hash(key)), all_(all), value_(key) {}

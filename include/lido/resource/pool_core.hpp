@@ -81,7 +81,6 @@ using close_completion = completion<close_report>;
 ///
 /// Lives as long as the pool, its threads, and leases that outlive it. In a process made by fork it
 /// refuses use and ends nothing.
-// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 class pool_core final : public std::enable_shared_from_this<pool_core>,
                         public thread_exit_listener {
  public:

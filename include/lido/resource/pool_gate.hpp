@@ -81,8 +81,8 @@ class pool_gate {
   }
   void add_use_times(duration_histogram& to) const noexcept;
 
-  slow_path_flags flags;   // NOLINT(*-non-private-member-variables-in-classes)
-  const life_limits life;  // NOLINT(*-non-private-member-variables-in-classes)
+  slow_path_flags flags;
+  const life_limits life;
 
  private:
   void add_use_time(nanos length) noexcept;

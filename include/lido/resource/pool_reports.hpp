@@ -14,7 +14,7 @@ struct pool_report;
 
 namespace lido::inline v0::detail {
 
-class pool_core;  // NOLINT(cppcoreguidelines-virtual-class-destructor): final
+class pool_core;
 class slot_group;
 
 /// Numbers, histograms and leases. In a process made by fork there is nothing to report.

@@ -160,7 +160,6 @@ class alignas(no_false_sharing) pool_slot {
   atomic<std::uint64_t> word_{0};
 
  public:
-  // NOLINTBEGIN(*-non-private-member-variables-in-classes): the kernel's, which the slot is part of
   // What each use touches, in two cache lines with the word.
   relaxed<std::uint64_t> key_hash;  ///< of the group's key; set by the kernel at each create
   relaxed<std::uint64_t> hits;      ///< uses of the resource that began without the queue
@@ -172,7 +171,6 @@ class alignas(no_false_sharing) pool_slot {
   pool_slot_record record;         ///< under the mutex; the owner may read `cache`
   factory_hooks* maker = nullptr;  ///< of the resource, or of the create; set by the kernel
   std::uint32_t number = 0;        ///< constant
-  // NOLINTEND(*-non-private-member-variables-in-classes)
 
   pool_slot() noexcept = default;
   pool_slot(const pool_slot&) = delete;

@@ -13,10 +13,8 @@
 namespace lido::inline v0 {
 namespace detail {
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): generators of tests
 inline constinit atomic<std::uint64_t> flaky_threads{0};  ///< number of threads that have thrown
 inline constinit thread_local std::uint64_t flaky_dice = 0;
-// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 /// Returns the next of a sequence of numbers (Steele, Lea, Flood: SplitMix, OOPSLA 2014), the same
 /// ones in the n-th thread of each run.
@@ -59,7 +57,6 @@ class flaky_atomic {
 };
 
 template <class Head>
-// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): final
 class list_for_tests final : public shared_list {
  public:
   /// Limits tags to so many bits: they wrap after 2^bits releases that reach the list.

@@ -3,7 +3,6 @@
 namespace lido::inline v0::detail::platform {
 
 void* own_copy_word() noexcept {
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the one of this copy
   alignas(std::uintptr_t) static constinit std::array<std::byte, sizeof(std::uintptr_t)> word{};
   return word.data();
 }

@@ -4,10 +4,8 @@ namespace lido::inline v0::detail::platform {
 
 namespace {
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): one count of threads
 constinit std::atomic<std::uint32_t> counted{0};
 constinit thread_local std::uint32_t own_number = 0;
-// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 }  // namespace
 

@@ -18,7 +18,6 @@ struct last_call {
   void* argument = nullptr;
 };
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the state of this thread
 thread_local last_call at_exit;
 
 }  // namespace

@@ -12,15 +12,12 @@
 namespace lido::inline v0::detail::platform {
 
 std::uint32_t thread_id() noexcept {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): older C libraries have no function for it
   return static_cast<std::uint32_t>(::syscall(SYS_gettid));
 }
 
 std::size_t thread_name(std::uint32_t id, std::span<char> name) noexcept {
   std::array<char, 64> path{};
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): allocates nothing
   (void)std::snprintf(path.data(), path.size(), "/proc/self/task/%u/comm", id);
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): POSIX has no other
   const int file = ::open(path.data(), O_RDONLY | O_CLOEXEC);
   if (file < 0) {
     return 0;

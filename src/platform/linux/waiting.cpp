@@ -10,8 +10,6 @@
 
 #include "../platform.hpp"
 
-// NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): the C library has no functions for these calls
-
 namespace lido::inline v0::detail::platform {
 
 bool register_heavy_fence() noexcept {
@@ -44,5 +42,3 @@ bool on_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept {
 }
 
 }  // namespace lido::inline v0::detail::platform
-
-// NOLINTEND(cppcoreguidelines-pro-type-vararg)

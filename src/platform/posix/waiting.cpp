@@ -176,7 +176,6 @@ class sleeper {
     return word_ == word;
   }
 
-  // NOLINTNEXTLINE(cppcoreguidelines-non-private-member-variables-in-classes): a link of the list
   sleeper* next = nullptr;
 
  private:
@@ -238,7 +237,6 @@ class alignas(128) sleepers {
 
 using sleeper_table = std::array<sleepers, 64>;
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): one table for this copy
 constinit sleeper_table table{};
 
 /// Finds the list by Fibonacci hashing: words of waiters are in structures on many stacks.
@@ -254,7 +252,6 @@ constinit sleeper_table table{};
 // table. So the table is reset, before other handlers of Lido wake a thread there: they run in the
 // order of these calls.
 bool on_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept {
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of this copy
   constinit static std::atomic<bool> is_watched{false};
   // relaxed: twice does no harm
   if (!is_watched.load(std::memory_order_relaxed)) {

@@ -17,13 +17,11 @@
 
 extern "C" {
 // Hidden, so that the linker knows the distance. Not static, so that its name is as used below.
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): other copies write it
 #ifdef __APPLE__
 [[gnu::section("__DATA,__lido_copy")]]
 #endif
 [[gnu::visibility("hidden"), gnu::used]] alignas(
     std::uintptr_t) constinit std::array<std::byte, sizeof(std::uintptr_t)> lido_copy_word{};
-// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 }
 
 #ifdef __ELF__

@@ -13,7 +13,6 @@ namespace {
 // Copies of other versions look for this name, so it stays as it is.
 #define LIDO_COPY_SECTION ".lido"
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): other copies write it
 #if defined(_MSC_VER)
 #pragma section(LIDO_COPY_SECTION, read, write)
 #define LIDO_IN_COPY_SECTION __declspec(allocate(LIDO_COPY_SECTION))
@@ -22,7 +21,6 @@ namespace {
 #endif
 alignas(std::uintptr_t) LIDO_IN_COPY_SECTION
     constinit std::array<std::byte, sizeof(std::uintptr_t)> copy_word{};
-// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 }  // namespace
 

@@ -16,12 +16,10 @@ namespace {
 
 using exit_call = void (*)(void*);
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): of this module
 /// Written before the constructors of this module run.
 constinit DWORD exit_slot = TLS_OUT_OF_INDEXES;
 /// Written before the first thread is armed.
 constinit exit_call exit_function = nullptr;
-// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 void NTAPI on_loader_event(void* /*module*/, DWORD event, void* process_ends) noexcept {
   if (event == DLL_PROCESS_ATTACH) {

@@ -14,10 +14,8 @@ namespace {
 
 using word = lido::detail::atomic<int>;
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): one execution at a time
 std::string last;
 const litmus* chosen = nullptr;
-// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 /// One thread, and the values that its steps report.
 struct body {

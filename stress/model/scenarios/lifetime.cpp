@@ -221,8 +221,6 @@ void objects_between_threads() {
   check(pool);
 }
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of the only thread that uses
-// it
 int made_before_one_throws = 0;
 
 class counted {

@@ -4,7 +4,6 @@ namespace model {
 
 namespace {
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): addresses, never written
 alignas(64) std::array<std::byte, 64 * pooled::most_slots> storage;
 
 }  // namespace

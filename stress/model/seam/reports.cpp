@@ -6,7 +6,6 @@
 
 namespace lido::inline v0::detail {
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): as in the library
 constinit thread_local std::uint32_t checked_thread_id = 0;
 
 /// Does not store into `checked_thread_id`, which all threads of the model share.

@@ -17,12 +17,10 @@ namespace model {
 
 namespace {
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): switches of a scenario
 refusals refused = refusals::none;
 bool taken_away = false;
 bool slow = false;
 bool reached = false;
-// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 /// The time-outs of the execution. Their number is bounded, or the search would follow them for
 /// ever.

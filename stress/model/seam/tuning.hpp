@@ -12,15 +12,11 @@ struct tuning {
   static constexpr std::uint32_t magazine_size = 4;
   static constexpr std::uint32_t magazines_per_trip = 2;
   static constexpr std::uint32_t shards = 2;
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a switch of a scenario
   static inline std::uint32_t slots_for_shards = 1024;
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a switch of a scenario
   static inline std::size_t fresh_bytes = 1024;
   static constexpr std::uint32_t smallest_cache = 1;
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a switch of a scenario
   static inline std::size_t first_cache_bytes = 1024;
   static constexpr std::size_t most_spare_tables = 1;
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a switch of a scenario
   static inline std::uint32_t most_cleared = 0;
   static constexpr bool changes_are_full_fences = false;
   static constexpr std::uint32_t patience = 1;
@@ -41,11 +37,9 @@ struct tuning {
   static constexpr int spins_before_sleep = 1;
   static constexpr std::int64_t nanoseconds_awake = 0;
   static constexpr std::int64_t nanoseconds_between_looks = 1;
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a switch of a scenario
   static inline std::int64_t nanoseconds_for_answer = 0;
   static constexpr std::int64_t nanoseconds_between_tries = 50'000'000;
   static constexpr std::int64_t longest_between_tries = 95'000'000;
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a switch of a scenario
   static inline std::int64_t nanoseconds_overtaking = 0;
   static constexpr std::int64_t nanoseconds_between_hand_overs = 0;
 };

@@ -6,7 +6,6 @@
 
 namespace {
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): for functions without a state
 lido::test::release_path last_path = lido::test::release_path::fast;
 
 }  // namespace

@@ -166,13 +166,11 @@ class kernel_model {
     }
   }
 
-  // NOLINTBEGIN(*-non-private-member-variables-in-classes): set by the session
   std::vector<model_group> groups;
   std::uint32_t max_total = 0;
   bool is_closed = false;
   bool is_suspended = false;
   bool is_between = false;  ///< a client that waits is about to come again
-  // NOLINTEND(*-non-private-member-variables-in-classes)
 
   [[nodiscard]] const model_slot& slot(std::uint32_t number) const { return slots_[number]; }
   void grow(std::uint32_t size) { slots_.resize(std::max<std::size_t>(size, slots_.size())); }
