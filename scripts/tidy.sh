@@ -47,8 +47,8 @@ sources | xargs -0 -n 40 -P "$(nproc)" bash -c '
   [ -z "${bad:-}" ]' "$format" || status=1
 # Each header by itself: one that leans on others does not compile.
 xargs -d '\n' -n 1 -P "$(nproc)" bash -c <"$database/headers" || status=1
-# Two checks follow calls into every function that they see. About functions of another source they claim too much, such
-# as that a size that is always possible may be refused. So they look at the sources of the library one by one. The
+# One check follows calls into every function that it sees. About functions of another source it claims too much, such as
+# that a size that is always possible may be refused. So it is given the sources of the library one by one. The
 # generated files may lie outside the source tree, where clang-tidy finds no configuration. The database of a g++ build
 # names warnings that clang does not know.
 check() { # file
