@@ -1,9 +1,9 @@
 # Finds the peers. Each becomes a target bench_peer_<name>, or is reported as absent.
-# Debian's packages speak CMake, pkg-config or neither; what can be found in one way is.
+# Debian's packages support CMake, pkg-config or neither; each way is tried.
 
 find_package(PkgConfig QUIET)
 
-# bench_peer_headers(<name> <header> [<library>...]): a peer without package files of its own.
+# bench_peer_headers(<name> <header> [<library>...]): a peer without package files.
 function(bench_peer_headers name header)
   find_path(LIDO_BENCH_${name}_INCLUDE ${header})
   mark_as_advanced(LIDO_BENCH_${name}_INCLUDE)

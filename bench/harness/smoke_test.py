@@ -60,7 +60,7 @@ def problems_of_counts(bench):
 
 
 def problems_of_pinning(bench):
-    """Looks at the processors of each thread while a team of two runs."""
+    """Checks the processors of each thread while a team of two runs."""
     wanted = {str(processor) for processor in sorted(os.sched_getaffinity(0))[:2]}
     seen = set()
     running = subprocess.Popen([bench, "--pin", "--threads=2", "--benchmark_min_time=5", "--benchmark_filter=^pair/floor/"], stdout=subprocess.DEVNULL,

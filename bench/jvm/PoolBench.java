@@ -167,7 +167,7 @@ public final class PoolBench {
     try (Pool hikari = new Hikari(); Pool commons = new Commons()) {
       Pool[] pools = {hikari, commons};
       double[][][] found = new double[pools.length][THREADS.length][rounds];
-      for (int round = -2; round < rounds; ++round) { // the first two warm the compiler up
+      for (int round = -2; round < rounds; ++round) { // the first two warm up the compiler
         for (int pool = 0; pool < pools.length; ++pool) {
           for (int i = 0; i < THREADS.length; ++i) {
             double one = nanosecondsPerUse(pools[pool], THREADS[i], milliseconds);

@@ -14,7 +14,7 @@ final class StubConnection implements Connection {
   @Override public int getHoldability() { return ++queries; }
   @Override public void clearWarnings() {}
 
-  // What a pool asks of a connection that it has just made, or now and then.
+  // Called by a pool on a connection that it has just made, or now and then.
   @Override public boolean isValid(int timeout) { return true; }
   @Override public boolean isClosed() { return false; }
   @Override public boolean getAutoCommit() { return true; }
@@ -35,7 +35,7 @@ final class StubConnection implements Connection {
   @Override public void close() {}
   @Override public void abort(Executor executor) {}
 
-  // What none of them asks.
+  // Never called by these pools.
   private static <T> T no() { throw new UnsupportedOperationException("a stub has no statements"); }
   @Override public Statement createStatement() { return no(); }
   @Override public Statement createStatement(int a, int b) { return no(); }

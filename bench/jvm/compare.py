@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Medians and ratios of pools from lines `name ns ns ns ...`: one acquire and release with 1, 2 and 8 threads.
-What else the programs print is left out. With PROGRAM, its output is the FILE.
+Other output of the programs is left out. With PROGRAM, its output is the FILE.
 
 usage: compare.py FILE | compare.py --run PROGRAM ARGUMENT...
 """
@@ -17,7 +17,7 @@ FIGURES = re.compile(r"[\w.-]+(?: +\d+(?:\.\d+)?){3,}")
 
 
 def read(lines):
-    """name -> for each number of threads the medians of all passes."""
+    """Returns name -> for each number of threads the medians of all passes."""
     found = defaultdict(list)
     for name, *values in (line.split() for line in lines if FIGURES.fullmatch(line.strip())):
         found[name].append([float(value) for value in values[:len(THREADS)]])

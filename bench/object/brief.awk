@@ -3,7 +3,7 @@ BEGIN {
   FS = ","
   title["lido"] = "Lido"
   title["malloc"] = "malloc"
-  title["floor"] = "" # only the page compares with it
+  title["floor"] = "" # only the page compares with the floor
   title["mutex_vector"] = "mutex + vector"
   title["boost_lockfree_stack"] = "boost::lockfree::stack"
 }

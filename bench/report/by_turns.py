@@ -1,4 +1,4 @@
-"""Builds lido_bench of two commits and measures them by turns, so that what else the machine does meets both alike."""
+"""Builds lido_bench of two commits and measures them alternately, so that other work on the machine affects both alike."""
 import io
 import json
 import subprocess
@@ -14,7 +14,7 @@ WORKLOADS = "^(pair|burst|churn|handoff|thread_churn|near_exhaustion)/lido/.*/ma
 
 
 def refuse(why):
-    """Status 1 would mean that something became slower."""
+    """Ends with another status than 1, which means that something became slower."""
     print(f"compare: {why}", file=sys.stderr)
     sys.exit(2)
 
@@ -34,7 +34,7 @@ def commit_of(results):
 
 
 def sources_of(commit):
-    """A folder with the sources of a commit; those that stand here if there is none."""
+    """Returns a folder with the sources of a commit; without a commit, the current ones."""
     if not commit:
         return ROOT
     name = git(commit, "rev-parse", "--short", "--verify", f"{commit}^{{commit}}").decode().strip()
@@ -46,7 +46,7 @@ def sources_of(commit):
 
 
 def build(commit):
-    """The program lido_bench with Lido alone."""
+    """Returns the program lido_bench with Lido only."""
     sources = sources_of(commit)
     folder = FOLDER / f"build-{sources.name if commit else 'here'}"
     print(f"compare: building {commit or 'the sources as they stand'} in {folder}", flush=True)
@@ -70,7 +70,7 @@ def once(program, number, folder):
 
 
 def measure(results, commit, pairs):
-    """Two files of results: of the commit that the given results are of, and of the other one."""
+    """Returns two files of results: of the commit of the given results, and of the other one."""
     programs = [build(commit_of(results)), build(commit)]
     found = [[], []]
     for number in range(pairs):

@@ -1,4 +1,4 @@
-// Draws README's chart from what publish.py tells on standard input: a dot for each contender and a whisker for its spread, for
+// Draws README's chart from publish.py's output on standard input: a dot for each contender and a whisker for its spread, for
 // light and for dark pages.
 // usage: node chart.cjs FOLDER <CHART.json
 "use strict";
@@ -14,7 +14,7 @@ const themes = {
   dark: { text: "#e6edf3", dim: "#9198a1", line: "#3d444d", lido: "#4493f8", peer: "#8b949e" },
 };
 
-// The axis begins at 1, the floor. A little less than exactly 1 would be drawn outside, so it stands at the end.
+// The axis begins at 1, the floor. A value slightly below 1 would be drawn outside, so it is moved to the end.
 const placed = (value) => Math.max(value, 1) * 1.000001;
 
 function mark(colours) {
@@ -64,7 +64,7 @@ function draw(colours) {
     },
   });
   const picture = chart.renderToSVGString();
-  chart.dispose(); // or the program would not end
+  chart.dispose(); // otherwise the program would not end
   return picture;
 }
 

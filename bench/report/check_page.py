@@ -34,7 +34,7 @@ SELECTS = """[...document.querySelectorAll("section select")].filter((select) =>
   [select.id, [...select.options].map((option) => option.value)])"""
 EMPTY = """[...document.querySelectorAll(".chart")].filter((chart) => chart.checkVisibility()).filter((chart) =>
   chart.querySelectorAll("path, text").length < 5 || !chart.getAttribute("aria-label")).map((chart) => chart.parentElement.id)"""
-# Texts of one chart that touch, or that leave it.
+# Texts of one chart that touch, or extend beyond it.
 TOUCHING = """[...document.querySelectorAll(".chart")].filter((chart) => chart.checkVisibility()).flatMap((chart) => {
   const frame = chart.getBoundingClientRect();
   const boxes = [...chart.querySelectorAll("text")].filter((text) => text.textContent.trim()).map((text) => [text.textContent, text.getBoundingClientRect()]);
@@ -43,7 +43,7 @@ TOUCHING = """[...document.querySelectorAll(".chart")].filter((chart) => chart.c
     ...boxes.slice(index + 1).filter(([, other]) => touch(box, other)).map(([other]) => `${chart.parentElement.id}: "${text}" touches "${other}"`),
     ...(box.left < frame.left - 2 || box.right > frame.right + 2 ? [`${chart.parentElement.id}: "${text}" leaves the chart`] : [])]);
 })"""
-# Bars have no place on a logarithmic axis, which begins at 1 unless a value lies below.
+# Bars do not belong on a logarithmic axis, which begins at 1 unless a value is below.
 MISLEADING = """typeof echarts === "undefined" ? [] : [...document.querySelectorAll(".chart")].filter((chart) => {
   const option = echarts.getInstanceByDom(chart)?.getOption();
   return option?.xAxis[0].type === "log" && (option.series.some((each) => each.type === "bar")
@@ -52,7 +52,7 @@ MISLEADING = """typeof echarts === "undefined" ? [] : [...document.querySelector
 OUTSIDE = """[...document.querySelectorAll("a[href]")].filter((link) => !/^(#|data:)/.test(link.getAttribute("href"))).map((link) => link.href)"""
 UNNAMED = """[...document.querySelectorAll("#flames-graph button")].filter((box) => box.clientWidth > 60 && !box.title.includes(box.textContent.trim() || "?"))
   .map((box) => box.title)"""
-# What a reader of paper sees, noted at the moment before it is printed.
+# What a reader sees on paper, recorded just before printing.
 ON_PAPER = """addEventListener("beforeprint", () => {
   const style = (place) => getComputedStyle(place);
   window.onPaper = {
@@ -74,7 +74,7 @@ OWN_COLOUR = """results.own.length === 0 ? [] : [...document.querySelectorAll("#
 FIRST_CHART = "document.querySelector('.chart:not([hidden])')?.getBoundingClientRect().top ?? 0"
 UNLABELLED = """[...document.querySelectorAll("select, button, input")].filter((control) =>
   !control.labels?.length && !control.textContent.trim() && !control.ariaLabel).length"""
-# A function that names an element; what has the focus; and everything that keys must reach.
+# A function that names an element; the focused element; and everything that keys must reach.
 NAMED = """((e) => [e.closest("section, nav")?.id, e.localName, e.id || e.ariaLabel || e.value || e.textContent.slice(0, 40)].join(" "))"""
 FOCUSED = f"""(() => {{
   const e = document.activeElement, style = getComputedStyle(e), box = e.getBoundingClientRect();
@@ -164,7 +164,7 @@ def errors_in(events):
 
 
 def look_at(browser, folder, name, width):
-    """A screenshot of the whole page on such a screen."""
+    """Takes a screenshot of the whole page on such a screen."""
     browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
     shot = browser.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
     (folder / f"{name}.png").write_bytes(base64.b64decode(shot))
@@ -174,7 +174,7 @@ def look_at(browser, folder, name, width):
 
 
 def look(browser, folder, name, width, scheme):
-    """A screenshot of the whole page as it looks on such a screen; what is wrong with it."""
+    """Takes a screenshot of the whole page on such a screen; returns what is wrong with it."""
     browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
     browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     wait(browser)
@@ -190,7 +190,7 @@ def look(browser, folder, name, width, scheme):
 
 
 def press(browser, key):
-    """What has the focus after this key."""
+    """Returns what has the focus after this key."""
     code, text = KEYS[key]
     browser.call("Input.dispatchKeyEvent", type="keyDown", key=key, windowsVirtualKeyCode=code, text=text)
     browser.call("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code)
@@ -198,7 +198,7 @@ def press(browser, key):
 
 
 def by_keys(browser):
-    """Walks through the page by Tab and uses what has the focus, each as its kind is used; a flame graph once."""
+    """Walks through the page by Tab and uses each focused control as its kind requires; a flame graph once."""
     browser.value("document.activeElement.blur()")
     seen, zoomed = set(), False
     while len(seen) < MOST_STOPS:
@@ -237,7 +237,7 @@ def under_the_pointer(browser):
 
 
 def remembered(browser, page):
-    """The address has what was chosen: a workload, and a tab."""
+    """Checks that the address records the choice: a workload, and a tab."""
     workloads = dict(browser.value(SELECTS)).get("ranking-workload", [])
     if len(workloads) < 2:
         return
@@ -259,7 +259,7 @@ def remembered(browser, page):
 
 
 def on_paper(browser, folder):
-    """Prints the page from a dark phone's width, as the worst case; everything has to fit and to be there."""
+    """Prints the page from a dark phone's width, as the worst case; everything must be present and fit."""
     browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
     browser.call("Emulation.setDeviceMetricsOverride", width=1440, height=900, deviceScaleFactor=1, mobile=False)
     browser.value(ON_PAPER)
@@ -278,7 +278,7 @@ def on_paper(browser, folder):
 
 
 def without_script(browser, page, folder):
-    """Tables with the numbers, and no controls that do nothing."""
+    """Checks that there are tables with the numbers, and no controls without effect."""
     browser.call("Emulation.setScriptExecutionDisabled", value=True)
     open_page(browser, page.as_uri())
     yield from look_at(browser, folder, "without_script", 1440)
@@ -306,7 +306,7 @@ def open_page(browser, address):
 
 
 def problems_of_tabs(browser, folder, parts):
-    """Each tab by the screen, by keys and under the pointer."""
+    """Checks each tab on the screen, by keys and by pointer."""
     shown = set()
     for tab in browser.value(TABS) if browser.value("!document.querySelector('.tabs').hidden") else [""]:
         if tab:

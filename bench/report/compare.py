@@ -3,14 +3,14 @@
 
 usage: compare.py OLD.json [NEW.json|COMMIT] [--pairs N] [--all]
 
-With COMMIT, the commit of OLD.json and COMMIT are built and measured by turns, N times each (20, at least 8). Without it, the
-sources as they stand take its place. With NEW.json the two runs are compared as they are. They were not interleaved, so each
-verdict says that: a machine that is slower today looks like slower code. --all: peers and floors, too.
+With COMMIT, the commit of OLD.json and COMMIT are built and measured alternately, N times each (20, at least 8). Without it,
+the current sources replace it. With NEW.json the two runs are compared directly. They were not interleaved, so each verdict
+says that: a machine that is slower today looks like slower code. --all: peers and floors, too.
 
 Repetition k of the new run is paired with repetition k of the old one. For each benchmark the mean ratio of its pairs is
 given with an interval that a bootstrap over the pairs finds. The intervals hold for all rows of the table at once, in 95 of
-100 tables. Slower means that the whole interval lies above 1 and its middle at 3 % or more. Where even a change of 10 % may
-hide, the data is too thin. Of fewer than 8 pairs nothing is said. The exit status is 1 if something became slower in interleaved
+100 tables. Slower means that the whole interval is above 1 and its middle at 3 % or more. If even a change of 10 % could
+hide, the data is too thin. Fewer than 8 pairs give no verdict. The exit status is 1 if something became slower in interleaved
 runs, 2 if nothing could be compared.
 """
 import argparse
@@ -24,13 +24,13 @@ from pathlib import Path
 import by_turns
 import tables
 
-LEAST_PAIRS = 8  # fewer say nothing about their own spread
+LEAST_PAIRS = 8  # fewer do not show their own spread
 RESAMPLES = 2000
 SMALLEST_CHANGE, HIDDEN_CHANGE = 0.03, 0.10
 
 
 def times_of(path):
-    """Nanoseconds of each benchmark, in the order of its repetitions."""
+    """Returns nanoseconds of each benchmark, in the order of its repetitions."""
     found = {}
     for entry in tables.read(path)["benchmarks"]:
         if entry.get("run_type") == "iteration" and entry.get("ns_per_op") and not entry.get("error_occurred"):
@@ -39,7 +39,7 @@ def times_of(path):
 
 
 def without_outliers(values):
-    """Values far from the median are drawn nearer: one disturbance must not hide or feign a change."""
+    """Moves values far from the median nearer to it: one disturbance must not hide or feign a change."""
     middle = statistics.median(values)
     reach = 3 * 1.4826 * statistics.median(abs(value - middle) for value in values)
     return [min(max(value, middle - reach), middle + reach) for value in values]
@@ -50,7 +50,7 @@ def mean_and_error(values):
 
 
 def widening(rows, count):
-    """How many standard errors wide the intervals are, so that 95 of 100 tables hold in all their rows."""
+    """Returns the width of the intervals in standard errors, such that 95 of 100 tables hold in all their rows."""
     generator = random.Random(1)
     centres = [statistics.fmean(row) for row in rows]
     farthest = []
@@ -73,12 +73,12 @@ def verdict(centre, reach):
 
 
 def pairs_of(old, new):
-    """How many repetitions all benchmarks have that both have."""
+    """Returns how many repetitions all common benchmarks have."""
     return min((min(len(old[name]), len(new[name])) for name in old if name in new), default=0)
 
 
 def compare(old, new, interleaved=True):
-    """A row for each benchmark that both have: name, ratio, its interval, verdict."""
+    """Returns a row for each common benchmark: name, ratio, its interval, verdict."""
     names = [name for name in old if name in new]
     count = pairs_of(old, new)
     ratios = [without_outliers([math.log(new[name][k] / old[name][k]) for k in range(count)]) for name in names]

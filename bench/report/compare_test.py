@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""compare.py on made-up times whose answer is known: what became slower is marked, A against A is not, thin data is named.
+"""Runs compare.py on made-up times with a known answer: slower code is marked, A against A is not, thin data is named.
 
-Two files are never judged as interleaved runs are, and refused if they have too few repetitions.
+Two files are never judged like interleaved runs, and are refused if they have too few repetitions.
 """
 import contextlib
 import io
@@ -20,7 +20,7 @@ SLOWER = ("slow/lido/threads:1", "slow/lido/threads:2")
 
 
 def run(generator, pairs, factor, noise=NOISE):
-    """Old and new times of 12 benchmarks, of which SLOWER take `factor` times as long; one in 50 is disturbed."""
+    """Returns old and new times of 12 benchmarks, of which SLOWER take `factor` times as long; one in 50 is disturbed."""
     names = [*SLOWER, *(f"pair/lido/threads:{count}" for count in range(1, 11))]
     def times(scale):
         return [scale * generator.lognormvariate(0, noise) * (3 if generator.random() < 0.02 else 1) for _ in range(pairs)]
@@ -32,7 +32,7 @@ def said(generator, *arguments, **more):
 
 
 def of_files(*arguments):
-    """Status and output of compare.py for two files of results."""
+    """Returns status and output of compare.py for two files of results."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / name for name in ("old.json", "new.json")]
         for path, times in zip(paths, run(random.Random(7), *arguments)):
@@ -56,14 +56,14 @@ def problems_of_files():
 
 
 def refused(*arguments):
-    """What compare.py says in one sentence with status 2; None if it says more or ends otherwise."""
+    """Returns what compare.py says in one sentence with status 2; None if it says more or ends otherwise."""
     done = subprocess.run([sys.executable, "-B", compare.__file__, *arguments], capture_output=True, text=True, check=False)
     lines = [line for line in done.stderr.splitlines() if "compare: " in line]
     return lines[0] if done.returncode == 2 and len(lines) == 1 and "Traceback" not in done.stderr else None
 
 
 def problems_of_failures():
-    """Status 1 says that something became slower, and nothing else."""
+    """Status 1 means only that something became slower."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         old = folder / "old.json"

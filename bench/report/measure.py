@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures what the contention report shows: runs the bench programs of a build and writes one results.json.
 
-The file has the form of Google Benchmark, context and benchmarks, and beside them what other programs say: levels, pools,
-counts, builds and flames. While it runs it says what comes next and how much time is left.
+The file has the form of Google Benchmark, context and benchmarks, and also the output of other programs: levels, pools,
+counts, builds and flames. While it runs it prints what comes next and how much time is left.
 """
 import argparse
 import json
@@ -41,7 +41,7 @@ int main() {{
 
 
 class Progress:
-    """Says before each step how long the rest takes: what was expected, at the pace so far."""
+    """Prints before each step how long the rest takes: the expected time, at the pace so far."""
 
     def __init__(self, steps):
         self._left, self._done, self._began = dict(steps), 0, time.monotonic()
@@ -59,7 +59,7 @@ class Progress:
 
 
 class Bench:
-    """The programs of one build, and how long each repetition runs."""
+    """The programs of one build, and the length of each repetition."""
 
     def __init__(self, options):
         self.folder = Path(options.build) / "bench"
@@ -67,7 +67,7 @@ class Bench:
         self.contexts = []
 
     def google(self, program, pattern, repetitions=None, min_time=None):
-        """All repetitions of a program that uses Google Benchmark."""
+        """Returns all repetitions of a program that uses Google Benchmark."""
         options = self.options
         with tempfile.NamedTemporaryFile(suffix=".json") as out:
             command = [self.folder / program, *(self.own_options() if program == "lido_bench" else []),
@@ -83,11 +83,11 @@ class Bench:
         return [entry for entry in data["benchmarks"] if entry["run_type"] == "iteration"]
 
     def own_options(self):
-        """What lido_bench takes beside Google Benchmark's options."""
+        """Returns lido_bench's own options beside Google Benchmark's."""
         return [*([f"--threads={self.options.threads}"] if self.options.threads else []), *(["--pin"] if self.options.pin else [])]
 
     def connections(self):
-        """Of each repetition what the benches of connection pools print; empty where they were not built."""
+        """Returns the output of the benches of connection pools for each repetition; empty if they were not built."""
         programs = [self.folder / name for name in ("lido_bench_resource", "lido_bench_keyed")]
         for _ in range(self.options.repetitions if all(program.exists() for program in programs) else 0):
             lines = []
@@ -103,7 +103,7 @@ class Bench:
                               capture_output=True, text=True, check=True).stdout.split()
 
     def counts(self):
-        """What lido_bench_rmw prints: workload, threads, shared read-modify-writes per operation."""
+        """Returns the output of lido_bench_rmw: workload, threads, shared read-modify-writes per operation."""
         done = subprocess.run([self.folder / "lido_bench_rmw"], capture_output=True, text=True, timeout=MOST_SECONDS,
                               check=False)
         rows = re.findall(r"^(\w+) +(\d+) +([0-9.]+) ", done.stdout, re.M)
@@ -115,7 +115,7 @@ ROUND_BRACKETS, ANGLES = re.compile(r"\([^()]*\)"), re.compile(r"<[^<>]*>")
 
 
 def simpler(symbol):
-    """A name without template arguments and parameters; operators and lambdas keep theirs."""
+    """Returns a name without template arguments and parameters; operators and lambdas keep theirs."""
     symbol = symbol.split(" [clone")[0].replace("(anonymous namespace)::", "")
     symbol = re.sub(r"\{lambda\(.*?\)#\d+\}(?:::operator\(\))?(?: const)?|\{?'?lambda\d*'?(?:\([^()]*\))?\}?::operator\(\)", "{lambda}", symbol)
     operators = []
@@ -125,7 +125,7 @@ def simpler(symbol):
         return f"\0{len(operators) - 1}\1"
 
     symbol = OPERATOR.sub(keep, symbol)
-    for brackets in (ROUND_BRACKETS, ANGLES):  # what is in round ones may compare
+    for brackets in (ROUND_BRACKETS, ANGLES):  # round ones may contain comparisons
         while (shorter := brackets.sub("", symbol)) != symbol:
             symbol = shorter
     symbol = re.sub(r"( (const|volatile|noexcept|&&?))+$", "", symbol.strip())
@@ -134,7 +134,7 @@ def simpler(symbol):
 
 
 def tree_of(script):
-    """Stacks of `perf script`, innermost frame first, as a tree of samples."""
+    """Returns stacks of `perf script`, innermost frame first, as a tree of samples."""
     root = {"name": "all", "value": 0, "children": {}}
     for sample in script.split("\n\n"):
         frames = re.findall(r"^\s+[0-9a-f]+ (.+)$", sample, re.M)
@@ -155,7 +155,7 @@ def listed(node):
 
 
 def flames(bench, min_time):
-    """A flame graph of Lido's slow path, or why there is none."""
+    """Returns a flame graph of Lido's slow path, or why there is none."""
     if not shutil.which("perf"):
         return {"missing": "perf is not installed (linux-perf)."}
     with tempfile.NamedTemporaryFile(suffix=".perf") as data:
@@ -172,13 +172,13 @@ def flames(bench, min_time):
 
 
 def sections(executable):
-    """Bytes of code and of data that a program or object file has."""
+    """Returns the bytes of code and of data in a program or object file."""
     text, data = subprocess.run(["size", executable], capture_output=True, text=True, check=True).stdout.split("\n")[1].split()[:2]
     return int(text) + int(data)
 
 
 def builds(bench, names):
-    """Seconds to compile a file that uses a contender, and what it then weighs; built as the bench itself was."""
+    """Returns seconds to compile a file that uses a contender, and its size; built as the bench itself was."""
     commands = json.loads((Path(bench.options.build) / "compile_commands.json").read_text(encoding="utf-8"))
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -199,7 +199,7 @@ def builds(bench, names):
 
 
 def child_seconds():
-    """Processor time of what this process has waited for: what else the machine does is not in it."""
+    """Returns the processor time of child processes so far, which excludes other work on the machine."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
@@ -214,7 +214,7 @@ def build(bench, command, header, place, empty):
     if subprocess.run(compile_words, cwd=command["directory"], capture_output=True, check=False).returncode != 0:
         return {}
     row = {"seconds": child_seconds() - began, "object_bytes": sections(str(place) + ".o")}
-    # What no more than Lido's library is linked to is weighed as a program, too.
+    # A contender that links only Lido's library is measured as a program, too.
     linked = subprocess.run([words[start], "-O2", "-Wl,--gc-sections", str(place) + ".o",
                              str(Path(bench.options.build) / "src" / "liblido.a"), "-o", place, "-pthread"],
                             capture_output=True, check=False)
@@ -224,7 +224,7 @@ def build(bench, command, header, place, empty):
 
 
 def measure(options):
-    """Every step in its order, with the seconds a quick run takes for it."""
+    """Returns every step in order, with the seconds that a quick run takes for it."""
     bench = Bench(options)
     names = options.contenders.split(",") if options.contenders else []
     of = f"({'|'.join(names)})/" if names else "[^/]+/"
@@ -242,7 +242,7 @@ def measure(options):
     progress.step("locked instructions")
     data["benchmarks"] += bench.google("lido_bench", f"^locked/{of}", repetitions=1)
     progress.step("memory")
-    for name in bench.names(f"^memory/{of}"):  # in a process each, so that no contender finds memory of another
+    for name in bench.names(f"^memory/{of}"):  # in separate processes, so that no contender finds memory of another
         data["benchmarks"] += bench.google("lido_bench", f"^{name}$", repetitions=1)
     progress.step("pools")
     data["pools"] = bench.google("lido_bench_footprint", ".", min_time=min(options.min_time, 0.05))
@@ -279,7 +279,7 @@ def main():
     if options.own and options.contenders:
         options.contenders += f",{options.own}"
     cells = (len(options.contenders.split(",")) if options.contenders else 36) * (len(options.threads.split(",")) if options.threads else 4)
-    # How long this run takes beside a quick one of ten contenders and three numbers of threads.
+    # The length of this run relative to a quick one of ten contenders and three numbers of threads.
     options.share = cells / 30 * options.repetitions / 3 * (options.min_time + 0.03) / 0.04
     options.flame_time = min(1.0, 0.1 + options.min_time * 30)  # less gives a handful of samples
     options.results.write_text(json.dumps(measure(options)), encoding="utf-8")

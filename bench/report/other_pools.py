@@ -1,4 +1,4 @@
-"""What the report shows of pools that are not object pools: measures, each with columns and a row for each contender and column."""
+"""The report's data on pools other than object pools: measures, each with columns and a row for each contender and column."""
 import re
 import statistics
 import sys
@@ -9,7 +9,7 @@ from slot_map import report as slot_map_report  # noqa: E402  (beside its bench)
 
 COLUMN = re.compile(r"(?:\d+ )?[^\s/]+/\S+|\bp99\b")
 FIGURES = re.compile(r"[a-z]\w*(?: +\d+(?:\.\d+)?)+")
-# Measure -> what a use is, and what a column counts.
+# Measure -> the meaning of a use, and of a column.
 CONNECTIONS = {
     "pair": "nothing is done with a resource; 8 resources",
     "2us": "2 us of work with each of 8 resources: most threads wait",
@@ -22,10 +22,10 @@ CONNECTIONS = {
 
 
 def lines_of(text):
-    """(contender, column, ns) of each figure in a table that a bench prints; 0 means that it was not measured."""
+    """Returns (contender, column, ns) of each figure in a bench's table; 0 means that it was not measured."""
     columns = []
     for line in text.splitlines():
-        if line.startswith("2 us of work"):  # keyed pools again, their columns by other names
+        if line.startswith("2 us of work"):  # keyed pools again, with other column names
             return
         if line.startswith("contender"):
             columns = COLUMN.findall(line.removeprefix("contender"))
@@ -47,7 +47,7 @@ def of_threads(count):
 
 
 def connections(repetitions):
-    """Of lido_bench_resource and lido_bench_keyed; each repetition is a list of [contender, column, ns]."""
+    """Returns data of lido_bench_resource and lido_bench_keyed; each repetition is a list of [contender, column, ns]."""
     found = {}
     for contender, column, time in (line for repetition in repetitions for line in repetition):
         name, _, count = column.rpartition("/")
@@ -57,7 +57,7 @@ def connections(repetitions):
 
 
 def slot_maps(entries):
-    """Of lido_bench_slot_map."""
+    """Returns data of lido_bench_slot_map."""
     found = slot_map_report.sort_into_tables(entries)
     def of_objects(count):
         return f"{count:,} objects"

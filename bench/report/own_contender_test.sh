@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A contender from outside the tree runs beside the floor: the file bench/my_pool.hpp in a folder of its own.
-# One whose name cannot be built, or whose class has another name, is refused in a sentence, before anything is installed or
-# built. Warnings in a header from outside are no errors.
+# Tests that a contender from outside the tree runs beside the floor: the file bench/my_pool.hpp in another folder.
+# One whose name cannot be built, or whose class has another name, is refused with a message, before anything is installed or
+# built. Warnings in an outside header are no errors.
 # Usage: own_contender_test.sh SOURCE_FOLDER BUILD_FOLDER
 set -euo pipefail
 outside=$(mktemp -d)

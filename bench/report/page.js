@@ -1,4 +1,4 @@
-// Draws the page from what page.py has embedded. ECharts draws the charts; every chart has a table with the same numbers.
+// Draws the page from the data that page.py has embedded. ECharts draws the charts; every chart has a table with its numbers.
 "use strict";
 const results = JSON.parse(document.getElementById("results").textContent);
 let run = results.runs[0]; // the chosen one
@@ -43,7 +43,7 @@ function table(header, rows, caption) {
   return scroll;
 }
 
-// The table below a chart, folded; open if there are no charts.
+// Returns the table below a chart, folded; open if there are no charts.
 function tableBelow(place, header, rows, caption) {
   const old = place.nextElementSibling;
   const details = make("details", "", typeof echarts === "undefined" ? { open: "" } : {});
@@ -62,7 +62,7 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 const symbols = ["circle", "triangle", "diamond", "rect", "emptyCircle", "emptyTriangle", "emptyDiamond", "emptyRect"];
 const shapes = ["M-5,0A5,5,0,1,1,5,0A5,5,0,1,1,-5,0Z", "M0,-5.5L5.5,4.5L-5.5,4.5Z", "M0,-6.5L6.5,0L0,6.5L-6.5,0Z", "M-4.5,-4.5H4.5V4.5H-4.5Z"]; // of the first symbols
 const dashes = ["solid", "dashed", "dotted", [8, 3, 2, 3]];
-const short = (value) => (value >= 1e9 ? `${value / 1e9}G` : value >= 1e6 ? `${value / 1e6}M` : value >= 1e3 ? `${value / 1e3}k` : String(value)); // so that ticks do not meet
+const short = (value) => (value >= 1e9 ? `${value / 1e9}G` : value >= 1e6 ? `${value / 1e6}M` : value >= 1e3 ? `${value / 1e3}k` : String(value)); // so that ticks do not touch
 
 function draw(place, label, height, option) {
   place.setAttribute("role", "img");
@@ -70,10 +70,10 @@ function draw(place, label, height, option) {
   place.hidden = typeof echarts === "undefined";
   if (place.hidden) return;
   charts.set(place, () => draw(place, label, height, option));
-  if (place.clientWidth === 0) return; // in a tab that is not shown; drawn when it is
+  if (place.clientWidth === 0) return; // in a hidden tab; drawn when the tab is shown
   place.style.height = `${height()}px`;
   const chart = echarts.getInstanceByDom(place) ?? echarts.init(place, null, { renderer: "svg" });
-  // ECharts would show the tip again a moment later, for series that are gone by then.
+  // ECharts would show the tip again a moment later, for series that no longer exist.
   chart.dispatchAction({ type: "hideTip" });
   chart.resize();
   chart.setOption(option(), true);
@@ -83,7 +83,7 @@ function axisStyle() {
   return { axisLabel: { color: colour("dim") }, nameTextStyle: { color: colour("dim") }, axisLine: { onZero: false, lineStyle: { color: colour("line") } }, splitLine: { lineStyle: { color: colour("line") } } };
 }
 
-// A whisker from low to high, a dot at the value, and a label to the right of both.
+// Draws a whisker from low to high, a dot at the value, and a label to the right of both.
 function whisker(index, count, label) {
   return (_, api) => {
     const at = (dimension) => api.coord([api.value(dimension), api.value(1)]);
@@ -95,7 +95,7 @@ function whisker(index, count, label) {
     return {
       type: "group",
       children: [
-        line(low, y, high, y), line(low, y - 4, low, y + 4), line(high, y - 4, high, y + 4), // always all: ECharts would keep a child that is gone
+        line(low, y, high, y), line(low, y - 4, low, y + 4), line(high, y - 4, high, y + 4), // always all: ECharts would keep a removed child
         { type: "path", x, y, shape: { pathData: shapes[index % shapes.length], x: -5, y: -5, width: 10, height: 10 }, style: { fill: api.visual("color") } },
         ...(label ? [{ type: "text", x: Math.max(x + 5, high) + 6, y, silent: true, style: { text: label(api.value(4)), fill: colour("text"), verticalAlign: "middle", fontSize: 12 } }] : []),
       ],
@@ -103,17 +103,17 @@ function whisker(index, count, label) {
   };
 }
 
-// Names from top to bottom; each series has a value for each name, and may have its lowest and highest. A logarithmic axis
-// begins at 1. Only where a value lies below, it begins a decade or more earlier.
+// Draws names from top to bottom; each series has a value for each name, and may have its lowest and highest. A logarithmic
+// axis begins at 1. Only if a value is below 1, it begins a decade or more earlier.
 function ranked(place, names, series, { unit, log, label }) {
   const alone = series.length === 1;
   const known = (value) => value !== undefined && value !== null;
   const smallest = Math.min(...series.flatMap((each) => each.values).filter((value) => value > 0), 1e9);
   const least = !log ? 0 : smallest >= 0.95 ? 1 : 10 ** Math.floor(Math.log10(smallest));
   // ECharts rounds the end of a logarithmic axis to as many digits as the smallest value has, which is 0 beside an exact 1:
-  // hence not quite. A zero has no place on such an axis and stands at its end.
+  // hence not quite. A zero cannot be on such an axis, so it is moved to its end.
   const decades = Math.log10(Math.max(...series.flatMap((each) => [...each.values, ...(each.highs ?? [])]).filter(known), least || 1) / (least || 1));
-  const tick = (value) => (log && decades > 3 && place.clientWidth < 600 && Math.round(Math.log10(value / least)) % 2 ? "" : short(value)); // on a phone each second
+  const tick = (value) => (log && decades > 3 && place.clientWidth < 600 && Math.round(Math.log10(value / least)) % 2 ? "" : short(value)); // on a phone every second one
   const labelOf = (value) => series[0].text?.(value) ?? number(value);
   const room = 18 + 6.7 * Math.max(0, ...series[0].values.filter(known).map((value) => labelOf(value).length)); // right of a dot
   const placed = (value) => Math.max(value, least) * (log ? 1.000001 : 1);
@@ -164,7 +164,7 @@ function lines(place, x, series, { unit, label, cores }) {
     tooltip: { trigger: "axis", confine: true, valueFormatter: (value) => `${number(value)} ns`, order: "valueAsc" },
     xAxis: { type: "category", data: x.map(String), boundaryGap: ["5%", "5%"], name: "threads", nameLocation: "middle", nameGap: 26, ...axisStyle() },
     yAxis: { type: "log", name: unit, nameLocation: "end", nameGap: 26, ...axisStyle(), nameTextStyle: { align: "left", color: colour("dim") }, axisLabel: { color: colour("dim"), formatter: short } },
-    series: series.map((each, index) => ({ // no two of 32 look alike, also without colour
+    series: series.map((each, index) => ({ // no two of 32 look alike, even without colour
       name: each.name, type: "line", data: each.values.map((value) => value ?? "-"), connectNulls: true, symbol: symbols[each.style % symbols.length], symbolSize: 10,
       lineStyle: { width: isOwn(each.name) ? 4 : 2, type: dashes[(each.style + Math.floor(each.style / symbols.length)) % dashes.length] }, color: colour(hue(each.name) === "own" ? "own" : `c${each.style % 8}`),
       markLine: index === 0 && last ? { silent: true, symbol: "none", lineStyle: { color: colour("dim"), type: "dashed" }, label: { formatter: `${last < cores ? "≤ " : ""}${cores} cores`, color: colour("dim") }, data: [{ xAxis: String(last) }] } : undefined,
@@ -172,7 +172,7 @@ function lines(place, x, series, { unit, label, cores }) {
   }));
 }
 
-// ---- what is chosen, also in the address --------------------------------------------------------
+// ---- the reader's choice, also in the address ---------------------------------------------------
 
 // The address ends in #section&control=value&control=value; either part may be missing.
 const anchor = () => (/^#[^=&]+(?=&|$)/.exec(location.hash) ?? [""])[0].slice(1);
@@ -187,7 +187,7 @@ function save() {
   if (`#${parts}` !== location.hash && (parts || location.hash)) history.replaceState(null, "", `#${parts}`);
 }
 
-// Keeps what is chosen, or takes what the address says.
+// Keeps the choice, or takes it from the address.
 function fill(select, values, texts = values, usual = values[0]) {
   const asked = select.dataset.chosen ? select.value : wanted().get(select.id);
   select.replaceChildren(...values.map((value, index) => make("option", texts[index], { value })));
@@ -203,12 +203,12 @@ function onChoice(selects, update) {
   update();
 }
 
-// Eight threads, or as many as there were: contention first.
+// Eight threads, or the most measured: contention first.
 const most = (counts) => (counts.includes(8) ? 8 : Math.max(...counts));
 
 // ---- sections -----------------------------------------------------------------------------------
 
-// The contenders of a workload from fast to slow, and a series for each run.
+// Returns the contenders of a workload from fast to slow, and a series for each run.
 function times(workload, threads, names = null) {
   const rows = (each) => each.rows.filter((row) => row.workload === workload && row.threads === threads && (!names || names.includes(row.contender)));
   const done = rows(run).filter((row) => row.ns).sort((left, right) => left.ns - right.ns);
@@ -304,13 +304,13 @@ function latency() {
   });
 }
 
-// Rows in the order of a field, and rows of a table for those that have an error instead.
+// Returns rows in the order of a field, and rows of a table for those with an error instead.
 function split(rows, field) {
   const sorted = rows.filter((row) => !row.error).sort((left, right) => (left[field] ?? Infinity) - (right[field] ?? Infinity));
   return [sorted, rows.filter((row) => row.error).map((row) => [row.contender, row.error])];
 }
 
-// A chart of fields of rows, and its table.
+// Draws a chart of fields of rows, and its table.
 function fields(id, rows, names, options) {
   const [sorted, refused] = split(rows, options.by);
   const place = find(`#${id} .chart`);
@@ -344,7 +344,7 @@ function build() {
     { by: "seconds", drawn: ["seconds"], unit: "seconds to compile", log: false, label: "Compile time and size" });
 }
 
-// Pools of another kind: measures with columns, of which one is drawn.
+// Draws pools of another kind: measures with columns, of which one is drawn.
 function otherPools(id, measures) {
   const place = find(`#${id} .chart`);
   const [measure, column] = [find(`#${id}-measure`), find(`#${id}-column`)];
@@ -362,7 +362,7 @@ function otherPools(id, measures) {
   });
 }
 
-// As much of a function's name as a box of this width has room for, its own name first.
+// Returns as much of a function's name as fits into a box of this width, its own name first.
 function labelOf(name, width) {
   const parts = name.split(/::(?!operator\b)/);
   const fits = (text) => 7 * text.length + 8 <= width;
@@ -416,7 +416,7 @@ function flames() {
 
 // ---- the whole page -----------------------------------------------------------------------------
 
-// What a run has not measured is not shown.
+// Values that a run has not measured are not shown.
 const parts = {
   contention: [contention, () => run.rows.filter((row) => (row.workload === "burst" || row.workload === "handoff") && row.ns)], ranking: [ranking, () => run.rows],
   curves: [curves, () => unique(run.rows.map((row) => row.threads)).length > 1], latency: [latency, () => run.latency], shared: [shared, () => run.locked], memory: [memory, () => run.memory],
@@ -463,7 +463,7 @@ fill(whichRun, results.runs.map((_, index) => index), results.runs.map((each) =>
 onChoice([whichRun], () => { run = results.runs[whichRun.value]; showRun(); });
 find(`#${CSS.escape(anchor() || "-")}`)?.scrollIntoView();
 
-// A link to a section keeps what is chosen; an address that was pasted chooses.
+// A link to a section keeps the choice; a pasted address replaces it.
 addEventListener("hashchange", () => {
   const panel = find(`#${CSS.escape(anchor() || "-")}`)?.closest(".panel")?.id ?? wanted().get("tab");
   if (panel && find(`#${CSS.escape(panel)}`)?.hidden) showTab(panel);

@@ -3,10 +3,10 @@
 
 usage: page.py RESULTS.json... FOLDER
 
-Results are what measure.py or `lido_bench --benchmark_out=FILE` wrote; each may be compressed (.gz). Files of one machine and
+Results are files of measure.py or `lido_bench --benchmark_out=FILE`; each may be compressed (.gz). Files of one machine and
 commit that have no benchmark in common are one run. Other files are further runs, which the page shows beside the first one,
 each with its processor. The chart library comes from npm into build/echarts (scripts/setup.sh bench); without it the page
-has its tables alone.
+has only tables.
 """
 import base64
 import csv
@@ -25,7 +25,7 @@ import verdict
 
 HERE = Path(__file__).resolve().parent
 LIBRARY = HERE.parents[1] / "build/echarts/node_modules/echarts/dist/echarts.min.js"
-# Contention first: what a reader looks for is seen without a choice.
+# Contention first: a reader sees the main result without a choice.
 WORKLOADS = ["burst", "handoff", "churn", "near_exhaustion", "moving", "thread_churn", "pair", "list"]
 BEST_KNOWN = ["floor", "ring_alone", "lido", "brpc_model", "snmalloc_model", "dpdk", "tcmalloc", "jemalloc", "mimalloc", "malloc", "moodycamel_tokens",
               "boost_lockfree_stack", "mutex_vector"]
@@ -38,14 +38,14 @@ DESIGNS = [
      "why": "A thread allocates from its own slabs. What it releases of another thread's it keeps until that is 16 KiB, 256 objects of 64 bytes, and "
      "appends them to that thread's queue by one exchange (mem/remotecache.h, mem/freelist_queue.h, ds/allocconfig.h)."},
 ]
-# Of lido_bench_statistics.
+# Names in lido_bench_statistics.
 LEVELS = {"pair_without_counts": "object pool: slow paths alone, always on", "pair_with_counts": "object pool with Traits::counts",
           "use/without_times": "resource pool",
           "use/with_times": "resource pool with time_uses"}
 
 
 def rows_of(benchmarks):
-    """A row for each workload, contender, number of threads and size; medians over the repetitions."""
+    """Returns a row for each workload, contender, number of threads and size; medians over the repetitions."""
     found = tables.sort_into_tables(benchmarks, "ns_per_op")
     for (workload, size), table in list(found.items()):
         for (contender, threads), cell in table.items():
@@ -60,7 +60,7 @@ def rows_of(benchmarks):
 
 
 def once(benchmarks, measure):
-    """A row for each contender and number of threads of what runs once a repetition; medians of its counters, or an error."""
+    """Returns a row for each contender and number of threads of a measure; medians of its counters, or an error."""
     found, errors = {}, {}
     for entry in benchmarks:
         name = tables.NAME.match(entry["name"])
@@ -80,7 +80,7 @@ def once(benchmarks, measure):
 
 
 def pool_rows(entries):
-    """Of lido_bench_footprint, what a pool of 16 slots costs; each iteration has as many pools as the name ends with."""
+    """Returns the cost of a pool of 16 slots, by lido_bench_footprint; the name ends with the pools of an iteration."""
     for use in ("unused", "used_by_one_thread"):
         of_use = [entry for entry in entries if f"/{use}/" in entry["run_name"]]
         if of_use:
@@ -102,7 +102,7 @@ def place_of(row):
 
 
 def run_data(data):
-    """What the page shows of one run, and the rows of its raw data."""
+    """Returns the page's data on one run, and the rows of its raw data."""
     context, benchmarks = data["context"], data["benchmarks"]
     rows = sorted(rows_of(benchmarks), key=place_of)
     spreads = [row["spread"] for row in rows if row["spread"] is not None]
@@ -129,7 +129,7 @@ def names_of(data):
 
 
 def runs_of(loaded):
-    """Files of one machine and commit without a common benchmark are parts of one run."""
+    """Joins files of one machine and commit without a common benchmark: they are parts of one run."""
     runs = []
     for data in loaded:
         data = {**data, "benchmarks": [entry for entry in data["benchmarks"] if entry.get("run_type") == "iteration"]}
@@ -144,7 +144,7 @@ def runs_of(loaded):
 
 
 def label_apart(runs):
-    """Runs of like machines are told apart by commit and date."""
+    """Names runs; those of equal machines differ by commit and date."""
     labels = [run["label"] for run in runs]
     for run, label in zip(runs, labels):
         if labels.count(label) > 1:
@@ -161,7 +161,7 @@ def csv_text(runs, rows_of_runs):
 
 
 def link(name, kind, content):
-    """A link whose target is in the page itself, so that a page that was mailed has it, too."""
+    """Returns a link whose target is in the page itself, so that a mailed page has it, too."""
     return f'<a download="{name}" href="data:{kind};base64,{base64.b64encode(content).decode()}">{name}</a>'
 
 
@@ -193,7 +193,7 @@ def write_page(loaded, folder):
     marks = {**plain_tables.heads(runs, bool(library)), "{links}": ", ".join(links(loaded, [run["label"] for run in runs], table)),
              **{f"{{plain {part}}}": f"<noscript>{text}</noscript>" for part, text in plain_tables.sections(shown).items()},
              "/*{style}*/": (HERE / "page.css").read_text(encoding="utf-8"), "/*{script}*/": (HERE / "page.js").read_text(encoding="utf-8"),
-             # The library last, so that nothing is looked for in it.
+             # The library comes last, so that no mark is replaced in it.
              "{results}": json.dumps(shown).replace("<", "\\u003c"), "{library}": library.replace("</script", "<\\/script")}
     for mark, text in marks.items():
         page = page.replace(mark, text, 1)

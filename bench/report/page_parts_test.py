@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the contention report computes, on made-up runs whose answer is known; and that README's chart and the table agree.
+"""Tests what the contention report computes, on made-up runs with known answers; and that README's chart and the table agree.
 
 usage: page_parts_test.py
 """
@@ -40,7 +40,7 @@ def entry(workload, contender, threads, repetition, time, busy=1.0):
 
 
 def run(lido=1.0, peer=3.0, spread=0.05, repetitions=3, busy=1.0, threads=(8, 2, 1), **context):
-    """Bursts and hand-off of four contenders, with threads in no order; hand-off of Lido takes ten times as long."""
+    """Returns bursts and hand-offs of four contenders, with threads in no order; Lido's hand-off takes ten times as long."""
     times = {"burst": {"floor": 0.5, "lido": lido, "tcmalloc": peer, "malloc": 9.0}, "handoff": {"ring_alone": 5.0, "lido": 10 * lido, "malloc": 5.0}}
     entries = [entry(workload, name, count, number, time * (1 + spread * (number - (repetitions - 1) / 2)), busy)
                for workload, contenders in times.items() for name, time in contenders.items() for count in threads

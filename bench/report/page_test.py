@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures four contenders for a moment, writes the report, and looks at it in headless Chromium.
+"""Measures four contenders briefly, writes the report, and checks it in headless Chromium.
 
 usage: page_test.py BUILD FOLDER [PROGRAM...]    of that build; named so that they are built before the test
 """
@@ -15,7 +15,7 @@ import page as pages
 HERE = Path(__file__).resolve().parent
 PARTS = ["contention", "connections", "slot-maps", "ranking", "ranking-levels", "curves", "latency", "shared", "shared-counts", "memory", "memory-pools", "build", "peers", "designs", "data"]
 
-# What is broken in a page, by what, and what the look says of it.
+# A fault in a page, the edit that makes it, and the message about it.
 FAULTS = [
     ('"use strict";\nconst results', '"use strict"; console.error("seeded");\nconst results', "console: seeded"),
     ('if (typeof value !== "number") return value ?? "-";', 'if (value === null || value === undefined) return "-";', "exception: Uncaught TypeError"),
@@ -38,7 +38,7 @@ def shown_in(page):
 
 
 def miscounted(build, locked):
-    """Without optimisation a compiler locks every atomic store, whatever its order, and Lido cannot be judged."""
+    """Without optimisation a compiler locks every atomic store, whatever its order, so Lido cannot be judged."""
     commands = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
     optimised = any("register_lido_default" in command["file"] and " -O0" not in command["command"] for command in commands)
     if locked and (locked["mutex_vector"] != 2 or locked["floor"] != 0 or optimised and locked["lido"] != 0):
@@ -46,13 +46,13 @@ def miscounted(build, locked):
 
 
 def may_sample():
-    """Whether perf samples a program here at all."""
+    """Returns whether perf can sample a program here at all."""
     command = ["perf", "record", "-q", "-e", "cpu-clock:u", "-o", "/dev/null", "--", "true"]
     return shutil.which("perf") and subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def problems_without_charts(data, folder):
-    """Where there is no chart library, tables show every number from the start. Runs last: pages have no charts from here on."""
+    """Without a chart library, tables show every number from the start. Runs last: later pages have no charts."""
     pages.LIBRARY = folder / "no library"
     index = pages.write_page([data], folder)
     if "build/echarts is missing" not in index.read_text(encoding="utf-8"):
@@ -99,7 +99,7 @@ def problems(build, folder):
 
 
 def problems_of_look(data, folder):
-    """The look itself is tested, too: it finds each fault of a page with many. One contender lacks a number of threads."""
+    """The check itself is tested, too: it finds each fault of a page with many. One contender lacks a number of threads."""
     data["benchmarks"] = [entry for entry in data["benchmarks"] if not entry["name"].startswith("burst/malloc/threads:1")]
     index = pages.write_page([data], folder)
     page = index.read_text(encoding="utf-8")

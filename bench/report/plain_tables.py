@@ -1,4 +1,4 @@
-"""The parts of the report that need no JavaScript: its heads, and every number as a table."""
+"""The parts of the report that need no JavaScript: its headings, and every number as a table."""
 import html
 
 
@@ -37,7 +37,7 @@ def facts(run):
 
 
 def heads(runs, has_charts):
-    """Warnings, the sentence of result and the machine of each run; mark of the page -> text."""
+    """Returns warnings, the summary and the machine of each run; mark of the page -> text."""
     parts = [] if has_charts else ['<p class="warning">No charts: build/echarts is missing; scripts/setup.sh bench gets it.</p>']
     for run in runs:
         of = f"{html.escape(run['label'])}: " if len(runs) > 1 else ""
@@ -66,7 +66,7 @@ def cell(row):
 
 
 def by_threads(run, meaning):
-    """A table a workload: ns, and in brackets the multiple of the floor."""
+    """Returns a table for each workload: ns, and in brackets the multiple of the floor."""
     for workload in dict.fromkeys(row["workload"] for row in run["rows"]):
         cells = {(row["contender"], row["threads"]): row for row in run["rows"] if row["workload"] == workload}
         counts = sorted({threads for _, threads in cells})
@@ -89,7 +89,7 @@ def of_measures(measures):
 
 
 def of_run(run, meaning):
-    """Section -> its tables."""
+    """Returns section -> its tables."""
     points = ("p50", "p99", "p99.9", "p99.99", "max", "samples")
     counts = sorted({row["threads"] for row in run["latency"]})
     return {
@@ -113,7 +113,7 @@ def of_run(run, meaning):
 
 
 def sections(shown):
-    """Section -> its tables of all runs, each run under its name."""
+    """Returns section -> its tables of all runs, each run under its name."""
     found = [(run, of_run(run, shown["meaning"])) for run in shown["runs"]]
     texts = {part: "".join((f"<h3>{html.escape(run['label'])}</h3>" if len(found) > 1 else "") + "".join(parts[part]) for run, parts in found)
              for part in found[0][1]}

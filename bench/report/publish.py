@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes what the documentation says of the benches from one run: README's chart and the table of docs/explanation/benchmarks.md.
+"""Writes the documentation's figures from one run of the benches: README's chart and the table of docs/explanation/benchmarks.md.
 
 usage: publish.py RESULTS.json    takes the medians of this run into docs/explanation/benchmarks.json, and writes both from them
-       publish.py                 writes both from the medians that are there
-       publish.py --check         fails where the chart or the table does not say what the medians say
+       publish.py                 writes both from the existing medians
+       publish.py --check         fails if the chart or the table differs from the medians
 
-RESULTS.json is what `scripts/bench.sh --publish` measured. A run that something else disturbed is refused.
+RESULTS.json is the result of `scripts/bench.sh --publish`. A disturbed run is refused.
 """
 import html
 import json
@@ -38,7 +38,7 @@ class Places:
 
 
 def medians_of(data):
-    """What is kept of a run: a row for each contender and column."""
+    """Returns the stored part of a run: a row for each contender and column."""
     if tables.is_disturbed(data["benchmarks"]):
         sys.exit("publish: something else ran on this machine meanwhile; measure again on a quiet one")
     run, rows = page.run_data(page.runs_of([data])[0])
@@ -87,7 +87,7 @@ def with_table(text, table):
 
 
 def chart_of(data):
-    """The texts and dots of README's chart."""
+    """Returns the texts and dots of README's chart."""
     rows = sorted((row for row in data["rows"] if (row["workload"], row["threads"]) == CHART), key=lambda row: row["ns"])
     whiskers = all(row["low"] for row in rows)
     scale = {row["contender"]: (row["multiple"] or 1) / row["ns"] for row in rows}
@@ -109,7 +109,7 @@ def draw(places, data):
 
 
 def problems(places):
-    """Where the chart or the table says something else than the medians."""
+    """Returns where the chart or the table differs from the medians."""
     data = json.loads(places.data.read_text(encoding="utf-8"))
     text = places.text.read_text(encoding="utf-8")
     if with_table(text, table_of(data)) != text:

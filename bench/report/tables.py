@@ -26,12 +26,12 @@ MEANING = {
     "moving": "capacity is threads x 8, every thread holds 0 to 16, by chance",
 }
 SCARCE = ("near_exhaustion", "moving")  # no object to spare, and no floor of their own
-MEASURES = ("latency", "locked", "memory")  # of each contender, but no workloads
+MEASURES = ("latency", "locked", "memory")  # measured for each contender, but no workloads
 OPERATIONS = {"near_exhaustion": 128, "moving": 32}
 OWN = ("floor", "ring_alone", "lido", "lido_wrapped", "lido_cleared", "lido_locked_cache", "lido_no_cache", "lido_boost_list", "lido_checked",
        "lido_grow", "lido_block", "lido_block_resource", "lido_block_sizes", "lido_keep_constructed",
        "lido_construct_each_time")
-FLOORS = ("floor", "ring_alone")  # what a pool is compared with, not a pool
+FLOORS = ("floor", "ring_alone")  # pools are compared with them; they are no pools
 
 
 class Cell:
@@ -54,14 +54,14 @@ class Cell:
 
     @property
     def spread(self):
-        """Half the distance from fastest to slowest repetition, as a share of the median."""
+        """Returns half the distance from fastest to slowest repetition, as a share of the median."""
         if self.median and len(self.times) > 1:
             return (max(self.times) - min(self.times)) / 2 / self.median
         return None
 
 
 def read(path):
-    """The JSON of a file, which may be compressed as the report's own download is."""
+    """Returns the JSON of a file, which may be compressed like the report's own download."""
     opened = gzip.open if str(path).endswith(".gz") else open
     with opened(path, "rt", encoding="utf-8") as file:
         return json.load(file)
@@ -107,7 +107,7 @@ def cell_text(cell, references, best):
 
 
 def ordered(table):
-    """The floor and Lido first, then the others from fast to slow."""
+    """Returns the floor and Lido first, then the others from fast to slow."""
     names = {contender for contender, _ in table}
 
     def key(name):
@@ -164,14 +164,14 @@ def print_table(header, rows, markdown):
     widths = [max(len(line[column]) for line in [header, *rows]) for column in range(len(header))]
     for line in [header, *rows]:
         cells = [line[0].ljust(widths[0])]
-        # The star stands outside the column of numbers.
+        # The star is outside the column of numbers.
         for text, width in zip(line[1:], widths[1:]):
             cells.append((text if text.endswith(" *") else text + "  ").rjust(width + 2))
         print("  ".join(cells).rstrip())
 
 
 def is_disturbed(entries):
-    """Whether the floor, which never waits, took clearly longer than the processor time it used."""
+    """Returns whether the floor, which never waits, took clearly longer than its processor time."""
     shares = [entry["ns_per_op"] / entry["cpu_ns_per_op"] for entry in entries
               if entry["name"].startswith(("pair/floor/", "burst/floor/")) and entry.get("run_type") == "iteration"
               and entry.get("cpu_ns_per_op")]
@@ -229,7 +229,7 @@ def main():
 
 
 def print_run(tables, absent, markdown):
-    """The tables of one process; a floor that is there only for comparison has none of its own."""
+    """Returns the tables of one process; a floor used only for comparison has none of its own."""
     shown = [key for key, table in tables.items() if {name for name, _ in table} != {"floor"}]
     for workload, size in sorted(shown, key=lambda key: (key[1] != 64, ORDER.index(key[0]), key[1])):
         print()

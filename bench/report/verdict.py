@@ -1,12 +1,12 @@
-"""The sentence of result that begins the contention report, computed from a run, and no stronger than its numbers allow."""
+"""The summary that begins the contention report, computed from a run, and no stronger than its numbers allow."""
 import tables
 
 PHRASES = {"burst": "bursts of 256", "handoff": "hand-off between threads"}
-LEAST_REPETITIONS = 3  # of fewer the spread is not known
+LEAST_REPETITIONS = 3  # with fewer the spread is not known
 
 
 def threads_for(rows, workload):
-    """Eight threads, or as many as there were."""
+    """Returns eight threads, or the most measured."""
     counts = {row["threads"] for row in rows if row["workload"] == workload and row["contender"] == "lido"}
     return 8 if 8 in counts else max(counts, default=0)
 
@@ -16,7 +16,7 @@ def amount(ratio):
 
 
 def of_workload(rows, workload, threads):
-    """Lido beside the fastest peer whose acquires did not fail; None without either."""
+    """Returns Lido beside the fastest peer whose acquires did not fail; None without either."""
     cells = {row["contender"]: row for row in rows if row["workload"] == workload and row["threads"] == threads and row["ns"]}
     peers = [row for name, row in cells.items() if name not in tables.OWN and not row["failed"]]
     own = cells.get("lido")
@@ -30,7 +30,7 @@ def of_workload(rows, workload, threads):
 
 
 def sentence(rows, disturbed):
-    """Empty where a run has no contention, or no peer."""
+    """Returns an empty text if a run has no contention, or no peer."""
     found = [(threads, workload) for workload in PHRASES if (threads := threads_for(rows, workload)) > 1]
     if not found or not any(row["contender"] not in tables.OWN for row in rows):
         return ""

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Turns the JSON of lido_bench_slot_map into one table per workload.
 
-Each cell is the median over the repetitions: nanoseconds for one object where the workload walks or
-adds many, otherwise for one operation. Processor time where there is one thread.
+Each cell is the median over the repetitions: nanoseconds for one object if the workload walks or
+adds many, otherwise for one operation. With one thread it is processor time.
 """
 
 import argparse
@@ -33,14 +33,14 @@ MEANING = {
 
 
 def sort_into_tables(benchmarks):
-    """{workload: {(contender, column): [time of each repetition]}}"""
+    """Returns {workload: {(contender, column): [time of each repetition]}}"""
     tables = collections.defaultdict(lambda: collections.defaultdict(list))
     for entry in benchmarks:
         name = NAME.match(entry.get("run_name", entry["name"]))
         if entry.get("run_type") == "aggregate" or not name:
             continue
         column = int(name["threads"] or name["size"] or 0)
-        # Google Benchmark counts processor time where it was not told otherwise, here as in per_object.
+        # Google Benchmark counts processor time unless told otherwise, here as in per_object.
         time = entry["real_time" if "/real_time" in entry["name"] else "cpu_time"]
         nanoseconds = entry["per_object"] * 1e9 if "per_object" in entry else time
         tables[name["workload"]][name["contender"], column].append(nanoseconds)

@@ -1,4 +1,4 @@
-# The slot map benches: programs of their own, since their peers are containers and not pools.
+# The slot map benches are separate programs, since their peers are containers and not pools.
 find_package(Boost REQUIRED)
 find_path(LIDO_BENCH_COLONY_INCLUDE plf_colony.h)
 mark_as_advanced(LIDO_BENCH_COLONY_INCLUDE)
