@@ -18,7 +18,7 @@ class connection {
 class client {
  public:
   connection fetch() { return db_.acquire().detach(); }  // max_size counts it no more
-  /// Returns false if there is no room; then `back` ends with its owner.
+  /// Returns false if the pool is full; then `back` is destroyed with its owner.
   bool release(connection&& back) { return db_.adopt(std::move(back)); }
 
  private:

@@ -240,7 +240,7 @@ class cluster_client {
   }
 
   // [snippet refresh]
-  /// Reads the map anew twice a second, and soon after a sign of change, but at most every 50 ms.
+  /// Reads the map again twice a second, and soon after a sign of change, but at most every 50 ms.
   void keep_fresh(const std::stop_token& end) {
     while (!end.stop_requested()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -103,7 +103,7 @@ class depot_session {
     return depth_ == 0 && before == between_;
   }
 
-  /// Returns the depot's place for this depth, as if each depth were a thread.
+  /// Returns the depot_place of this depth, as if each depth were a thread.
   [[nodiscard]] lido::detail::depot_place place() const {
     return {depot_.shard_of(depth_ + 1), /*roams=*/depth_ == 2};
   }

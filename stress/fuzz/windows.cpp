@@ -41,7 +41,7 @@ void schedule_point(access /*next*/) noexcept {
   }
 }
 
-// The other thread stands still until this one is done, so a real wait is useless.
+// The other thread is stopped until this one is done, so a real wait is useless.
 void yield_thread() noexcept {}
 void nap_thread(std::uint32_t /*microseconds*/) noexcept {}
 bool bounded_wait::is_over() noexcept {

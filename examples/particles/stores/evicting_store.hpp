@@ -1,5 +1,5 @@
 /// @file
-/// Third answer to a full pool: the least visible particles make room for new ones.
+/// Third answer to a full pool: the least visible particles are evicted for new ones.
 #pragma once
 
 #include <tbb/enumerable_thread_specific.h>
