@@ -1,20 +1,20 @@
-/* How waiters, threads that give a resource back, and threads that stop a wait agree.
+/* The protocol of waiters, threads that release a resource, and threads that stop a wait.
  *
- * The protocol of include/lido/resource/idle_cache.hpp, include/lido/concurrency/wait_word.hpp, and
+ * It is that of include/lido/resource/idle_cache.hpp, include/lido/concurrency/wait_word.hpp, and
  * pool_waiters.cpp and resource_slots.cpp in src/resource, step by step: one word for each resource, with its mark;
  * one bit for each; the flags; one word for each wait; and a mutex for the queue. Memory is
- * sequentially consistent here; lido_model looks at weaker memory. SPIN goes through every order of
+ * sequentially consistent here; lido_model looks at weaker memory. SPIN explores every order of
  * steps, for any number of preemptions.
  *
- * Users of one resource each: PATIENT that wait for as long as it takes, one whose time may be over
- * at any moment, one whose wait is stopped by another process. Threads that run may overtake those
- * that wait, unless the first is due, which SPIN chooses each time. With -DTURN all are due, and do
- * not look before they sleep, as callbacks. With -DSHRINKS nobody waits, and the pool ends its
- * resources while they are used.
+ * Each user needs one resource: PATIENT users wait without a limit, one may time out at any moment,
+ * and the wait of one is stopped by another process. Running threads may overtake waiters, unless
+ * the first is due, which SPIN chooses each time. With -DTURN all are due, and do not look before
+ * they sleep, like callbacks. With -DSHRINKS no user waits, and the pool destroys its resources
+ * while they are used.
  *
  * Each rule can be broken: -DUNMARKED, -DBLIND_CANCEL, -DSWALLOWED, -DREFUSED, -DIN_FRONT, -DSTAYS,
  * -DUNCALLED, -DKEPT_CALL, -DAWAY, -DUNFLAGGED; with TURN -DUNLOOKED; with SHRINKS -DUNWATCHED and
- * -DLATE_FLAG. SPIN then finds what goes wrong. spin.py runs it.
+ * -DLATE_FLAG. SPIN must then find an error. spin.py runs it.
  */
 
 #ifndef RESOURCES
@@ -24,41 +24,41 @@
 #define PATIENT 1
 #endif
 #define USERS (PATIENT + 2)
-#define LATE PATIENT          /* gives up when its time is over */
+#define LATE PATIENT          /* gives up when it times out */
 #define STOPPED (PATIENT + 1) /* is stopped from outside */
 #define NONE 255
 #define OTHER USERS           /* the process that makes the pool smaller */
 #define EVERY ((1 << RESOURCES) - 1)
 #define is_open(who) (wait_of[who] == waiting || wait_of[who] == asleep)
 
-mtype = { idle, in_use, ended };                /* of a resource */
-mtype = { waiting, asleep, given, cancelled };  /* of a wait */
-mtype = { none, when_due, all };                /* of the flag */
+mtype = { idle, in_use, ended };                /* states of a resource */
+mtype = { waiting, asleep, given, cancelled };  /* states of a wait */
+mtype = { none, when_due, all };                /* values of the flag */
 
 mtype place[RESOURCES];
-bool mark[RESOURCES];  /* of a resource in use: its release tells the kernel */
+bool mark[RESOURCES];  /* of a resource in use: its release calls the kernel */
 byte bits = EVERY;       /* resources that may be idle */
 byte users[RESOURCES];
-mtype flag = none;     /* which releases tell the kernel */
-byte gate = NONE;      /* who has the mutex */
+mtype flag = none;     /* which releases call the kernel */
+byte gate = NONE;      /* the holder of the mutex */
 
 mtype wait_of[USERS];
 byte grant[USERS];
 bool linked[USERS];
 bool awake[USERS];     /* looks before it sleeps */
-bool there[USERS];     /* what the queue names still exists */
-bool registered;       /* the stop callback of STOPPED */
+bool there[USERS];     /* whether what the queue names still exists */
+bool registered;       /* whether STOPPED has a stop callback */
 byte queue[USERS];
 byte length;
-byte came[USERS];      /* how many had begun to wait before it, since the queue was empty */
+byte came[USERS];      /* how many began to wait before it, since the queue was empty */
 byte arrivals;
 byte left;
 
 inline lock(me) { atomic { gate == NONE -> gate = me } }
 inline unlock() { gate = NONE }
 
-/* A release that sees when_due relies on a waiter that is awake. It may tell the kernel all the
- * same, once the first waiter is due: that is left to SPIN. */
+/* A release that sees when_due relies on a waiter that is awake. It may call the kernel
+ * nevertheless, once the first waiter is due: that is left to SPIN. */
 inline set_flag() {
   d_step {
     flag = (length > 0 -> all : none);
@@ -122,7 +122,7 @@ inline enqueue(me) {
   }
 }
 
-/* A waiter that is handed something stands behind nobody that still waits. */
+/* A waiter that is handed a resource has no other waiter before it in the queue. */
 inline check_turn(one) {
   d_step {
     i = 0;
@@ -152,7 +152,7 @@ inline end_wait(one, how, ok) {
   }
 }
 
-/* Under the mutex: `who` is the first that still waits, or NONE. Others leave the queue. */
+/* Under the mutex: sets `who` to the first that still waits, or NONE. Others leave the queue. */
 inline first_open() {
   who = NONE;
   do
@@ -173,7 +173,7 @@ inline first_open() {
   od
 }
 
-/* Under the mutex: an idle resource, in use from now on, or NONE. Those in use are marked. */
+/* Under the mutex: takes an idle resource, or NONE. Those in use are marked. */
 inline find_fit() {
   have = NONE;
   k = 0;
@@ -252,7 +252,7 @@ inline wake_to_look() {
   set_flag()
 }
 
-/* Under the mutex: `me` looks for itself, wherever it stands. */
+/* Under the mutex: `me` looks for a resource itself, whatever its position in the queue. */
 inline look() {
   if
   :: is_open(me) && linked[me] ->
@@ -300,8 +300,8 @@ inline give_idle() {
   who = NONE
 }
 
-/* Under the mutex: a resource that was given back with its mark goes to a waiter that is due, or is
- * idle. */
+/* Under the mutex: a resource that was released with its mark goes to a waiter that is due, or
+ * becomes idle. */
 inline dispose(what) {
   first_open();
 #ifndef TURN
@@ -337,7 +337,7 @@ inline use(what) {
   users[what]--
 }
 
-/* Under the mutex: a pool that has become too small ends what is idle. */
+/* Under the mutex: a pool that has become too small destroys idle resources. */
 inline shrink() {
   k = 0;
   do
@@ -395,7 +395,7 @@ inline look_and_match() {
   give_idle()
 }
 
-/* Until the wait ends. */
+/* Waits until the wait ends. */
 inline sleep() {
   do
   :: true ->
@@ -421,7 +421,7 @@ inline sleep() {
 #ifndef TURN
      unlock();
 #endif
-     /* park: until the word says otherwise, or the time is over */
+     /* park: until the word has changed, or the time is up */
      if
      :: wait_of[me] != asleep -> skip
      :: me == LATE -> end_wait(me, cancelled, ok)
@@ -438,7 +438,7 @@ proctype user(byte me) {
   short idles = 0;
   bool ok = false;
 
-  /* An idle resource, also while others wait. */
+  /* Takes an idle resource, even while others wait. */
   if
   :: true ->
      do
@@ -497,7 +497,7 @@ proctype user(byte me) {
   :: mine != NONE ->
      use(mine);
      give_back(mine)
-  :: else -> assert(me == LATE || me == STOPPED) /* nobody else goes without */
+  :: else -> assert(me == LATE || me == STOPPED) /* all others get a resource */
   fi;
   left++;
 end: skip
@@ -517,7 +517,7 @@ proctype resizer(byte me) {
 }
 #endif
 
-/* A stop token: cancels the wait, if it is there to be cancelled. */
+/* A stop token: cancels the wait, if there is one to cancel. */
 proctype stopper() {
   bool ok;
   if
@@ -549,7 +549,7 @@ init {
     run stopper()
 #endif
   }
-  /* A waiter that is forgotten never leaves: an invalid end state. */
+  /* A forgotten waiter never leaves: an invalid end state. */
 #ifdef SHRINKS
   left == USERS + 1;
 #else
