@@ -163,7 +163,7 @@ void run_lane(lane& self, const Body& body) {
 
 /// Runs `body(lane&)` on every thread of a new team and waits for all of them.
 ///
-/// A single thread is a new thread, too: a pool is used in programs that have threads, and the C
+/// Even a single lane runs in a new thread: pools are used in programs with threads, and the C
 /// library takes short cuts in those without.
 template <typename Body>
 team_result run_team(unsigned threads, std::uint64_t warm_up, std::uint64_t iterations,

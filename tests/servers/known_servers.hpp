@@ -1,6 +1,6 @@
 /// @file
 /// Redis, PostgreSQL and PgBouncer, each with a password, and Prometheus. Each runs in a temporary
-/// folder, on a free port: on another one if a process was faster.
+/// folder, on a free port, or on another one if a process takes that first.
 #pragma once
 
 #include <optional>

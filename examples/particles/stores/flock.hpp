@@ -55,7 +55,7 @@ class flock {
  private:
   static constexpr std::size_t block = 4096;
 
-  /// Prefetches: the particles are where slots were free, so each would be waited for.
+  /// Prefetches: particles are scattered over the slots, so each access would be a cache miss.
   void fetch_ahead(std::size_t at, std::size_t last) const {
     constexpr std::size_t ahead = 24;
     if (at + ahead < last) {
