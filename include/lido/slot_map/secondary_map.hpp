@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "lido/object/construction.hpp"
 #include "lido/slot_map/slot_handle.hpp"
+#include "lido/slot_map/value_aside.hpp"
 
 namespace lido::inline v0 {
 

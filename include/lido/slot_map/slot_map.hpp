@@ -33,6 +33,7 @@
 #include "lido/slot_map/slot_handle.hpp"
 #include "lido/slot_map/slot_map_iterator.hpp"
 #include "lido/slot_map/slot_table.hpp"
+#include "lido/slot_map/value_aside.hpp"
 #include "lido/slot_map/value_store.hpp"
 #include "lido/slot_map/walk.hpp"
 
