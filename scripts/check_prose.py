@@ -4,6 +4,7 @@
  * A subject that names no actor: see PATTERNS.
  * Phrases that read as another language, such as "dear to make", "for good" or "but for".  prose: the same
  * Sentences of more than 30 words. An inline code span is one word, and a table cell stands alone.
+ * A doc comment of C++ that begins with a fragment, such as "Of the value" or "Whether it is idle": see FRAGMENT.
 
 A line that has to stay gives its reason in a comment: `prose: <reason>`, in Markdown `<!-- prose: <reason> -->`.
 """
@@ -20,9 +21,6 @@ from check_common import TOKENS, files_below, is_cpp, line_of, run
 
 MOST_WORDS = 30
 
-# Comments and test names of folders that are about to be replaced. Documents are read wherever they are.
-REPLACED_SOON = ("include/lido/object", "tests/object", "stress/model/scenarios")
-
 PERSON = (r"(?:people|persons?|users?|programmers?|readers?|newcomers?|developers?|engineers?|authors?|maintainers?|"
           r"reviewers?|contributors?|strangers?)")
 PATTERNS = [
@@ -33,6 +31,7 @@ PATTERNS = [
     (re.compile(r"\bfor good\b(?! reason| cause| or )", re.I), "say permanently, or for ever"),
     (re.compile(r"\bbut for\b", re.I), "say except for, or without"),
 ]
+FRAGMENT = re.compile(r"(?:Of|As|Whether|Null:|False:|The same|After)(?!\w)")  # the first words of a doc comment
 FINE = re.compile(rf"^{PERSON}", re.I)  # "users who" has its actor
 
 EXCUSE = re.compile(r"\bprose:[ \t]*(.*?)[ \t]*(?:-->|\*/|$)")
@@ -159,6 +158,9 @@ def read_cpp(text: str, reader: Reader) -> None:
             continue
         if (number, column) != below or text[match.start() - column + 1 : match.start()].strip():
             reader.end()  # a comment behind code stands alone
+            first = re.match(r"///<?\s*(.*)", comment)
+            if first and (start := FRAGMENT.match(first[1])):
+                reader.found.append(f"{number}: a doc comment begins with \"{start[0]}\": say what it does, by a verb or a noun")
         read_comment(number, re.sub(r"^//[/!]?<?", "", comment), reader)
         below = (number + 1, column)
     reader.end()
@@ -205,12 +207,6 @@ def read_names(text: str, reader: Reader) -> None:
         reader.alone(number, words + (f" prose: {excuse[1]}" if excuse else ""))
 
 
-def is_exempt(name: str) -> bool:
-    path = Path(name)
-    return any(path.match(entry) if "*" in entry else (name + "/").startswith(entry + "/")
-               for entry in REPLACED_SOON)
-
-
 def read(path: Path) -> list[str]:
     text = path.read_text(encoding="utf-8")
     reader = Reader()
@@ -233,8 +229,7 @@ def check(root: Path) -> tuple[int, list[str]]:
     errors = []
     for path in files:
         name = path.relative_to(root).as_posix()
-        if path.suffix == ".md" or not is_exempt(name):
-            errors += [f"{name}:{found}" for found in sorted(read(path), key=lambda f: int(f.split(":")[0]))]
+        errors += [f"{name}:{found}" for found in sorted(read(path), key=lambda f: int(f.split(":")[0]))]
     return len(files), errors
 
 

@@ -1,10 +1,8 @@
 """check_prose passes plain English and finds each seeded phrase, long sentence and test name, where it stands."""
 import unittest
-from unittest import mock
 
 from tree import TreeTest
 
-import check_common
 import check_prose
 
 LONG = " ".join(["word"] * 31)
@@ -120,15 +118,14 @@ class Excuses(Prose):
         self.write("docs/a.md", "Wh" + "o waits? <!-- prose: -->\n")
         self.assertTrue(any("without a reason" in error for error in self.errors()))
 
-    def test_exempt_folders_are_passed_over_and_their_documents_are_not(self) -> None:
-        with mock.patch.object(check_prose, "REPLACED_SOON", ("tests/old",)):
-            self.passes("tests/old/a.cpp", f"// {LONG}.\n")
-            self.found("tests/older.cpp", f"// {LONG}.\n", "tests/older.cpp:1:")
-            self.found("tests/old/a.md", f"{LONG}.\n", "tests/old/a.md:1:")
 
-    def test_exempt_folders_exist(self) -> None:
-        for entry in check_prose.REPLACED_SOON:
-            self.assertTrue((check_common.ROOT / entry).is_dir(), f"{entry} is gone: take it off the list")
+class FirstWords(Prose):
+    def test_doc_comment_that_begins_with_a_fragment_is_found(self) -> None:
+        for words in ("Of the value.", "Whether it is idle.", "Null: there is none.", "The same for two.", "As above."):
+            self.found("include/a.hpp", f"/// {words}\nint f();\n", "include/a.hpp:1:")
+
+    def test_other_lines_and_comments_may_begin_so(self) -> None:
+        self.passes("include/a.hpp", "/// Returns the handle\n/// As a number. Offset in bytes.\n/// Often zero.\nint f();\n// As above.\n")
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ struct secretive_hooks {
   static secretive create() { return secretive(5); }
 };
 
-TEST(KeepConstructedTypes, HooksMayBeTheOnlyOnesWhoCanMakeAnObject) {
+TEST(KeepConstructedTypes, HooksMayBeTheOnlyWayToMakeAnObject) {
   test::kept_pool_of<secretive, secretive_hooks> pool(2);
   EXPECT_EQ(pool.acquire()->value(), 5);
 }

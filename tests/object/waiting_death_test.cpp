@@ -107,7 +107,7 @@ bool gives_up_in_time(waited_for& pool) {
 }
 
 // It looks again and again, since it cannot know that there is no slot, but gives up in time.
-TEST_F(WaitingWithoutFenceDeathTest, WhileAPoolLivesWhoeverGetsNoneGivesUpInTime) {
+TEST_F(WaitingWithoutFenceDeathTest, WhileAPoolLivesThreadsWithoutASlotGiveUpInTime) {
   EXPECT_EXIT(
       {
         (void)::alarm(120);  // ends a wait that would never end

@@ -153,7 +153,7 @@ TEST_P(Waiting, FirstComeFirstServed) {
   EXPECT_EQ(served, (std::vector<int>{0, 2, 3, 5}));
 }
 
-TEST_P(Waiting, SlotsReleasedToACacheReachThoseWhoWait) {
+TEST_P(Waiting, SlotsReleasedToACacheReachWaiters) {
   pool_type pool(64);
   std::vector<pool_type::lease_type> all;
   for (int i = 0; i < 64; ++i) {
@@ -184,7 +184,7 @@ TEST_P(Waiting, FreeSlotsInTheCacheOfAThreadThatDoesNothingAreFound) {
   EXPECT_EQ(all.size(), 64U);
 }
 
-TEST_P(Waiting, BulkReleaseServesAllWhoWait) {
+TEST_P(Waiting, BulkReleaseServesAllWaiters) {
   pool_type pool(8);
   std::vector<int*> all(8);
   ASSERT_EQ(pool.try_acquire_n(all), 8U);

@@ -12,9 +12,11 @@ namespace lido::inline v0 {
 
 class registry;
 
-/// The time at which a pool that keeps its objects makes them. lazy: at the first acquire of each
-/// slot. eager: all with the pool, and in `reserve` those of the slots that it adds. Slots that an
-/// acquire adds get theirs at their first acquire.
+/// The time at which a pool that keeps its objects makes them.
+///
+/// - lazy: at the first acquire of each slot.
+/// - eager: all with the pool, and in `reserve` those of the slots that it adds. Slots that an
+///   acquire adds get theirs at their first acquire.
 enum class creation : std::uint8_t { lazy, eager };
 
 /// Options of an `object_pool`. Use designated initialisers: `{.capacity = 4096, .name = "jobs"}`.
@@ -40,9 +42,12 @@ struct object_pool_options {
   /// segments. 0 means no bound. Bookkeeping is not included.
   std::size_t max_bytes = 0;
 
-  /// Action of `acquire` when every slot is in use. fail: throws pool_exhausted. wait: waits in
-  /// FIFO order. grow: adds slots, in segments whose addresses never change, up to max_capacity and
-  /// max_bytes; then as fail.
+  /// Action of `acquire` when every slot is in use.
+  ///
+  /// - fail: throws pool_exhausted.
+  /// - wait: waits in FIFO order.
+  /// - grow: adds slots, in segments whose addresses never change, up to max_capacity and
+  ///   max_bytes; then as fail.
   lido::when_full when_full = lido::when_full::fail;
 
   /// Kind of caches: `revocable` ones need no read-modify-write, `locked` ones one per operation.
