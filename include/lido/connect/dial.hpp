@@ -1,7 +1,7 @@
 /// @file
-/// Internal, except for tcp_keep_alive. Connects with a deadline and a stop token, and looks at
-/// sockets. What may fail returns zero, an error number of the system, or a code of getaddrinfo(3),
-/// which is negative.
+/// Internal, except for tcp_keep_alive. Connects with a deadline and a stop token, and inspects
+/// sockets. Functions that may fail return zero, an error number of the system, or a code of
+/// getaddrinfo(3), which is negative.
 #pragma once
 
 #include "lido/platform/compiler.hpp"
@@ -46,11 +46,11 @@
 
 namespace lido::inline v0 {
 
-/// After `idle` without a byte the kernel asks the peer, and again each `interval`. After `count`
-/// questions without an answer it ends the connection. It also ends one whose data stays
-/// unacknowledged, or whose peer does not read, for `idle` + `count` * `interval`: raise `idle` if
-/// a peer may be that slow. Choose an `idle` below the time after which a firewall or a load
-/// balancer forgets idle connections. Rounded up to whole seconds.
+/// Keep-alive of TCP. After `idle` without a byte the kernel probes the peer, and again every
+/// `interval`. After `count` unanswered probes it closes the connection. It also closes one whose
+/// data stays unacknowledged, or whose peer does not read, for `idle` + `count` * `interval`: raise
+/// `idle` if a peer may be that slow. Choose an `idle` below the time after which a firewall or a
+/// load balancer forgets idle connections. Rounded up to whole seconds.
 struct tcp_keep_alive {
   bool on = true;
   time_limit idle = std::chrono::seconds(60);
@@ -68,38 +68,38 @@ using socket_handle = int;
 inline constexpr socket_handle no_socket = -1;
 #endif
 
-/// What a failure says.
+/// Returns the message of a failure.
 [[nodiscard]] std::string text_of(int failed);
 
-/// Until the socket is ready for `events` of poll(2), errors included: zero, or that it timed out
-/// or was cancelled. A stop is noticed within 20 ms; a signal ends no wait.
+/// Waits until the socket is ready for `events` of poll(2), errors included. Returns zero, or that
+/// it timed out or was cancelled. Notices a stop within 20 ms; a signal does not end the wait.
 [[nodiscard]] int wait_for(socket_handle socket, short events,
                            const create_context& limit) noexcept;
 
-/// Whether the peer of an idle connection has sent nothing and not hung up. One system call; says
-/// nothing of a peer that vanished without a word.
+/// Returns true if the peer of an idle connection has neither sent anything nor hung up. One system
+/// call; does not detect a peer that vanished silently.
 [[nodiscard]] bool is_quiet(socket_handle socket) noexcept;
 
-/// Whether a socket does from now on.
+/// Makes a socket blocking. Returns false if that fails.
 bool let_block(socket_handle socket) noexcept;
 
-/// Takes the limits of SO_RCVTIMEO and SO_SNDTIMEO away. Returns whether it could.
+/// Removes the limits of SO_RCVTIMEO and SO_SNDTIMEO. Returns false if that fails.
 [[nodiscard]] bool let_wait_for_ever(socket_handle socket) noexcept;
 
-/// Says if the socket is one of IPv4; a TCP socket is of IPv6 otherwise.
+/// Returns true for an IPv4 socket; any other TCP socket is IPv6.
 [[nodiscard]] bool is_of_ipv4(socket_handle socket) noexcept;
 
 void close_socket(socket_handle socket) noexcept;
 
-/// Shuts both directions down: a thread that waits for the peer is told that it has hung up. Does
+/// Shuts both directions down: a thread that waits for the peer sees that it has hung up. Does
 /// nothing if there is no socket.
 void shut_down(socket_handle socket) noexcept;
 
-/// Work for other threads, at most 32 of each kind at once.
+/// Kinds of work for other threads, at most 32 of each at once.
 enum class aside { look_up, cancel };
 
-/// Runs `work`, which must not throw and must own what it uses, in another thread. False at the end
-/// of `limit`: the thread goes on by itself.
+/// Runs `work`, which must not throw and must own what it uses, in another thread. Returns false at
+/// the end of `limit`; the thread then continues alone.
 [[nodiscard]] bool run_aside(aside kind, std::function<void()> work, const create_context& limit);
 
 struct address {
@@ -124,12 +124,12 @@ class address_memory {
   using time_point = std::chrono::steady_clock::time_point;
   static constexpr std::chrono::minutes keeps_for{5};
 
-  /// Notes how a connect to `where` has ended.
+  /// Records how a connect to `where` ended.
   void note(std::string_view where, bool failed, time_point now = std::chrono::steady_clock::now());
   [[nodiscard]] bool avoids(std::string_view where,
                             time_point now = std::chrono::steady_clock::now());
 
-  /// Moves what it avoids to the end. `name_of(one)` is the text by which `note` knows it.
+  /// Moves elements to avoid to the end. `name_of(one)` is the name that `note` gets.
   template <class T, class NameOf>
   void put_avoided_last(std::vector<T>& all, NameOf name_of) {
     std::stable_partition(all.begin(), all.end(),
@@ -141,16 +141,17 @@ class address_memory {
   std::map<std::string, time_point, std::less<>> failed_;  // and when
 };
 
-/// Finds the addresses of a name, in the order of RFC 8305: families alternate, beginning with that
-/// which the system prefers. Equal addresses begin at another one each time. An empty host is this
-/// machine.
+/// Finds the addresses of a name, in the order of RFC 8305: families alternate, beginning with the
+/// one that the system prefers. Addresses of equal rank start at another one each time. An empty
+/// host is this machine.
 [[nodiscard]] int look_up(const std::string& host, const std::string& port,
                           const create_context& limit, std::vector<address>& found);
 
-/// A number that no port has, or nothing. getaddrinfo(3) would take its lower 16 bits.
+/// Returns true for a number that no port has, and for nothing. getaddrinfo(3) would use the lower
+/// 16 bits.
 [[nodiscard]] bool is_no_port(const std::string& port) noexcept;
 
-/// As setsockopt(2) and libpq want it.
+/// Returns the number that setsockopt(2) and libpq expect.
 [[nodiscard]] int whole_seconds(time_limit time) noexcept;
 [[nodiscard]] int keep_alive_count(const tcp_keep_alive& how) noexcept;
 
@@ -158,8 +159,8 @@ class address_memory {
 /// never.
 [[nodiscard]] int give_up_after(const tcp_keep_alive& how) noexcept;
 
-/// Connects to the first address that answers. Begins with the next address when one has failed, or
-/// after 250 ms, or sooner where the time would not suffice for all. The socket blocks, sends at
+/// Connects to the first address that answers. Starts with the next address when one has failed, or
+/// after 250 ms, or sooner if the time would not suffice for all. The socket is blocking, sends at
 /// once, is not inherited by programs, and is never descriptor 0.
 [[nodiscard]] int dial(std::vector<address> all, const tcp_keep_alive& keep_alive,
                        address_memory& memory, const create_context& limit, socket_handle& made);

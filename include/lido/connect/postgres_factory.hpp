@@ -20,7 +20,7 @@ namespace lido::inline v0 {
 
 class postgres_connection;
 
-/// What a reset forgets. Both roll an open transaction back.
+/// What a reset clears. Both modes roll back an open transaction.
 enum class postgres_pooling : std::uint8_t {
   session,     ///< all that DISCARD ALL does: role, settings, prepared statements, LISTEN and so on
   transaction  ///< nothing, for a PgBouncer in transaction mode: all of that leaks, so do not use
@@ -28,11 +28,11 @@ enum class postgres_pooling : std::uint8_t {
 };
 
 struct postgres_target {
-  std::string conninfo;  ///< as of PQconnectdb: "host=db dbname=shop user=web"
+  std::string conninfo;  ///< as for PQconnectdb: "host=db dbname=shop user=web"
   postgres_pooling pooling = postgres_pooling::session;
   time_limit reset_timeout = std::chrono::seconds(5);  ///< of a reset, and of a cancel
-  tcp_keep_alive keep_alive = {};  ///< keepalives_idle and its like in the conninfo go first
-  bool query_to_validate = false;  ///< a late answer of a busy proxy ends a connection, then
+  tcp_keep_alive keep_alive = {};  ///< keepalives_idle and the like in the conninfo take precedence
+  bool query_to_validate = false;  ///< if set, a late answer of a busy proxy ends a connection
   /// Called after connecting, where it may fail the create, and after each reset.
   std::function<void(postgres_connection&, const create_context&)> on_connect = {};
 };
@@ -42,22 +42,22 @@ struct postgres_result_deleter {
 };
 using postgres_result = std::unique_ptr<pg_result, postgres_result_deleter>;
 
-/// A connection to PostgreSQL. Not thread-safe, but any one thread may have it.
+/// A connection to PostgreSQL. Not thread-safe, but may be used by any one thread at a time.
 class postgres_connection {
  public:
   explicit postgres_connection(pg_conn* connection) noexcept;
 
-  /// For the functions of libpq.
+  /// Returns the connection for functions of libpq.
   [[nodiscard]] pg_conn* get() const noexcept { return connection_.get(); }
 
-  /// The last result of what PQsendQuery and its like have sent, or the begin of a COPY. At the
+  /// Returns the last result of what PQsendQuery and the like sent, or the start of a COPY. At the
   /// deadline or when asked to stop, cancels the query and waits for its end, so that the cancel
-  /// hits no other. The result has SQLSTATE 57014 then, unless the query was faster. Throws
-  /// std::runtime_error if no end was heard of; then the connection is not lent again.
+  /// hits no other query. The result then has SQLSTATE 57014, unless the query was faster. Throws
+  /// std::runtime_error if the end is not reported; then the connection is not lent again.
   postgres_result finish(const create_context& limit);
 
   /// Judges the connection by another result: that of a read-only server (25006), or of one that
-  /// shuts down, ends it after the lease. `finish` does so itself.
+  /// shuts down, ends it after the lease. `finish` judges its own results.
   void check(const pg_result* result) noexcept;
 
  private:
@@ -65,8 +65,8 @@ class postgres_connection {
   struct closer {
     void operator()(pg_conn* connection) const noexcept;
   };
-  /// The socket by a number of its own: libpq closes its own one where the server hangs up, and
-  /// another file may have that number by then.
+  /// A duplicate of the socket's descriptor: libpq closes its own when the server hangs up, and
+  /// another file may then get that number.
   class twin {
    public:
     explicit twin(detail::socket_handle socket = detail::no_socket) noexcept : socket_(socket) {}
@@ -106,26 +106,26 @@ class postgres_factory {
   ///
   /// Throws permanent_failure if the only host refuses user, password or database, or if the
   /// conninfo is wrong. Throws std::runtime_error otherwise, also at the deadline and when asked to
-  /// stop. Names in service files are looked up without regard to both.
+  /// stop. Look-ups of names in service files ignore both.
   [[nodiscard]] postgres_connection create(const create_context& context) const;
 
   /// Returns true if the connection is in order and nothing can be read from it. If the target asks
-  /// for a query, throws std::runtime_error where that is not answered.
+  /// for a query, throws std::runtime_error if that is not answered.
   bool validate(postgres_connection& idle, const create_context& context) const;
 
   /// Refuses what is broken, unfit, in the middle of a query, a COPY or a pipeline, or has a new
   /// PQregisterEventProc. Refuses a server that reported that it became read-only, or writable
-  /// (PostgreSQL 14). Restores handlers of notices. Throws what the server said where it refuses
-  /// one of the statements, or does not answer in time.
+  /// (PostgreSQL 14). Restores handlers of notices. Throws the server's message if it refuses one
+  /// of the statements, and also if it does not answer in time.
   bool reset(postgres_connection& used) const;
 
-  /// Shuts the socket down, so that a query of its user ends with an error. The server works on
-  /// until it writes to the client. Nothing after PQreset.
+  /// Shuts the socket down, so that a query of its user ends with an error. The server continues
+  /// until it writes to the client. Does nothing after PQreset.
   static void interrupt(postgres_connection& used) noexcept;
 
   /// Cancels a running query, within a second, before the connection is closed. A pipeline has a
-  /// tenth of a second: if the server has not heard the cancel by then, it works on alone. What the
-  /// user has not sent is not sent any more.
+  /// tenth of a second: if the cancel has not reached the server by then, the server continues
+  /// alone. What the user has not sent is not sent any more.
   static void destroy(postgres_connection& ended, destroy_reason reason) noexcept;
 
  private:

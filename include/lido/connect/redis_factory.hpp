@@ -31,19 +31,20 @@ struct redis_target {
   int database = 0;
   time_limit command_timeout = std::chrono::seconds(5);  ///< of a command, and of a reset
   tcp_keep_alive keep_alive = {};
-  bool ping_to_validate = false;  ///< a late answer of a busy proxy ends a connection, then
+  bool ping_to_validate = false;  ///< if set, a late answer of a busy proxy ends a connection
   /// Called after connecting, where it may fail the create, and after each reset that sends RESET.
   std::function<void(redis_connection&, const create_context&)> on_connect = {};
 };
 
-/// An answer of Redis, as text. An array is its elements, one a line; a map names before values.
+/// An answer of Redis, as text. An array has one element a line; a map has each name before its
+/// value.
 struct redis_answer {
   bool is_error = false;
   bool is_nil = false;
   std::string text;
 };
 
-/// A connection to Redis. Not thread-safe, but any one thread may have it.
+/// A connection to Redis. Not thread-safe, but may be used by any one thread at a time.
 class redis_connection {
  public:
   explicit redis_connection(redisContext* context) noexcept;
@@ -59,19 +60,19 @@ class redis_connection {
   redis_answer ask(std::initializer_list<std::string_view> command) {
     return ask(std::vector<std::string_view>(command));
   }
-  /// The same; its words are separated by blanks.
+  /// Sends one command, whose words are separated by blanks, and waits for the answer.
   redis_answer ask(std::string_view command);
 
-  /// Judges the connection by an answer that was not asked for by `ask`. Null: it is of no use.
+  /// Judges the connection by an answer that `ask` did not return. Null makes it unfit.
   void check(const redisReply* answer);
 
-  /// Returns the context for everything else that hiredis has. The reset takes the connection for
-  /// changed, and costs a round trip. CLIENT NO-EVICT, CLIENT NO-TOUCH, SCRIPT DEBUG, options of
-  /// the socket and `privdata` are for the user to undo.
+  /// Returns the context for everything else that hiredis has. The reset then assumes that the
+  /// connection was changed, and costs a round trip. CLIENT NO-EVICT, CLIENT NO-TOUCH, SCRIPT
+  /// DEBUG, options of the socket and `privdata` are for the user to undo.
   ///
   /// A write to a server that hung up does not raise SIGPIPE. hiredis before 1.0 cannot prevent the
   /// signal. There the first call gives it an empty handler, unless the program has set one or
-  /// ignores the signal: a program that sets the default later is ended by it.
+  /// ignores the signal: a program that restores the default later is killed by it.
   [[nodiscard]] redisContext* context() noexcept;
 
  private:
@@ -92,28 +93,28 @@ class redis_factory {
  public:
   explicit redis_factory(redis_target target) : target_(std::move(target)) {}
 
-  /// Connects to the first address that answers, as docs/reference/resource-pool.md says, and
-  /// signs in. Throws
-  /// permanent_failure if the server does not want this user, or if there can be no such port or
-  /// path. Throws std::runtime_error otherwise, also at the deadline and when asked to stop.
+  /// Connects to the first address that answers, as docs/reference/resource-pool.md says, and signs
+  /// in. Throws permanent_failure if the server rejects this user, or if there can be no such port
+  /// or path. Throws std::runtime_error otherwise, also at the deadline and when asked to stop.
   /// Started programs do not inherit the connection.
   [[nodiscard]] redis_connection create(const create_context& context) const;
 
-  /// Returns true if nothing can be read. If the target asks for PING, throws std::runtime_error
-  /// where that is not answered; NOPERM and MISCONF are answers, too.
+  /// Returns true if nothing can be read. If the target asks for PING, throws std::runtime_error if
+  /// that is not answered; NOPERM and MISCONF are answers, too.
   bool validate(redis_connection& idle, const create_context& context) const;
 
-  /// One system call after plain commands of `ask`. Otherwise one round trip: RESET (Redis 6.2) and
-  /// the sign-in. Refuses what is unfit, in the middle of an exchange, or keeps what RESET leaves.
-  /// Throws what the server said where it refuses a command, or does not answer in time.
+  /// Costs one system call after plain commands of `ask`, otherwise one round trip: RESET (Redis
+  /// 6.2) and the sign-in. Refuses what is unfit, in the middle of an exchange, or has state that
+  /// RESET leaves. Throws the server's message if it refuses a command, and also if it does not
+  /// answer in time.
   bool reset(redis_connection& used) const;
 
-  /// Shuts the socket down, so that a command of its user ends with an error. The user does not
-  /// call redisReconnect meanwhile.
+  /// Shuts the socket down, so that a command of its user ends with an error. Requires: the user
+  /// does not call redisReconnect during the call.
   static void interrupt(redis_connection& used) noexcept;
 
  private:
-  /// A `word` is for a reset.
+  /// Begins a session. A `word` is for a reset.
   void begin(redis_connection& session, const create_context& context,
              const std::string& word) const;
 

@@ -26,7 +26,8 @@ struct tcp_target {
   std::function<void(boost::asio::ip::tcp::socket&, const create_context&)> on_connect = {};
 };
 
-/// A factory of `boost::asio::ip::tcp::socket` for protocols in which the peer speaks when asked.
+/// A factory of `boost::asio::ip::tcp::socket` for protocols in which the peer speaks only when
+/// asked.
 ///
 /// Thread-safe; its functions block. The sockets belong to the executor, which must outlive them.
 class tcp_factory {
@@ -65,21 +66,21 @@ class tcp_factory {
     return adopted;
   }
 
-  /// Whether the peer has neither spoken nor hung up. Keep-alive alone finds a peer that vanished
-  /// without a word, or a question of the protocol's own.
+  /// Returns true if the peer has neither spoken nor hung up. Only keep-alive, or a request of the
+  /// protocol itself, detects a peer that vanished silently.
   static bool validate(socket& idle) noexcept { return detail::is_quiet(idle.native_handle()); }
 
-  /// The same, so that an answer to another's question that has arrived refuses the connection. A
-  /// user that ends in the middle of an exchange, or shuts a direction down, discards the lease.
-  /// The socket blocks again, without the limits of SO_RCVTIMEO and SO_SNDTIMEO. Its other options
-  /// stay.
+  /// Refuses a connection whose peer has spoken or hung up: the next user must not read an answer
+  /// to this one. A user that ends in the middle of an exchange, or shuts a direction down,
+  /// discards the lease. Makes the socket blocking again, without the limits of SO_RCVTIMEO and
+  /// SO_SNDTIMEO. Its other options stay.
   static bool reset(socket& used) noexcept {
     return used.is_open() && block_again(used) && detail::is_quiet(used.native_handle());
   }
 
-  /// Shuts the socket down, so that an operation of its user ends with an error. The user may start
-  /// and cancel operations meanwhile, and shut directions down. It does not close, assign or move
-  /// the socket, whose number another file could have by then: it discards the lease instead.
+  /// Shuts the socket down, so that an operation of its user ends with an error. During the call
+  /// the user may start and cancel operations, and shut directions down. It must not close, assign
+  /// or move the socket, whose descriptor another file could get: it discards the lease instead.
   static void interrupt(socket& used) noexcept { detail::shut_down(used.native_handle()); }
 
   static void destroy(socket& ended, destroy_reason /*reason*/) noexcept {

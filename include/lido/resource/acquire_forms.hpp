@@ -1,5 +1,5 @@
 /// @file
-/// Public. The ways to acquire, which a `resource_pool` and the view of a key have in common.
+/// Public. The acquire functions that a `resource_pool` and the view of a key share.
 #pragma once
 
 #include <exception>
@@ -18,8 +18,9 @@
 
 namespace lido::inline v0::detail {
 
-/// The ways to acquire. With a key, each also throws std::bad_alloc, what hashing and comparing
-/// keys throws, and, if the key is new, what copying it and making its text throws.
+/// The acquire functions of a pool or of one key. With a key, each also throws std::bad_alloc, what
+/// hashing and comparing keys throws and, if the key is new, what copying it and making its text
+/// throws.
 ///
 /// A Derived has `core()`, `try_last(at)`, which takes an idle resource without the mutex, and
 /// `with_key(f)`, which calls `f` with the key, or null. Its `awaiter<Result>(call)` and `kept()`
@@ -35,21 +36,22 @@ class acquire_forms {
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire(std::stop_token stop = {}) {
     return acquire_at(place::here(), acquire_timeout(), std::move(stop));
   }
-  /// As `acquire`, with a timeout of its own. Not positive: what can be had now.
+  /// Acquires as `acquire` does, with this timeout. If it is not positive, takes what is available
+  /// now.
   template <class Rep, class Period>
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_for(
       std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) {
     return acquire_at(place::here(), timeout, std::move(stop));
   }
-  /// As `acquire`, up to a moment of any clock.
+  /// Acquires as `acquire` does, up to a moment of any clock.
   template <class Clock, class Duration>
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_until(
       std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
     return acquire_at(place::here(), moment, std::move(stop));
   }
-  /// An empty lease if no resource can be had without waiting for a release. One that the pool may
-  /// create is begun; in a pool without threads it is created here. If all idle ones have to be
-  /// validated, waits up to 40 ms; in a pool without threads it validates them itself.
+  /// Returns an empty lease if no resource is available without waiting for a release. Begins a
+  /// create that the limits allow; in a pool without threads runs it. If all idle resources need
+  /// validation, waits up to 40 ms; in a pool without threads validates them itself.
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type try_acquire() noexcept(!has_key) {
     result_type found = try_at(place::here(), deadline::after(std::chrono::seconds(0)), {});
     return found ? std::move(found).value() : lease_type();
@@ -61,7 +63,7 @@ class acquire_forms {
     return self().with_key(
         [&](sought_key* key) { return lease_type(self().core().acquire_idle(at, key)); });
   }
-  /// As `acquire_for`, but failures are returned.
+  /// Acquires as `acquire_for` does, but returns failures.
   template <class Rep, class Period>
   [[nodiscard, LIDO_ALWAYS_INLINE]] result_type try_acquire_for(
       std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) noexcept(!has_key) {
@@ -87,7 +89,7 @@ class acquire_forms {
   [[LIDO_ALWAYS_INLINE]] void async_acquire(Done done) {
     async_acquire_at(place::here(), std::move(done), acquire_timeout(), {});
   }
-  /// On behalf of another place in the code.
+  /// Acquires on behalf of another call site, `at`.
   template <class Done, class Rep, class Period>
   void async_acquire_at(place at, Done done, std::chrono::duration<Rep, Period> timeout,
                         std::stop_token stop) {
@@ -106,7 +108,7 @@ class acquire_forms {
         {deadline::after(timeout), std::move(stop), place::here()});
   }
   [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_acquire() { return co_acquire(acquire_timeout()); }
-  /// The same with an acquire_result.
+  /// `co_await` gives an acquire_result, and throws no acquire_error.
   template <class Rep, class Period>
   [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_try_acquire(std::chrono::duration<Rep, Period> timeout,
                                                         std::stop_token stop = {}) {
@@ -114,9 +116,9 @@ class acquire_forms {
         {deadline::after(timeout), std::move(stop), place::here()});
   }
 
-  /// Calls `f(R&)` with a resource of its own; returns what it returns. Throws what it throws, and
-  /// as `acquire`. A resource that `f` has left with an exception is discarded, unless the
-  /// factory's `is_clean_after` says that it is clean.
+  /// Calls `f(R&)` with a resource acquired for this call, and returns what it returns. Throws what
+  /// it throws, and as `acquire`. If `f` throws, the resource is discarded, unless the factory's
+  /// `is_clean_after` says that it is clean.
   template <class F>
   [[LIDO_ALWAYS_INLINE]] decltype(auto) with(F&& f) {
     lease_type lease = acquire();
@@ -129,8 +131,9 @@ class acquire_forms {
                           });
   }
 
-  /// The same for coroutines: `f(R&)` returns something to `co_await`, whose coroutine type this
-  /// has, too. A resource is also discarded if the coroutine is destroyed while it is suspended.
+  /// Does what `with` does in a coroutine: `f(R&)` returns something to `co_await`, and this
+  /// returns the same type. Also discards the resource if the coroutine is destroyed while it is
+  /// suspended.
   template <class F>
   auto co_with(F f) -> std::invoke_result_t<F&, R&> {
     return use_in_coroutine<decltype(keep())>(keep(), std::move(f));
@@ -153,12 +156,12 @@ class acquire_forms {
     });
   }
 
-  /// The default timeout of `acquire`.
+  /// Returns the default timeout of `acquire`.
   [[nodiscard]] std::chrono::nanoseconds acquire_timeout() const noexcept {
     return static_cast<const Derived&>(*this).core().settings().acquire_timeout;
   }
 
-  /// For code of the library that goes on after the call.
+  /// Returns what library code may keep after the call: see `kept` above.
   [[nodiscard]] friend decltype(auto) kept_for_later(acquire_forms& from) { return from.keep(); }
 
  protected:
@@ -173,8 +176,7 @@ class acquire_forms {
   [[nodiscard]] Derived& self() noexcept { return static_cast<Derived&>(*this); }
   [[nodiscard]] decltype(auto) keep() { return self().kept(); }
 
-  /// The clock is read only if there is something to wait for. Inlined, as a view then stays in
-  /// registers.
+  /// Reads the clock only if it has to wait. Inlined so that a view stays in registers.
   template <class When>
   [[LIDO_ALWAYS_INLINE]] lease_type acquire_at(place at, When when, std::stop_token stop) {
     const slot_grant last = stop.stop_requested() ? slot_grant{} : self().try_last(at);
@@ -193,7 +195,7 @@ class acquire_forms {
     });
   }
 
-  /// Static, as a view may be gone when the coroutine goes on.
+  /// Static, as a view may be destroyed before the coroutine resumes.
   template <class From, class F>
   static auto use_in_coroutine(From from, F f) -> std::invoke_result_t<F&, R&> {
     lease_type lease = co_await from.co_acquire();

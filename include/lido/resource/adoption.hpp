@@ -1,5 +1,5 @@
 /// @file
-/// Internal. A place in a pool for a resource that comes from outside.
+/// Internal. A slot in a pool for a resource from outside.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@ namespace lido::inline v0::detail {
 
 class pool_core;
 
-/// A slot of a pool that is to have a resource which the pool did not make. It counts as a create
-/// that is under way, until `fill` or the destructor, which gives it back.
+/// A slot reserved for a resource that the pool did not make. It counts as a create in progress
+/// until `fill`, or until the destructor gives it back.
 class adoption {
  public:
   /// Throws what a sought_key throws.
@@ -21,9 +21,10 @@ class adoption {
   adoption& operator=(const adoption&) = delete;
   ~adoption() { end(/*made=*/false); }
 
-  /// Returns null if there is no room, or the pool is closed.
+  /// Returns null if the pool is full or closed.
   [[nodiscard]] pool_slot* slot() const noexcept { return slot_; }
-  /// Gives the resource in the slot to the pool. Requires: the slot is there, and has one.
+  /// Gives the resource in the slot to the pool. Requires: `slot()` is not null, and has a
+  /// resource.
   void fill() noexcept { end(/*made=*/true); }
 
  private:

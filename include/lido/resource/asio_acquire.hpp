@@ -1,12 +1,12 @@
 /// @file
 /// Public. `async_acquire` and `async_try_acquire`: wait for a resource of a pool with a completion
-/// token of Asio. Which Asio: that of Boost, or, with LIDO_STANDALONE_ASIO, the one without. Both
-/// may be in one program, so what is made for either is in a namespace of its own.
+/// token of Asio. Uses Boost.Asio or, with LIDO_STANDALONE_ASIO, standalone Asio. One program may
+/// use both, so each has a namespace of its own.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
-#include <cstddef>  // first: by the standard library's macros Asio 1.22 chooses how it allocates
+#include <cstddef>  // first: Asio 1.22 chooses how it allocates by the standard library's macros
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -83,17 +83,17 @@ class asio_wait : public std::enable_shared_from_this<asio_wait> {
   asio_wait& operator=(const asio_wait&) = delete;
   virtual ~asio_wait() = default;
 
-  /// Its context ends: what belongs to that goes now.
+  /// Destroys what belongs to the context, which is ending.
   virtual void abandon() noexcept = 0;
 };
 
-/// The operations of one context. A thread that ends a wait and the end of the context may come at
-/// the same moment; a mutex decides which of them gets the operation. Posts of handlers are
-/// counted, and the end of the context waits for them. No mutex is held during a post, since it may
-/// destroy the user's handler.
+/// The waiting operations of one context. A wait may complete while the context ends; a mutex
+/// decides which of the two gets the operation. Posts of handlers are counted, and the end of the
+/// context waits for them. No mutex is held during a post, since that may destroy the user's
+/// handler.
 class asio_waits {
  public:
-  /// False: the context has ended. Throws std::bad_alloc.
+  /// Adds an operation. Returns false if the context has ended. Throws std::bad_alloc.
   [[nodiscard]] bool add(asio_wait& wait) {
     const std::lock_guard<std::mutex> guard(mutex_);
     return !ended_ && waiting_.insert(&wait).second;
@@ -104,7 +104,8 @@ class asio_waits {
     waiting_.erase(&wait);
   }
 
-  /// Takes a wait out and calls `post()`, during which the context lives. Nothing if it has ended.
+  /// Removes a wait and calls `post()`, during which the context stays alive. Does nothing if it
+  /// has ended.
   template <class Post>
   void claim(asio_wait& wait, Post post) {
     std::unique_lock<std::mutex> guard(mutex_);
@@ -118,7 +119,8 @@ class asio_waits {
     }
   }
 
-  /// The context ends. What the operations have is destroyed outside the mutex: it is the user's.
+  /// Abandons all operations as the context ends, outside the mutex: that destroys objects of
+  /// users.
   void end() noexcept {
     std::unique_lock<std::mutex> guard(mutex_);
     ended_ = true;
@@ -143,21 +145,21 @@ class asio_waits {
   bool ended_ = false;
 };
 
-/// All that a strand wants to know of its executor in order to be made.
+/// What the constructor of a strand needs of an executor.
 struct context_of_strand {
   net::execution_context* named;
   [[nodiscard]] net::execution_context& context() const noexcept { return *named; }
 };
 
-/// The part of a context that hears of its end. Asio ends such parts newest first, and handlers may
-/// be posted through any part that is older. That of strands is made before this. An executor may
-/// have made a part of its own for its handlers, as `io_context::strand` does. So each type of
-/// executors has a part like this, which is not made before one waits.
+/// The service by which a context announces its end. Asio shuts services down newest first, and
+/// handlers may be posted through any older service. So the service of strands is made before this.
+/// An executor may have made a service of its own for its handlers, as `io_context::strand` does.
+/// So each type of executor has a service like this, made when the first operation waits.
 template <class Executor>
 class asio_waits_service : public net::execution_context::service {
  public:
   using key_type = asio_waits_service;
-  // NOLINTNEXTLINE(cert-err58-cpp): as Asio wants it
+  // NOLINTNEXTLINE(cert-err58-cpp): as Asio requires
   static inline net::execution_context::id id;
 
   explicit asio_waits_service(net::execution_context& context)
@@ -166,8 +168,8 @@ class asio_waits_service : public net::execution_context::service {
   }
   asio_waits_service(const asio_waits_service&) = delete;
   asio_waits_service& operator=(const asio_waits_service&) = delete;
-  /// What the end of a context destroys may be the first to ask, when the context has told its
-  /// parts already.
+  /// Ends the waits here, too: an object that the context destroys may be the first user of this
+  /// service, after the context has called `shutdown` of all services.
   ~asio_waits_service() override { waits_->end(); }
 
   [[nodiscard]] const std::shared_ptr<asio_waits>& waits() const noexcept { return waits_; }
@@ -178,8 +180,8 @@ class asio_waits_service : public net::execution_context::service {
   std::shared_ptr<asio_waits> waits_ = std::make_shared<asio_waits>();
 };
 
-/// Of the executor's context, also where the executor has the older form, without properties. An
-/// executor without a context, which cannot end, has an object of its own.
+/// Returns the waits of the executor's context, also if the executor has the older form, without
+/// properties. An executor without a context gets an object of its own, as none can end.
 template <class Executor>
 std::shared_ptr<asio_waits> waits_beside(const Executor& executor) {
   using service = asio_waits_service<Executor>;
@@ -198,7 +200,7 @@ using asio_error_code =
     std::remove_cvref_t<decltype(make_error_code(detail_asio::net::error::operation_aborted))>;
 using asio_error_category = std::remove_cvref_t<decltype(asio_error_code().category())>;
 
-/// Why an acquire failed: its values are those of `acquire_failure`, and 1 more.
+/// Returns the category of errors of acquires; a value is that of the `acquire_failure` plus 1.
 [[nodiscard]] inline const asio_error_category& acquire_category() noexcept {
   class category final : public asio_error_category {
     [[nodiscard]] const char* name() const noexcept override { return "lido.acquire"; }
@@ -216,8 +218,8 @@ using asio_error_category = std::remove_cvref_t<decltype(asio_error_code().categ
 
 namespace detail_asio {
 
-/// How a handler's cancellation slot, which Asio has since 1.19 (Boost 1.77), stops the wait. An
-/// acquire has no partial results: whatever kind is asked for, it stops.
+/// Stops the wait through a handler's cancellation slot, which Asio has since 1.19 (Boost 1.77). An
+/// acquire has no partial results, so each type of cancellation stops it.
 struct cancellation {
   detail::stop_request stop;
   template <class Type>
@@ -228,9 +230,9 @@ struct cancellation {
   }
 };
 
-/// One operation: a handler, and the promise to its executor that it will be called with what
-/// `Finish` makes of a result. Stopped by the caller's stop token, by the handler's cancellation
-/// slot, and by the end of its context.
+/// One operation: a handler, called with what `Finish` makes of the result, and a work guard for
+/// its executor until then. Stopped by the caller's stop token, by the handler's cancellation slot,
+/// and by the end of its context.
 template <class Result, class Handler, class Finish>
 class operation final : public asio_wait {
  public:
@@ -248,22 +250,23 @@ class operation final : public asio_wait {
   operation& operator=(const operation&) = delete;
   ~operation() override { waits_->forget(*this); }
 
-  /// Lets the end of the context find this. Not before a shared pointer owns it, since that end
-  /// may come in another thread at once.
+  /// Registers this, so that the end of the context abandons it. Requires: a shared pointer owns
+  /// this, since another thread may end the context at once.
   void enlist() {
-    if (!waits_->add(*this)) {  // begun by what the end of the context destroys
+    if (!waits_->add(*this)) {  // begun while the context is destroyed
       abandon();
     }
   }
 
   [[nodiscard]] std::stop_token stop_token() const { return stop_.source.get_token(); }
 
-  /// Once. Posted: no handler runs in a release. If the context has ended, the lease goes back.
+  /// Posts the handler, so that none runs inside a release. Called once. If the context has ended,
+  /// the lease goes back.
   void complete(Result result) {
     waits_->claim(*this, [this, &result] {
       net::post(work_->get_executor(), [handler = std::move(handler_), outcome = std::move(result),
                                         slot = slot_]() mutable {
-        slot.clear();  // where the handler is, just before it: for its next operation
+        slot.clear();  // in its thread, just before it: its next operation may use it
         Finish()(*handler, std::move(outcome));
       });
       work_.reset();
@@ -307,7 +310,7 @@ struct with_result {
   }
 };
 
-/// `begin(callback, stop)` begins the wait.
+/// Starts an operation. `begin(callback, stop)` begins its wait.
 template <class Result, class Signature, class Finish, class Begin, class CompletionToken>
 auto initiate(Begin begin, std::stop_token stop, CompletionToken&& token) {
   return net::async_initiate<CompletionToken, Signature>(
@@ -321,7 +324,8 @@ auto initiate(Begin begin, std::stop_token stop, CompletionToken&& token) {
       token, std::move(begin), std::move(stop));
 }
 
-/// Begins an acquire, perhaps after the call that made it. `From`: see `acquire_forms::kept`.
+/// Begins an acquire, perhaps after the call that made this has returned. `From`: see
+/// `acquire_forms::kept`.
 template <class From, class Timeout>
 struct acquire_later {
   From from;
@@ -346,11 +350,11 @@ auto acquire(From& from, detail::place at, Timeout timeout, Token&& token, std::
 /// `stop` is asked to stop. The completion signature is `void(error_code, resource_lease<R>)`: a
 /// failure has `acquire_category()`.
 ///
-/// A cancellation of any type that the handler's slot gets ends the wait with
+/// A cancellation of any type through the handler's slot ends the wait with
 /// acquire_failure::cancelled. The handler is posted to its associated executor. If its context
-/// ends first, the handler is destroyed, and what it was given goes back. Thread-safe, except the
-/// slot. Throws std::bad_alloc before the wait begins. Requires: the pool lives until the wait has
-/// begun; no executor of the handler owns its context.
+/// ends first, the handler is destroyed, and its resource goes back. Thread-safe, except the slot.
+/// Throws std::bad_alloc before the wait begins. Requires: the pool lives until the wait has begun;
+/// no executor of the handler owns its context.
 template <class From, class CompletionToken, class Rep, class Period>
 [[LIDO_ALWAYS_INLINE]] inline auto async_acquire(From&& from,
                                                  std::chrono::duration<Rep, Period> timeout,
@@ -360,13 +364,14 @@ template <class From, class CompletionToken, class Rep, class Period>
       from, detail::place::here(), timeout, std::forward<CompletionToken>(token), std::move(stop));
 }
 
-/// The same, up to the pool's `acquire_timeout`.
+/// Waits up to the pool's `acquire_timeout`.
 template <class From, class CompletionToken>
 [[LIDO_ALWAYS_INLINE]] inline auto async_acquire(From&& from, CompletionToken&& token) {
   return async_acquire(from, from.acquire_timeout(), std::forward<CompletionToken>(token));
 }
 
-/// The same with the signature `void(acquire_result<R>)`, which has the numbers of the pool.
+/// Waits as `async_acquire` does. The completion signature is `void(acquire_result<R>)`: a failure
+/// has the numbers of the pool.
 template <class From, class CompletionToken, class Rep, class Period>
 [[LIDO_ALWAYS_INLINE]] inline auto async_try_acquire(From&& from,
                                                      std::chrono::duration<Rep, Period> timeout,
@@ -376,7 +381,7 @@ template <class From, class CompletionToken, class Rep, class Period>
       from, detail::place::here(), timeout, std::forward<CompletionToken>(token), std::move(stop));
 }
 
-/// Closes the pool without blocking: waits in a thread of its own for leases, up to `timeout`. The
+/// Closes the pool without blocking: a separate thread waits for leases, up to `timeout`. The
 /// completion signature is `void(close_report)`. Cancellation is ignored.
 template <class Pool, class CompletionToken, class Rep, class Period>
 auto async_close(Pool& pool, std::chrono::duration<Rep, Period> timeout, CompletionToken&& token) {
@@ -408,8 +413,8 @@ auto use_in_coroutine(From from, Timeout timeout, F f)
 
 }  // namespace detail_asio
 
-/// For coroutines of Asio: `f(R&)` returns an `awaitable`. The resource is discarded if `f` throws,
-/// or if the coroutine is destroyed while it is suspended.
+/// Calls `f(R&)`, which returns an `awaitable`, with a resource, in a coroutine of Asio. Discards
+/// the resource if `f` throws, or if the coroutine is destroyed while it is suspended.
 template <class From, class F, class Rep, class Period>
 auto async_with(From&& from, std::chrono::duration<Rep, Period> timeout, F f) {
   return detail_asio::use_in_coroutine<decltype(kept_for_later(from))>(kept_for_later(from),

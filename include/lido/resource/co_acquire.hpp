@@ -13,14 +13,14 @@
 
 namespace lido::inline v0::detail {
 
-/// A coroutine of this type has no result. Clang has no `decltype(co_await ...)`.
+/// Coroutine types without a result. Clang has no `decltype(co_await ...)`.
 template <class Coroutine, class... Arguments>
 concept returns_nothing =
     requires(typename std::coroutine_traits<Coroutine, Arguments...>::promise_type& promise) {
   promise.return_void();
 };
 
-/// Of a user's callback. Throws std::bad_alloc, or std::invalid_argument if `done` is null.
+/// Wraps a user's callback. Throws std::bad_alloc, or std::invalid_argument if `done` is null.
 template <class R, class Done>
 [[nodiscard]] acquire_completion completion_of(std::string_view pool, Done done) {
   static_assert(std::is_invocable_v<Done&, acquire_result<R>>,
@@ -33,8 +33,8 @@ template <class R, class Done>
 
 struct coroutine_line;
 
-/// The wait of a coroutine. If it is destroyed first, what it would have been given goes back to
-/// the pool.
+/// The wait of a coroutine. If the coroutine is destroyed first, the resource meant for it goes
+/// back to the pool.
 class coroutine_wait {
  public:
   coroutine_wait() noexcept = default;
@@ -42,8 +42,8 @@ class coroutine_wait {
   coroutine_wait& operator=(const coroutine_wait&) = delete;
   ~coroutine_wait();
 
-  /// Puts into `outcome` what the acquire has got, and goes on with the coroutine if it was
-  /// suspended meanwhile. Returns false if it need not be suspended. Throws as `acquire_async`.
+  /// Writes what the acquire got to `outcome`, and resumes the coroutine if it was suspended.
+  /// Returns false if it need not be suspended. Throws as `acquire_async`.
   [[nodiscard]] bool begin(pool_core& core, acquire_call& call, acquire_outcome& outcome,
                            std::coroutine_handle<> coroutine);
 
@@ -51,15 +51,15 @@ class coroutine_wait {
   std::shared_ptr<coroutine_line> line_;
 };
 
-/// Of a pool without keys.
+/// The key of an awaiter in a pool without keys.
 struct no_key {};
 
-/// What `co_await` takes of an acquire; `Result` is a lease, or an acquire_result. `Key` owns a key
-/// that is sought.
+/// The awaiter of an acquire. `Result` is a lease or an acquire_result; `Key` owns the key to look
+/// up.
 ///
-/// The coroutine goes on in the thread that ends the wait, or in its own if that ends before it is
-/// suspended. It may be destroyed while it waits, but not beside that thread: what it would have
-/// been given goes back.
+/// The coroutine resumes in the thread that ends the wait, or continues in its own if the wait ends
+/// before it is suspended. It may be destroyed while it waits, but not concurrently with that
+/// thread; the resource meant for it goes back.
 template <class R, class Result, class Key = no_key>
 class acquire_awaiter {
  public:

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The earliest of many, at hand: an intrusive pairing heap.
+/// Internal. An intrusive pairing heap, which finds the earliest of many deadlines.
 #pragma once
 
 #include <cstdint>
@@ -8,43 +8,43 @@
 
 namespace lido::inline v0::detail {
 
-/// What a T that can be in a heap derives from. `Tag` tells two heaps of one T apart.
+/// Base class of a T that can be in a heap. `Tag` distinguishes two heaps of one T.
 template <class T, class Tag = void, class Key = std::int64_t>
 class heap_hook {
   template <class, class, class>
   friend class deadline_heap;
   T* below_ = nullptr;   ///< its first child
   T* beside_ = nullptr;  ///< the next child of the same parent
-  T* before_ =
-      nullptr;  ///< the child before it; of the first child, the parent; of the top, itself
+  T* before_ = nullptr;  ///< the previous child; for the first child the parent; for the top itself
   Key key_{};
 };
 
-/// An insertion costs one comparison, a removal the logarithm of the size, amortised (Fredman,
-/// Sedgewick, Sleator and Tarjan, The pairing heap, 1986). Allocates nothing; not thread-safe.
+/// Finds the least key. An insertion costs one comparison, a removal the logarithm of the size,
+/// amortised (Fredman, Sedgewick, Sleator and Tarjan, The pairing heap, 1986). Allocates nothing;
+/// not thread-safe.
 template <class T, class Tag = void, class Key = std::int64_t>
 class deadline_heap {
   using links = heap_hook<T, Tag, Key>;
 
  public:
-  /// The one with the least key, or null.
+  /// Returns the element with the least key, or null.
   [[nodiscard]] T* first() const noexcept { return first_; }
-  /// The key of the first, or the largest value.
+  /// Returns the least key, or the largest Key if the heap is empty.
   [[nodiscard]] Key least_key() const noexcept {
     return first_ != nullptr ? of(*first_).key_ : (std::numeric_limits<Key>::max)();
   }
   [[nodiscard]] static bool contains(const T& one) noexcept { return of(one).before_ != nullptr; }
-  /// Requires: it is in a heap.
+  /// Requires: `one` is in a heap.
   [[nodiscard]] static Key key_of(const T& one) noexcept { return of(one).key_; }
 
-  /// Requires: it is in no heap.
+  /// Requires: `one` is in no heap.
   void push(T& one, Key key) noexcept {
     of(one).key_ = key;
     of(one).before_ = &one;
     first_ = meld(first_, &one);
   }
 
-  /// Nothing if it is not in the heap.
+  /// Does nothing if `one` is not in the heap.
   void remove(T& one) noexcept {
     links& mine = of(one);
     T* const before = std::exchange(mine.before_, nullptr);
@@ -68,7 +68,7 @@ class deadline_heap {
   static links& of(T& one) noexcept { return static_cast<links&>(one); }
   static const links& of(const T& one) noexcept { return static_cast<const links&>(one); }
 
-  /// One heap of two, of which each may be null. Requires: neither has a sibling.
+  /// Merges two heaps, each of which may be null. Requires: neither has a sibling.
   static T* meld(T* one, T* other) noexcept {
     if (one == nullptr || other == nullptr) {
       return one != nullptr ? one : other;
@@ -85,7 +85,7 @@ class deadline_heap {
     return one;
   }
 
-  /// One heap of siblings without a parent: melds them in pairs, then pair after pair.
+  /// Merges siblings without a parent into one heap: in pairs, then pair after pair.
   static T* gather(T* next) noexcept {
     T* pairs = nullptr;
     while (next != nullptr) {

@@ -1,5 +1,5 @@
 /// @file
-/// Public. `duration_histogram`: how many of many lengths of time were how long.
+/// Public. `duration_histogram`: counts durations by their length.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@ struct duration_counts;
 class sparse_durations;
 }  // namespace detail
 
-/// Lengths of time and how often each occurred, at most 1.6 % off, up to 73 minutes. A value: one
-/// thread at a time.
+/// Counts durations by their length, at most 1.6 % off, up to 73 minutes. A value; not thread-safe.
 class duration_histogram {
  public:
   /// Throws std::bad_alloc.
   duration_histogram();
 
   void add(std::chrono::nanoseconds length) noexcept;
-  /// What another thread has counted so far.
+  /// Adds what other threads have counted so far.
   void add(const detail::duration_counts& others) noexcept;
-  /// Adds lengths that no other thread counts meanwhile.
+  /// Adds durations, while no other thread counts any in `others`.
   void add(const detail::sparse_durations& others) noexcept;
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] std::chrono::nanoseconds sum() const noexcept { return sum_; }
-  /// The length that the part `part` of all, 0 to 1, does not exceed; 0 if there are none.
+  /// Returns the length that a fraction `part`, 0 to 1, of all does not exceed; 0 if there are
+  /// none.
   [[nodiscard]] std::chrono::nanoseconds quantile(double part) const noexcept;
   [[nodiscard]] std::uint64_t count_up_to(std::chrono::nanoseconds length) const noexcept;
 
@@ -39,11 +39,11 @@ class duration_histogram {
   std::chrono::nanoseconds sum_{0};
 };
 
-/// How long calls of a resource pool took; of a pool with keys, for all keys.
+/// How long operations of a resource pool took; in a keyed pool, over all keys.
 struct resource_pool_times {
-  duration_histogram waits;    ///< stays in the queue that ended with a resource
-  duration_histogram creates;  ///< calls of `create` that made one
-  duration_histogram uses;     ///< from acquire to release; only with the option `time_uses`
+  duration_histogram waits;    ///< waits in the queue that ended with a resource
+  duration_histogram creates;  ///< successful calls of `create`
+  duration_histogram uses;     ///< times from acquire to release; only with the option `time_uses`
 };
 
 }  // namespace lido::inline v0

@@ -1,5 +1,5 @@
 /// @file
-/// Public. What creates, validates, resets and destroys the resources of a pool.
+/// Public. Factories, which create, validate, reset and destroy the resources of a pool.
 #pragma once
 
 #include <concepts>
@@ -23,8 +23,8 @@ namespace lido::inline v0 {
 
 /// Why a resource is destroyed.
 enum class destroy_reason {
-  invalid,        ///< validate said no, or threw
-  reset_refused,  ///< reset said no, or threw
+  invalid,        ///< validate returned false, or threw
+  reset_refused,  ///< reset returned false, or threw
   too_old,        ///< max_lifetime
   idle_too_long,  ///< idle_timeout
   used_up,        ///< max_uses
@@ -37,27 +37,29 @@ enum class destroy_reason {
 
 inline constexpr int destroy_reasons = 10;
 
-/// What `flush` and `kill` do about uses in progress of the resources that they end.
+/// What `flush` and `kill` do about uses in progress of the resources that they destroy.
 enum class ongoing_uses : std::uint8_t {
-  finish,     ///< nothing: each resource ends when it comes back
+  finish,     ///< nothing: each resource is destroyed when it comes back
   interrupt,  ///< the factory's `interrupt` ends what the user waits for; then as `finish`
 };
 
-/// "too old" and so on.
+/// Returns "too old" and so on.
 [[nodiscard]] std::string_view to_string(destroy_reason reason) noexcept;
 
-/// A pool cannot interrupt user code: `create` and `validate` end in time only if they heed this.
+/// Limits of a `create` or `validate`, which ends in time only if it heeds them: a pool cannot
+/// interrupt user code.
 struct create_context {
-  /// By create_timeout or validate_timeout, and by the acquirer's deadline if it creates itself.
+  /// Set by create_timeout or validate_timeout, and by the acquirer's deadline if it creates
+  /// itself.
   std::chrono::steady_clock::time_point deadline;
   /// Asked to stop by `close`, `flush`, `replace_factory`, and by the acquirer if it creates
   /// itself.
   std::stop_token stop;
 };
 
-/// Thrown by `create` when trying again is of no use: a wrong password, a wrong name. If no
-/// resource is left that could come back, it ends all waits, and acquires that come before the next
-/// attempt is due.
+/// Thrown by `create` when a retry is useless: a wrong password, a wrong name. If no resource is
+/// left that could come back, it fails all waiters, and acquires that begin before the next attempt
+/// is due.
 class permanent_failure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -66,7 +68,7 @@ class permanent_failure : public std::runtime_error {
 /// What a `create` that does not throw returns instead of a resource.
 struct create_error {
   std::string text;
-  bool permanent = false;  ///< as permanent_failure
+  bool permanent = false;  ///< has the effect of a permanent_failure
 };
 template <class R>
 using create_result = std::variant<R, create_error>;
@@ -76,7 +78,7 @@ namespace detail {
 template <class T, class R>
 concept is_created = std::same_as<T, R> || std::same_as<T, create_result<R>>;
 
-// Key: of a pool with keys, whose creates take it in front.
+// Key: in a keyed pool, the first argument of `create`.
 template <class F, class R, class... Key>
 concept creates_with_context = requires(F& factory, const create_context& context,
                                         const Key&... key) {
@@ -125,7 +127,7 @@ concept destroys = requires(F& factory, R& resource, destroy_reason reason) {
 
 // A function is looked up by its name alone, however it is overloaded, so that one with wrong
 // parameters is an error and not ignored. A name that a class inherits from two bases is ambiguous.
-// Of a final class only what is public and has one form can be seen.
+// In a final class only functions that are public and not overloaded are found.
 struct factory_names {
   void create();
   void validate();
@@ -166,8 +168,9 @@ void refuse_nothing(std::string_view pool, const char* role, const F& callable) 
   }
 }
 
-/// For `make_hooks`. Refuses to be instantiated for an F that makes no R, or has one of the names
-/// and would be treated as if it had not. Throws std::invalid_argument if F is null.
+/// Makes a factory that keys can share, for `make_hooks`. Does not compile for an F that makes no
+/// R, or has a function of one of the names that would be ignored. Throws std::invalid_argument if
+/// the factory is null.
 template <class R, class... Key, class F>
 [[nodiscard]] std::shared_ptr<F> share_factory(std::string_view pool, F factory) {
   static_assert(is_factory<F, R, Key...>,
@@ -198,27 +201,29 @@ template <class R, class... Key, class F>
 
 }  // namespace detail
 
-/// What a `resource_pool<R>` is given: a function that returns an R, or an object with
+/// A factory of a `resource_pool<R>`: a function that returns an R, or an object with
 ///
 ///   R    create()  or  create(const create_context&)   throws: the pool tries again later
 ///   bool validate(R&)  or  validate(R&, const create_context&)            optional; throws: false
 ///   bool or void reset(R&)         optional, after a use; false or throws: the pool destroys it
 ///   void destroy(R&, destroy_reason) noexcept             optional, before the destructor of R
 ///   bool is_clean_after(R&, const std::exception&)        optional: `with` keeps the resource
-///   void interrupt(R&) noexcept           optional, beside a use: ends what its user waits for
+///   void interrupt(R&) noexcept           optional, during a use: ends what its user waits for
 ///
 /// `create` may also return a create_result<R>. A function of one of these names that fits none of
 /// its shapes does not compile. Several threads may call them at once, never two for the same
 /// resource, and never while the pool holds a lock. They may use the pool, except to end it.
 ///
-/// `interrupt` is the exception: the user of the resource goes on beside it, and so does a
-/// `validate` or `reset` of the same use. The resource is neither destroyed nor detached meanwhile.
+/// `interrupt` is the exception: it runs concurrently with the user of the resource, or with a
+/// `validate` or `reset` of the same use. Until it returns, the resource is neither destroyed nor
+/// detached.
 template <class F, class R>
 concept resource_factory = detail::is_factory<F, R>;
 
-/// As `resource_factory`, with the key as first argument: a function `R(const Key&)`, or an object
-/// with `create(const Key&)` or `create(const Key&, const create_context&)`. The other functions
-/// are the same, without a key; there is one factory for all keys.
+/// A factory of a `keyed_resource_pool`, with the key as first argument: a function `R(const
+/// Key&)`, or an object with `create(const Key&)` or `create(const Key&, const create_context&)`.
+/// The other functions are those of a `resource_factory`, without a key; there is one factory for
+/// all keys.
 template <class F, class Key, class R>
 concept keyed_resource_factory = detail::is_factory<F, R, Key>;
 

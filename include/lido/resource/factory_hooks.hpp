@@ -1,5 +1,5 @@
 /// @file
-/// Internal. A factory of any type behind virtual calls, and where R enters.
+/// Internal. A factory of any type behind virtual calls; the code that knows R.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ namespace lido::inline v0::detail {
 
 struct create_outcome;
 
-/// A factory. Called without locks, never twice at once for one slot, except for `interrupt`: that
-/// is called beside a use, and what belongs to it.
+/// A factory without its type. Called without locks, and for one slot by one thread at a time. Only
+/// `interrupt` is called during a use, or a validation or reset of that use.
 class factory_hooks {
  public:
   factory_hooks(bool validates, reset_way resets, bool interrupts = false) noexcept
@@ -30,8 +30,8 @@ class factory_hooks {
   virtual ~factory_hooks() = default;
 
   [[nodiscard]] create_outcome create(pool_slot& slot, const create_context& context) noexcept;
-  /// Validates a resource, or resets it if there is no context. False: it is of no use, and `text`
-  /// is what the function threw, if it did.
+  /// Validates a resource, or resets it if `context` is null. Returns false if it is unusable;
+  /// `text` is then what the function threw, if it did.
   [[nodiscard]] bool check(pool_slot& slot, const create_context* context,
                            std::string& text) noexcept;
   /// Returns true if a use that ended with that exception has left the resource clean.
@@ -40,7 +40,7 @@ class factory_hooks {
   }
   /// Ends what the user of a resource waits for. Requires: `can_interrupt`.
   void interrupt(pool_slot& slot) noexcept { do_interrupt(slot); }
-  /// With the destructor of R.
+  /// Calls the factory's `destroy`, if it has one, and the destructor of R.
   void destroy(pool_slot& slot, destroy_reason reason) noexcept;
 
   [[nodiscard]] bool can_validate() const noexcept { return validates_; }
@@ -65,7 +65,7 @@ class factory_hooks {
   bool interrupts_;
 };
 
-/// A slot with room for an R.
+/// A slot with storage for an R.
 template <class R>
 class typed_pool_slot : public pool_slot {
   static_assert(std::is_nothrow_destructible_v<R>,
@@ -73,14 +73,14 @@ class typed_pool_slot : public pool_slot {
 
  public:
   [[nodiscard]] void* storage() noexcept { return &storage_; }
-  /// Requires: there is one.
+  /// Requires: the slot has a resource.
   [[nodiscard]] R& value() noexcept { return *std::launder(static_cast<R*>(storage())); }
 
  private:
   alignas(R) std::byte storage_[sizeof(R)];
 };
 
-/// A slot_maker.
+/// Makes slots with storage for an R: a slot_maker.
 template <class R>
 made_slots make_slots(std::uint32_t size) {
   const std::shared_ptr<typed_pool_slot<R>[]> block(new typed_pool_slot<R>[size]);
@@ -184,7 +184,8 @@ class typed_factory_hooks final : public factory_hooks {
   const std::tuple<Key...> key_;
 };
 
-/// For a pool without keys, or for one key. Nothing for an F that `share_factory` refuses.
+/// Makes the hooks of a pool without keys, or of one key. Returns null for an F that
+/// `share_factory` refuses.
 template <class R, class F, class... Key>
 [[nodiscard]] std::shared_ptr<factory_hooks> make_hooks(std::shared_ptr<F> factory,
                                                         const Key&... key) {

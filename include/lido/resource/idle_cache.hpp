@@ -25,8 +25,8 @@ class pool_core;
 class slot_group;
 struct known_key;
 
-/// Sixty-four positions of a group, and which of them may be idle. A bit is set for every slot that
-/// is idle, and for those in use whose release takes the fast path.
+/// Sixty-four positions of a group, and a bitmap of those that may be idle. A bit is set for every
+/// slot that is idle, and for those in use whose release takes the fast path.
 struct position_chunk {
   atomic<std::uint64_t> maybe_idle{0};
   std::uint64_t taken = 0;  ///< positions with a slot; under the mutex
@@ -52,8 +52,8 @@ class idle_cache {
     }
   }
 
-  /// Returns what this thread had last, if that is idle and fresh. In a pool without keys, whose
-  /// one group has the hash 0.
+  /// Takes what this thread had last, if that is idle and fresh. For a pool without keys, whose one
+  /// group has the hash 0.
   [[nodiscard]] slot_grant try_acquire_last(place at) noexcept {
     pool_slot* const slot = gate_.mine().last[0].get();
     slot_grant grant{slot, {}};
@@ -61,8 +61,8 @@ class idle_cache {
                ? begin_if_fresh(grant, at)
                : slot_grant{};
   }
-  /// The same in a pool with many keys, for one with that hash. The caller compares the keys, and
-  /// calls `offer` if they differ.
+  /// Takes what this thread, or any thread, had last for a key with that hash, if that is idle and
+  /// fresh. The caller compares the keys, and calls `offer` if they differ.
   [[nodiscard]] static slot_grant try_acquire_hint(pool_gate& gate, std::uint64_t hash,
                                                    place at) noexcept {
     slot_grant grant;
@@ -73,7 +73,8 @@ class idle_cache {
     }
     return grant.slot->record.cache->begin_if_fresh(grant, at);
   }
-  /// The lowest that is idle and fresh; the caller notes itself as the holder.
+  /// Takes the idle, fresh resource in the lowest position. The caller records itself as the
+  /// holder.
   [[nodiscard]] slot_grant take_lowest() noexcept {
     slot_grant found;
     if (!is_off_limits()) {
@@ -103,27 +104,28 @@ class idle_cache {
     offer(grant);
   }
 
-  /// Newcomers leave idle resources alone.
+  /// Returns true if new acquires have to leave idle resources alone.
   [[nodiscard]] bool is_off_limits() const noexcept {
     return (gate_.flags.get() & slow_path_flags::keep_off) != 0;
   }
-  /// Returns true if a release has to tell the kernel. While a waiter is awake, which looks before
-  /// it sleeps, it has to only once the first waiter is to be handed a resource.
+  /// Returns true if a release has to notify the kernel. A waiter that is awake looks for a
+  /// resource before it sleeps, so meanwhile this is true only once the first waiter is due for a
+  /// hand-over.
   [[nodiscard]] bool must_tell_kernel() const noexcept {
     const std::uint32_t flags = flags_.get() | gate_.flags.get();
     return flags != 0 &&
            (flags != slow_path_flags::ask_when_due || steady_now() >= hand_over_at_.get());
   }
-  /// A flush sets the next one, and looks at all slots afterwards.
+  /// Returns the current epoch. A flush sets the next one, and checks all slots afterwards.
   [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_.get(); }
-  /// Null in tests of the kernel, which take no fast path.
+  /// Returns the pool; null in tests of the kernel, which take no fast path.
   [[nodiscard]] pool_core* core() const noexcept { return core_; }
-  /// Returns the group that this is of.
+  /// Returns the group of this cache.
   [[nodiscard]] slot_group* group() const noexcept { return group_; }
   [[nodiscard]] pool_gate& gate() const noexcept { return gate_; }
   /// Returns the key of the group; null in a pool without keys.
   [[nodiscard]] const known_key* key() const noexcept { return key_; }
-  /// Once, under the pool's mutex.
+  /// Called once, under the pool's mutex.
   void set_key(const known_key& key) noexcept { key_ = &key; }
 
   /// Makes a slot idle that the caller has used, or took and does not want. If it is marked, the
@@ -132,7 +134,7 @@ class idle_cache {
     pool_slot& slot = *grant.slot;
     thread_state& mine = gate_.mine();
     leaving_guard leaving(mine);
-    slot.lease.thread.set(0);  // the next one does not hold it until it says so
+    slot.lease.thread.set(0);  // the next user is no holder until it records itself
     if (!slot.put_back(grant.ticket)) [[unlikely]] {
       leaving.end();
       release_marked(grant);
@@ -142,8 +144,8 @@ class idle_cache {
       report_idle(leaving);
       return;
     }
-    // Threads without a number have no hint: with one they would hit, and never come to an acquire
-    // that gives them a number.
+    // Threads without a number get no hint: with one they would always hit, and never reach the
+    // acquire that gives them a number.
     if (own_thread_state() != 0) {
       mine.last[slot.key_hash.get() % thread_state::hints].set(&slot);
     }
@@ -154,12 +156,12 @@ class idle_cache {
       }
     }
   }
-  /// The caller does not want it.
+  /// Offers a resource that the caller does not want. Returns an empty grant.
   [[nodiscard]] slot_grant decline(const slot_grant& grant) noexcept {
     offer(grant);
     return {};
   }
-  /// Whether the lease ends because an exception passes it by.
+  /// Returns true if an exception ends the lease.
   [[nodiscard]] static bool was_unwound(const pool_slot& slot) noexcept {
     const int active = std::uncaught_exceptions();
     return active > slot.lease.unwinding.get() ||
@@ -167,7 +169,7 @@ class idle_cache {
             slot.lease.unwinding.get() != lease_record::kept);
   }
 
-  /// The first slot of those that may be idle for which `f(slot)` is true, or null.
+  /// Returns the first slot that may be idle and for which `f(slot)` is true, or null.
   template <class F>
   pool_slot* find_maybe_idle(const F& f) noexcept {
     for (position_chunk* chunk = &first_; chunk != nullptr;
@@ -182,7 +184,7 @@ class idle_cache {
 
   // ---- the kernel, under the pool's mutex -------------------------------------------------------
 
-  /// The slot gets the lowest free position. False: there is no memory.
+  /// Gives the slot the lowest free position. Returns false if there is no memory.
   [[nodiscard]] bool add(pool_slot& slot) noexcept {
     position_chunk* chunk = &first_;
     while (chunk->taken == ~std::uint64_t{0}) {
@@ -227,7 +229,7 @@ class idle_cache {
       bits.store(after, std::memory_order_release);
     }
   }
-  /// `hand_over_at`: real time from which `ask_when_due` asks.
+  /// Sets the flags. `hand_over_at`: the real time from which `ask_when_due` applies.
   void set_flags(std::uint32_t flags, nanos hand_over_at) noexcept {
     hand_over_at_.set(hand_over_at);
     flags_.set(flags);
@@ -248,13 +250,13 @@ class idle_cache {
     }
     return nullptr;
   }
-  /// False: no resource of a key with that hash, or it is not idle.
+  /// Takes a slot if it is idle and has a resource of a key with that hash.
   [[nodiscard]] static bool take_of(pool_slot* slot, std::uint64_t hash,
                                     slot_grant& grant) noexcept {
     grant.slot = slot;
     return slot != nullptr && slot->key_hash.get() == hash && slot->take(grant.ticket);
   }
-  /// Begins the use of a fresh resource, which it returns; otherwise offers it to others.
+  /// Begins the use of a fresh resource and returns it; offers any other to other threads.
   [[nodiscard]] slot_grant begin_if_fresh(const slot_grant& grant, place at) noexcept {
     const nanos now = gate_.now();
     if (!grant.slot->is_fresh(now, epoch())) [[unlikely]] {

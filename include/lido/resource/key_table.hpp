@@ -23,8 +23,8 @@ class key_table {
   key_table& operator=(const key_table&) = delete;
   virtual ~key_table() = default;
 
-  /// Removes the key of a group that has nothing. Returns false, and does nothing, if the
-  /// comparison of keys throws.
+  /// Removes the key of a group without resources and waiters. Returns false, and does nothing, if
+  /// the comparison of keys throws.
   [[nodiscard]] virtual bool forget(const idle_cache& group) noexcept = 0;
 };
 
@@ -42,7 +42,7 @@ class sought_key {
   /// Returns the group of the key, which it adds to the table and to `groups` if it is not there.
   /// Under the pool's mutex. Throws std::bad_alloc, and as `find`; then nothing is added.
   [[nodiscard]] virtual idle_cache& add(pool_groups& groups) = 0;
-  /// Says if `add` has what it needs.
+  /// Returns true if `add` has what it needs.
   [[nodiscard]] bool is_prepared() const noexcept { return is_prepared_; }
   [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
 

@@ -21,7 +21,7 @@
 
 namespace lido::inline v0 {
 
-/// Hashes and compares keys; strings also by anything that becomes a std::string_view.
+/// Hashes and compares keys; for strings also anything that converts to std::string_view.
 template <class Key>
 struct key_hash {
   [[nodiscard]] static std::size_t hash(const Key& key) { return std::hash<Key>()(key); }
@@ -46,9 +46,9 @@ inline constexpr bool looks_up_any = requires {
   typename Hash::is_transparent;
 };
 
-/// How a view has the key that `at` was given: a reference to what is expensive to copy and lives
-/// on. Numbers, pointers, string views and temporaries are kept by value. Without `is_transparent`
-/// all but a Key becomes a Key.
+/// How a view stores the key given to `at`: by reference if it is expensive to copy and outlives
+/// the call. Numbers, pointers, string views and temporaries are stored by value. Without
+/// `is_transparent` anything but a Key is converted to a Key.
 template <class Key, class Hash, class K>
 using kept_key =
     std::conditional_t<!std::is_same_v<std::decay_t<K>, Key> && !looks_up_any<Hash>, Key,
@@ -59,21 +59,21 @@ using kept_key =
 
 }  // namespace detail
 
-/// The resources of one key, as `keyed_resource_pool::at` gives them: the ways to acquire are those
+/// The resources of one key, returned by `keyed_resource_pool::at`. Its acquire functions are those
 /// of a `resource_pool`, except urgent ones. An acquire adds the key if it is new.
 ///
-/// A view is small, and costs nothing to make. It has numbers, pointers, string views and temporary
-/// keys in it, and refers to the pool and to any other key. What it refers to outlives the view.
-/// Callbacks and coroutines that wait need neither the view nor its key.
+/// A view is small, and costs nothing to make. It stores numbers, pointers, string views and
+/// temporary keys, and refers to the pool and to any other key, which must outlive it. Callbacks
+/// and coroutines that wait need neither the view nor its key.
 template <class Key, class R, class Hash, class Kept>
 class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /*has_key=*/true> {
  public:
-  /// Ends all resources of the key made so far: those in use when they come back. Nothing is made
-  /// ahead for the key until it is asked for again.
+  /// Destroys all resources of the key made so far; those in use when they come back. Nothing is
+  /// created ahead for the key until it is asked for again.
   void flush(ongoing_uses uses = ongoing_uses::finish) {
     with_key([this, uses](detail::sought_key* key) { core_->flush(key, uses); });
   }
-  /// Flushes the key if no flush has come since `seen`. The generation of an unknown key is none.
+  /// Flushes the key if there was no flush since `seen`. An unknown key has the generation 0.
   bool flush(resource_generation seen) {
     return with_key([this, seen](detail::sought_key* key) { return core_->flush_of(key, seen); });
   }
@@ -84,7 +84,7 @@ class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /
   void retry_now() {
     with_key([this](detail::sought_key* key) { core_->retry_now(key); });
   }
-  /// Nothing if the pool knows no such key. Throws std::bad_alloc.
+  /// Returns nothing if the key is unknown. Throws std::bad_alloc.
   [[nodiscard]] std::optional<resource_pool_stats> stats() {
     resource_pool_stats found;
     const bool is_known = with_key([this, &found](detail::sought_key* key) {
@@ -109,7 +109,7 @@ class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /
   [[nodiscard]] detail::pool_core& core() const noexcept { return *core_; }
   [[nodiscard]] table& keys() const noexcept { return static_cast<table&>(core_->groups().keys()); }
 
-  /// What the thread released last, or any thread, if it is of the key.
+  /// Takes what this thread, or any thread, released last, if it is of the key.
   [[LIDO_ALWAYS_INLINE]] detail::slot_grant try_last(detail::place at) {
     const detail::slot_grant last =
         detail::idle_cache::try_acquire_hint(core_->gate(), Hash::hash(key_), at);
@@ -140,18 +140,18 @@ class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /
   Kept key_;
 };
 
-/// For each key, such as the address of a backend, at most `each_key.max_size` resources; over all
-/// keys at most `max_total`. Where the total is reached, the idle resource of another key that was
-/// not used for longest is ended.
+/// Pools resources by key, such as the address of a backend: at most `each_key.max_size` for each
+/// key, and `max_total` over all keys. At the total limit, the idle resource of another key that
+/// was unused for longest is evicted.
 ///
 /// Each key behaves as a `resource_pool`: see there for lifetimes, validation, retries, errors. An
 /// acquire takes no mutex if the resource of the key that came back last is idle; otherwise it
-/// looks the key up under the pool's mutex. A key that has nothing is forgotten by a tick. Costs of
-/// a key: about 1 KiB.
+/// looks the key up under the pool's mutex. A tick forgets keys without resources and waiters. A
+/// key costs about 1 KiB.
 ///
 /// All functions are thread-safe. Keys are compared, moved and destroyed under the pool's mutex,
-/// and copied only when they are new; these operations must not use the pool. Not movable; the
-/// destructor and forks as in `resource_pool`.
+/// and copied only when they are new; these operations must not use the pool. Not movable. For the
+/// destructor and forks see `resource_pool`.
 template <class Key, class R, class Hash = key_hash<Key>>
 class keyed_resource_pool : public detail::pool_controls {
   template <class K>
@@ -163,8 +163,8 @@ class keyed_resource_pool : public detail::pool_controls {
   using lease_type = resource_lease<R>;
   using result_type = acquire_result<R>;
 
-  /// F: a keyed_resource_factory. Throws std::invalid_argument that names what is wrong, or
-  /// std::bad_alloc. Creates no resource itself, and starts no thread.
+  /// Makes a pool from a keyed_resource_factory. Creates no resource itself, and starts no thread.
+  /// Throws std::invalid_argument that names what is wrong, or std::bad_alloc.
   template <class F>
   explicit keyed_resource_pool(F factory, const keyed_resource_pool_options& options = {})
       : pool_controls(
@@ -179,9 +179,9 @@ class keyed_resource_pool : public detail::pool_controls {
   /// Waits up to `close_timeout` for leases.
   ~keyed_resource_pool() { end(); }
 
-  /// Returns the resources of one key, to acquire one: `pool.at("db1").acquire()`. `key`: a Key, or
-  /// what one can be made of. With a `Hash::is_transparent`, only a new key is made of it.
-  /// `key_view` says how long it has to live.
+  /// Returns a view of one key: `pool.at("db1").acquire()`. `key` is a Key, or converts to one;
+  /// with a `Hash::is_transparent` it is converted only if the key is new. `key_view` says how long
+  /// it has to live.
   template <class K = Key>
   [[nodiscard, LIDO_ALWAYS_INLINE]] auto at(K&& key) & -> view_at<K> {
     static_assert(std::is_constructible_v<Key, K&&>,
@@ -200,9 +200,9 @@ class keyed_resource_pool : public detail::pool_controls {
   bool flush(const resource_lease<R>& failed) {
     return core().flush_of(detail::lease_access::grant_of(failed));
   }
-  /// Flushes a key that is not to be used any more. Forgets it when it has neither resources
-  /// nor waiters, at once or with a tick; a later acquire adds it anew. False: the pool knows no
-  /// such key. Throws std::bad_alloc, and what looking for a key throws.
+  /// Flushes a key that is not to be used any more. Forgets it when it has neither resources nor
+  /// waiters, at once or with a tick; a later acquire adds it anew. Returns false if the key is
+  /// unknown. Throws std::bad_alloc, and what looking for a key throws.
   template <class K = Key>
   bool forget(const K& key) {
     return at(key).with_key([this](detail::sought_key* sought) { return core().forget(*sought); });
@@ -211,9 +211,10 @@ class keyed_resource_pool : public detail::pool_controls {
   // ---- numbers ----------------------------------------------------------------------------------
 
   [[nodiscard]] keyed_resource_pool_stats stats() { return core().reports().all_stats(); }
-  /// As of `resource_pool`, for all keys.
+  /// Returns what `resource_pool::times` does, over all keys.
   [[nodiscard]] resource_pool_times times() { return core().reports().times(); }
-  /// Copies the keys, under the pool's mutex. Throws what that throws, and std::bad_alloc.
+  /// Returns the numbers of each key. Copies the keys under the pool's mutex. Throws what that
+  /// throws, and std::bad_alloc.
   [[nodiscard]] std::vector<std::pair<Key, resource_pool_stats>> stats_by_key() {
     std::vector<std::pair<Key, resource_pool_stats>> all;
     core().reports().for_each_stats(

@@ -20,7 +20,8 @@
 
 namespace lido::inline v0::detail {
 
-/// Empty if a Key has none, or is a pointer. Throws what making the text throws.
+/// Returns the text of a key; empty if a Key has none, or is a pointer. Throws what making the text
+/// throws.
 template <class Key>
 [[nodiscard]] std::string text_of_key(const Key& key) {
   if constexpr (requires { std::string(to_string(key)); }) {
@@ -47,7 +48,7 @@ class known_keys final : public key_table {
   };
 
  public:
-  /// Makes what creates the resources of a key.
+  /// Makes the hooks of a key.
   using hooks_maker = std::function<std::shared_ptr<factory_hooks>(const Key&)>;
 
   explicit known_keys(hooks_maker make_hooks) : make_hooks_(std::move(make_hooks)) {}
@@ -65,7 +66,7 @@ class known_keys final : public key_table {
     return static_cast<const entry&>(key).value;
   }
 
-  /// A key, or what stands for it.
+  /// A key to look up, or a value that compares like one.
   template <class K>
   class sought final : public sought_key {
    public:
@@ -105,7 +106,7 @@ class known_keys final : public key_table {
     std::optional<entry> entry_;
   };
 
-  /// A key of its own that is sought.
+  /// A copy of a key, with its look-up.
   struct owned {
     owned(known_keys& all, Key&& key) : value(std::move(key)), sought_value(all, value) {}
     Key value;
@@ -113,7 +114,7 @@ class known_keys final : public key_table {
   };
 
  private:
-  /// Both functions that the map needs.
+  /// Hash and comparison of the map.
   struct by_key {
     using is_transparent = void;
     std::size_t operator()(const auto& key) const noexcept {

@@ -1,6 +1,6 @@
 /// @file
-/// Public. `resource_lease<R>`: has one resource of a pool and gives it back; and what an acquire
-/// returns that does not throw.
+/// Public. `resource_lease<R>`, which owns one resource of a pool and gives it back, and
+/// `acquire_result<R>`, which an acquire returns that does not throw.
 #pragma once
 
 #include <memory>
@@ -21,13 +21,13 @@ class acquire_forms;
 struct lease_access;
 }  // namespace detail
 
-/// Owner of one resource while it is out; gives it back on destruction.
+/// Owner of one resource while it is in use; gives it back on destruction.
 ///
 /// A lease that an exception ends discards its resource, which may be in the middle of something.
-/// It compares the exceptions that are active at its end with those at its beginning. If it ends in
+/// It compares the number of active exceptions at its end with that at its beginning. If it ends in
 /// another thread, or was moved off the stack, any active exception counts. A lease that ends after
-/// a `catch` gives back. Move-only, not thread-safe. May end after its pool: then the resource
-/// ends, too. R may be incomplete where a lease is a member.
+/// a `catch` gives back. Move-only, not thread-safe. May outlive its pool; then it destroys the
+/// resource. R may be incomplete where a lease is a member.
 template <class R>
 class [[nodiscard]] resource_lease {
  public:
@@ -35,7 +35,7 @@ class [[nodiscard]] resource_lease {
   resource_lease(resource_lease&& other) noexcept : grant_(std::exchange(other.grant_, {})) {
     note_moved();
   }
-  /// The resource before is given back last, as it may hold `other`.
+  /// Gives the previous resource back last, as that may own `other`.
   resource_lease& operator=(resource_lease&& other) noexcept {
     resource_lease moved(std::move(other));
     std::swap(grant_, moved.grant_);
@@ -50,18 +50,19 @@ class [[nodiscard]] resource_lease {
   [[nodiscard]] R* get() const noexcept {
     return grant_.slot != nullptr ? std::addressof(value()) : nullptr;
   }
-  /// Requires, as all that follows: not empty.
+  /// Requires: the lease is not empty. So do the functions below that do not say otherwise.
   [[nodiscard, LIDO_ASSERTS]] R& operator*() const noexcept { return value(); }
   [[nodiscard, LIDO_ASSERTS]] R* operator->() const noexcept { return std::addressof(value()); }
 
-  /// Gives the resource back now; the lease is empty afterwards. Nothing if it is empty already.
+  /// Gives the resource back now; the lease is empty afterwards. Does nothing if it is empty
+  /// already.
   void reset() noexcept {
     if (grant_.slot != nullptr) {
       const detail::slot_grant grant = std::exchange(grant_, {});
       grant.slot->record.cache->release(grant);
     }
   }
-  /// Ends the resource, instead of giving it back. Nothing if the lease is empty.
+  /// Has the resource destroyed instead of giving it back. Does nothing if the lease is empty.
   void discard() noexcept {
     if (grant_.slot != nullptr) {
       const detail::slot_grant grant = std::exchange(grant_, {});
@@ -69,7 +70,7 @@ class [[nodiscard]] resource_lease {
     }
   }
   /// Takes the resource out of the pool, which may create another in its place. The factory's
-  /// `destroy` is not called for it. Waits for an `interrupt` of this resource that is under way.
+  /// `destroy` is not called for it. Waits for an `interrupt` of this resource that is in progress.
   /// Throws what moving an R throws; then the lease still has it.
   [[nodiscard, LIDO_ASSERTS]] R detach() {
     detail::pool_core& core = *slot().record.cache->core();
@@ -83,36 +84,36 @@ class [[nodiscard]] resource_lease {
     return out;
   }
 
-  /// The resource goes back to the pool even if an exception ends the lease.
+  /// Makes the lease give the resource back even if an exception ends it.
   [[LIDO_ASSERTS]] void keep() noexcept { slot().lease.unwinding.set(detail::lease_record::kept); }
-  /// The lease discards its resource unless `keep` is called: for coroutines that may be destroyed
-  /// while they are suspended in the middle of a use.
+  /// Makes the lease discard its resource unless `keep` is called: for coroutines that may be
+  /// destroyed while they are suspended in the middle of a use.
   [[LIDO_ASSERTS]] void discard_unless_kept() noexcept {
     slot().lease.unwinding.set(detail::lease_record::unless_kept);
   }
-  /// Names the resource for `kill`, as long as it lives.
+  /// Returns a name of the resource for `kill`, valid as long as the resource lives.
   [[nodiscard, LIDO_ASSERTS]] resource_handle handle() const noexcept {
     return {.place = slot().number, .birth = grant_.ticket.birth()};
   }
-  /// Time since it was created, as of the last tick of the pool.
+  /// Returns the time since the resource was created, as of the last tick of the pool.
   [[nodiscard, LIDO_ASSERTS]] std::chrono::nanoseconds age() const noexcept {
     const detail::nanos now = slot().record.cache->gate().now();
     return std::chrono::nanoseconds(detail::passed_since(slot().ages.born.get(), now));
   }
-  /// Uses before this one.
+  /// Returns the number of uses before this one.
   [[nodiscard, LIDO_ASSERTS]] std::uint64_t uses() const noexcept { return slot().uses() - 1; }
   [[nodiscard]] bool is_new() const noexcept { return uses() == 0; }
 
-  /// Reports of this lease as slow or leaked come later by that much.
+  /// Delays reports of this lease as slow or leaked by that much.
   template <class Rep, class Period>
   [[LIDO_ASSERTS]] void extend(std::chrono::duration<Rep, Period> by) noexcept {
     slot().extend(detail::deadline::bounded(by).count());
   }
-  /// This lease is not reported as slow or leaked.
+  /// Keeps this lease from being reported as slow or leaked.
   [[LIDO_ASSERTS]] void expect_long_use() noexcept { slot().extend(detail::never); }
 
  private:
-  /// Another thread may use what has left the stack.
+  /// Forgets the holder if the lease left its thread or the stack, as any thread may use it now.
   void note_moved() noexcept {
     if (grant_.slot != nullptr && (grant_.slot->lease.thread.get() != detail::this_thread_id() ||
                                    !detail::is_near_in_stack(this))) {
@@ -139,7 +140,7 @@ class [[nodiscard]] resource_lease {
 
 namespace detail {
 
-/// Tells the library which slot a lease has.
+/// Gives the library the slot of a lease.
 struct lease_access {
   template <class R>
   [[nodiscard]] static const slot_grant& grant_of(const resource_lease<R>& lease) noexcept {
@@ -149,7 +150,7 @@ struct lease_access {
 
 }  // namespace detail
 
-/// What an acquire gives that does not throw: a lease, or why there is none.
+/// What an acquire returns that does not throw: a lease, or why there is none.
 template <class R>
 class [[nodiscard]] acquire_result {
  public:
@@ -162,21 +163,22 @@ class [[nodiscard]] acquire_result {
   /// Requires: there is a lease.
   [[nodiscard, LIDO_ASSERTS]] R& operator*() const noexcept { return *lease_; }
   [[nodiscard, LIDO_ASSERTS]] R* operator->() const noexcept { return lease_.operator->(); }
-  /// The lease, empty if there is none.
+  /// Returns the lease, empty if the acquire failed.
   [[nodiscard]] lease_type& lease() noexcept { return lease_; }
   /// Requires: there is no lease.
   [[nodiscard, LIDO_ASSERTS]] acquire_failure failure() const noexcept {
     LIDO_ASSERT(!lease_, "an acquire that succeeded has no failure");
     return cause_;
   }
-  /// As an exception, with the numbers of the pool. Throws std::bad_alloc. Requires: as above.
+  /// Returns the failure as an exception, with the numbers of the pool. Throws std::bad_alloc.
+  /// Requires: there is no lease.
   [[nodiscard, LIDO_ASSERTS]] acquire_error error() const {
     LIDO_ASSERT(!lease_, "an acquire that succeeded has no error");
     const auto none = std::make_shared<acquire_error::details>();
     none->cause = cause_;
     return acquire_error(why_ != nullptr ? why_ : none);
   }
-  /// The lease, which the result has no more; throws `error()` if there is none.
+  /// Moves the lease out of the result; throws `error()` if there is none.
   [[nodiscard]] lease_type value() {
     if (!lease_) {
       detail::throw_error(error());

@@ -16,9 +16,9 @@
 
 namespace lido::inline v0 {
 
-/// Nanoseconds, made from any duration of std::chrono. One that is longer than nanoseconds can
-/// count, as `std::chrono::hours::max()`, is the longest that they can. Fractions of a nanosecond
-/// are rounded up.
+/// Nanoseconds, made from any duration of std::chrono. One longer than nanoseconds can count, such
+/// as `std::chrono::hours::max()`, becomes the longest that they can. Fractions of a nanosecond are
+/// rounded up.
 class time_limit : public std::chrono::nanoseconds {
   using nanoseconds = std::chrono::nanoseconds;
 
@@ -41,7 +41,7 @@ class time_limit : public std::chrono::nanoseconds {
   static constexpr nanoseconds bounded(std::chrono::duration<Rep, Period> length) noexcept {
     using seconds = std::chrono::duration<double>;
     constexpr seconds longest = (nanoseconds::max)();
-    // Not a number is no time at all. What is near the end is rounded to it.
+    // NaN becomes the minimum. What is near a limit is rounded to it.
     if (!(seconds(length) > -longest && seconds(length) < longest)) {
       return seconds(length) > seconds::zero() ? (nanoseconds::max)() : (nanoseconds::min)();
     }
@@ -49,35 +49,35 @@ class time_limit : public std::chrono::nanoseconds {
   }
 };
 
-/// What creates resources, looks after idle ones and ends waits that time out.
+/// What creates resources, maintains idle ones and ends waits that time out.
 enum class maintenance : std::uint8_t {
   background,   ///< threads that pools share; an acquire never runs `create` itself
   by_tick,      ///< calls of `tick()`; an acquire that may create runs `create` itself
-  own_threads,  ///< as `background`, by threads of the pool alone
+  own_threads,  ///< like `background`, with threads of this pool alone
 };
 
 /// Which thread runs `reset`.
 enum class reset_by : std::uint8_t {
-  automatic,         ///< as pool_threads for leases of callbacks and coroutines, else as below
+  automatic,         ///< pool_threads for leases of callbacks and coroutines, else as below
   releasing_thread,  ///< the one that ends the lease
   pool_threads,      ///< four, 64 more if they hang; in a pool without threads, `tick()`
 };
 
-/// What becomes of a resource whose lease an exception ends.
+/// What happens to a resource whose lease an exception ends.
 enum class after_exception : std::uint8_t {
   discard,   ///< it is destroyed
-  reset,     ///< it is reset, and destroyed if `reset` says no
+  reset,     ///< it is reset, and destroyed if `reset` refuses
   validate,  ///< it is reset, and validated before its next use
 };
 
-/// Which failures of `create` end waits at once, if no resource is left that could come back. They
-/// also end acquires that come before the next attempt is due.
+/// Which failures of `create` fail waiters at once, if no resource is left that could come back.
+/// They also fail acquires that begin before the next attempt is due.
 enum class create_errors : std::uint8_t {
   retry,      ///< only a permanent_failure; after others the pool tries again
   fail_fast,  ///< all
 };
 
-/// The clock that ages are counted by. Timeouts of acquires are always real time.
+/// The clock that measures ages. Timeouts of acquires are always real time.
 class time_source {
  public:
   time_source() = default;
@@ -85,8 +85,9 @@ class time_source {
   time_source& operator=(const time_source&) = delete;
   virtual ~time_source() = default;
 
-  /// Since any fixed moment in the past: never negative, and never goes back. From any thread. A
-  /// pool's time stands still while this is below 0, or below the latest that the pool has seen.
+  /// Returns the time since any fixed moment in the past: never negative, never decreasing. Called
+  /// from any thread. A pool's time stands still while this is below 0, or below the latest that
+  /// the pool has seen.
   [[nodiscard]] virtual std::chrono::nanoseconds now() const noexcept = 0;
 };
 
@@ -128,32 +129,33 @@ class event_listener {
 /// Options of a `resource_pool`. Use designated initialisers: `{.max_size = 8, .name = "db"}`.
 /// Where a time of zero is allowed, it switches the limit off.
 struct resource_pool_options {
-  /// Most resources at once, including those being created or destroyed. 0 to 65535.
+  /// Maximum number of resources, including those being created or destroyed. 0 to 65535.
   std::size_t max_size = 10;
 
   /// The pool creates ahead until this many are idle, within max_size.
   std::size_t min_idle = 0;
 
-  /// Resources beyond max_size that the pool creates for `acquire_urgent` alone, as health checks
-  /// need beside a full queue. They end when they come back. Not for pools with keys.
+  /// Resources beyond max_size that the pool creates for `acquire_urgent` alone: for health checks
+  /// while others queue. They are destroyed when they come back. Not for keyed pools.
   std::size_t reserve = 0;
 
-  /// Most waiters at once. One more acquire fails at once.
+  /// Maximum number of waiters. One more acquire fails at once.
   std::size_t max_waiters = SIZE_MAX;
 
-  /// Appears in errors and events. Copied.
+  /// Name of the pool, copied; appears in errors and events.
   std::string_view name = "unnamed";
 
-  /// As `object_pool_options::registry`. A pool with keys enters once, with the sums of all.
+  /// Registry that lists the pool by name; null for none. A keyed pool is registered once, with
+  /// totals over all keys.
   lido::registry* registry = nullptr;
 
   /// Default timeout of `acquire`. More than zero.
   time_limit acquire_timeout = std::chrono::seconds(30);
 
-  /// The deadline that `create` is given. More than zero.
+  /// Timeout of each call of `create`. More than zero.
   time_limit create_timeout = std::chrono::seconds(10);
 
-  /// The deadline that `validate` is given. More than zero.
+  /// Timeout of each call of `validate`. More than zero.
   time_limit validate_timeout = std::chrono::seconds(5);
 
   /// A resource that is idle for longer is destroyed, unless it is one of min_idle. Zero: never.
@@ -162,11 +164,11 @@ struct resource_pool_options {
   /// A resource older than this is destroyed as soon as it is idle. Zero: never.
   time_limit max_lifetime = std::chrono::minutes(30);
 
-  /// Part of max_lifetime, 0 to 1, by which it is shortened at random for each resource, so that
-  /// resources created together do not end together.
+  /// Largest part of max_lifetime, 0 to 1, by which it is shortened at random for each resource, so
+  /// that resources created together do not expire together.
   double lifetime_jitter = 0.25;
 
-  /// Most uses of one resource. Zero: no limit.
+  /// Maximum number of uses of one resource. Zero: no limit.
   std::uint64_t max_uses = 0;
 
   /// Idle resources are validated after 0.8 to 1.2 times this, at most four at once, beside those
@@ -176,24 +178,24 @@ struct resource_pool_options {
   /// A resource idle for longer is validated before it is lent. Zero: each time.
   time_limit validate_if_idle_longer_than = std::chrono::milliseconds(500);
 
-  /// Most calls of `create` at once. Zero: a quarter of max_size, from 1 to 8.
+  /// Maximum number of concurrent calls of `create`. Zero: a quarter of max_size, from 1 to 8.
   std::size_t max_creating = 0;
 
-  /// The pause after a failed create, doubled by each further failure, drawn at random from 0 to
-  /// that (full jitter), so that pools do not retry together. It holds back creates that no
-  /// acquire waits for. While one waits, one create at a time is tried, at least ten and at most
-  /// twenty times a second, or as often as a shorter retry_first allows. A create that hangs holds
-  /// up the next one for a tenth of a second, until max_creating hang.
+  /// Limit of the pause after a failed create, doubled by each further failure. The pause is drawn
+  /// at random from 0 to the limit (full jitter), so that pools do not retry together. It delays
+  /// creates that no acquire waits for. While one waits, one create at a time is tried, at least
+  /// ten and at most twenty times a second, or as often as a shorter retry_first allows. A create
+  /// that hangs delays the next one by a tenth of a second, until max_creating hang.
   time_limit retry_first = std::chrono::milliseconds(200);
   time_limit retry_longest = std::chrono::seconds(5);
 
   create_errors on_create_error = create_errors::retry;
 
-  /// The destructor waits this long for leases, and then leaves the rest to themselves.
+  /// How long the destructor waits for leases; the rest then outlive the pool.
   time_limit close_timeout = std::chrono::seconds(10);
 
-  /// A lease held for longer is reported once as slow, or as a suspected leak, and once more when
-  /// it comes back. Zero: never.
+  /// A lease held for longer is reported once as slow, or as a suspected leak, and again when it
+  /// comes back. Zero: never.
   time_limit report_slow_after = time_limit();
   time_limit report_leak_after = time_limit();
 
@@ -206,13 +208,13 @@ struct resource_pool_options {
 
   lido::reset_by reset_by = lido::reset_by::automatic;
 
-  /// A resource is discarded all the same where the factory has no such function, or the lease is
-  /// told `discard_unless_kept`.
+  /// What happens to a resource whose lease an exception ends. It is discarded in any case if the
+  /// factory lacks the function, or if `discard_unless_kept` was called on the lease.
   lido::after_exception after_exception = lido::after_exception::discard;
 
-  /// Whether an acquire fails at once when all resources are held by threads that wait themselves.
-  /// A lease that was moved off the stack of its thread counts as held by no thread. One that
-  /// another thread ends without moving it counts as held by the thread that acquired it.
+  /// Makes an acquire fail at once when all resources are held by threads that wait themselves. A
+  /// lease that was moved off the stack of its thread counts as held by no thread. One that another
+  /// thread ends without moving it counts as held by the thread that acquired it.
   bool detect_hold_and_wait = true;
 
   lido::maintenance maintenance = lido::maintenance::background;
@@ -224,15 +226,15 @@ struct resource_pool_options {
 /// Options of a `keyed_resource_pool`. Use designated initialisers:
 /// `{.max_total = 100, .each_key = {.max_size = 8, .name = "backends"}}`.
 struct keyed_resource_pool_options {
-  /// Most resources at once over all keys. 1 to 65535.
+  /// Maximum number of resources over all keys. 1 to 65535.
   std::size_t max_total = 64;
 
   /// A resource that comes back goes to a waiter for the same key. A waiter for another key that
   /// has waited for longer than that one, and than this, goes first. Zero: FIFO over all keys.
   time_limit prefer_same_key_for = std::chrono::milliseconds(10);
 
-  /// Options of each key; `max_size` is the most of one key, at least 1. Errors and events name the
-  /// key behind `name`, as in `backends[db1:5432]`, if it is text, a number, or has a function
+  /// Options of each key; `max_size` is the limit of one key, at least 1. Errors and events name
+  /// the key behind `name`, as in `backends[db1:5432]`, if it is text, a number, or has a function
   /// `to_string(key)` that argument-dependent lookup finds. Wrap keys that contain secrets.
   /// `detect_hold_and_wait` is ignored: a resource may come from another key.
   resource_pool_options each_key = {.max_size = 8};
@@ -240,46 +242,47 @@ struct keyed_resource_pool_options {
 
 namespace detail {
 
-/// Nanoseconds of the pool's clock: a moment, or a length of time.
+/// A moment or a duration, in nanoseconds of the pool's clock.
 using nanos = std::int64_t;
 
 inline constexpr nanos never = (std::numeric_limits<nanos>::max)();
 
-/// `never` switches a limit off.
+/// Limits on the life of resources; `never` switches one off.
 struct life_limits {
   nanos max_lifetime = never;
-  double lifetime_jitter = 0;  ///< part of max_lifetime, 0 to 1, that is drawn off at birth
+  double lifetime_jitter = 0;  ///< largest part of max_lifetime, 0 to 1, taken off at birth
   nanos idle_timeout = never;
-  nanos validate_after = never;  ///< idle longer than that: validate before use
-  nanos keepalive = never;       ///< idle longer than that: validate in passing
+  nanos validate_after = never;  ///< idle time after which a use validates first
+  nanos keepalive = never;       ///< idle time after which maintenance validates
   std::uint64_t max_uses = (std::numeric_limits<std::uint64_t>::max)();
   bool time_uses = false;
 };
 
-/// A moment so long after another, without overflow. Requires: both >= 0.
+/// Returns `moment` plus `by`, or `never` if that overflows. Requires: both >= 0.
 [[nodiscard]] constexpr nanos later(nanos moment, nanos by) noexcept {
   return by >= never - moment ? never : moment + by;
 }
 
-/// From a moment until `now`; 0 if it is not over yet.
+/// Returns the time from `moment` until `now`; 0 if `moment` is still to come.
 [[nodiscard]] constexpr nanos passed_since(nanos moment, nanos now) noexcept {
   return now > moment ? now - moment : 0;
 }
 
-/// By std::chrono::steady_clock.
+/// Returns the time of std::chrono::steady_clock.
 [[nodiscard]] inline nanos steady_now() noexcept {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
-/// When a resource born at `now` has to go. `draw` is from [0, 1): 0 keeps the whole lifetime.
+/// Returns when a resource born at `now` expires. `draw` is from [0, 1): 0 keeps the whole
+/// lifetime.
 [[nodiscard]] constexpr nanos end_of_life(nanos now, const life_limits& limits,
                                           double draw) noexcept {
   if (limits.max_lifetime == never) {
     return never;
   }
-  // In 64 bits: a jitter of nanoseconds in 32 would be one of four seconds.
+  // In 64 bits: 32 bits of nanoseconds would limit the jitter to four seconds.
   const auto less =
       static_cast<nanos>(static_cast<double>(limits.max_lifetime) * limits.lifetime_jitter * draw);
   return later(now, limits.max_lifetime - less);
@@ -287,13 +290,13 @@ struct life_limits {
 
 inline constexpr std::size_t most_resources = 65535;
 
-/// Options that were checked, and what the pool derives from them.
+/// Checked options, and what the pool derives from them.
 struct pool_settings : resource_pool_options {
   /// Throws std::invalid_argument that names the pool, the option and its value.
   explicit pool_settings(const resource_pool_options& options);
 
-  /// Creates at once in a pool of that size: `max_creating`, or one for each four resources, from 1
-  /// to 8.
+  /// Returns the limit of concurrent creates in a pool of that size: `max_creating`, or one for
+  /// each four resources, from 1 to 8.
   [[nodiscard]] std::uint32_t creating_limit(std::size_t size) const noexcept;
 
   [[nodiscard]] bool has_threads() const noexcept {
@@ -302,16 +305,17 @@ struct pool_settings : resource_pool_options {
   /// Calls `on_event`, if there is one. `group`: the pool's name with the key; null without keys.
   void report(pool_event event, const std::shared_ptr<const std::string>& group) const noexcept;
 
-  std::string pool_name;  ///< the name of the options is the caller's memory
+  std::string pool_name;  ///< a copy: the name in the options is memory of the caller
   life_limits life;
   nanos slow_after;
   nanos leak_after;
-  nanos period;  ///< of maintenance: a quarter of the smallest limit, a twentieth of keepalive
+  nanos period;  ///< between ticks: a quarter of the smallest limit, a twentieth of keepalive
   std::uint32_t max_total = 0;  ///< of a pool with keys
   nanos prefer_same_key_for = 0;
 };
 
-/// Throws std::invalid_argument that names the pool and the option.
+/// Checks the options of a keyed pool. Throws std::invalid_argument that names the pool and the
+/// option.
 [[nodiscard]] pool_settings settings_of_keys(const keyed_resource_pool_options& options);
 
 }  // namespace detail

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. A resource pool without its R.
+/// Internal. The part of a resource pool that does not know R.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,9 @@
 
 namespace lido::inline v0::detail {
 
-// Compiled code has standard containers in common with the program, which differ by two macros of
-// libstdc++. A pool's constructor calls two of these functions, which the library must have.
+// The library exchanges standard containers with the program, and two macros of libstdc++ change
+// their layout. A pool's constructor calls two functions whose names depend on these macros, so
+// programs that differ from the library do not link.
 #ifdef _GLIBCXX_DEBUG
 #define LIDO_SAME_CONTAINERS resource_pools_need_a_lido_built_with_GLIBCXX_DEBUG
 #else
@@ -46,7 +47,7 @@ class registration;
 class slot_group;
 struct refusal;
 
-/// For a caller that is given a duration or a moment.
+/// Makes a deadline of a duration or a moment.
 template <class Rep, class Period>
 [[nodiscard]] deadline deadline_of(std::chrono::duration<Rep, Period> wait) noexcept {
   return deadline::after(wait);
@@ -65,34 +66,35 @@ struct acquire_call {
   bool is_urgent = false;
 };
 
-/// What it got: a slot, or why none.
+/// The result of an acquire: a slot, or why there is none.
 struct acquire_outcome {
   slot_grant grant;
   acquire_failure cause = acquire_failure::timed_out;
-  std::shared_ptr<const acquire_error::details> why;  ///< null with a slot, and without memory
+  std::shared_ptr<const acquire_error::details>
+      why;  ///< null if there is a slot, or no memory for it
 };
 
 using acquire_completion = completion<acquire_outcome>;
 using close_completion = completion<close_report>;
 
-/// A resource pool without its R. Its parts: `kernel_shell` has the mutex and the kernel,
-/// `pool_groups` knows which group a key has, `thread_acquire` and `callback_waiter` wait, and
-/// `pool_reports` has the numbers.
+/// The part of a resource pool that does not know R. Its own parts: `kernel_shell` has the mutex
+/// and the kernel, `pool_groups` finds the group of a key, `thread_acquire` and `callback_waiter`
+/// wait, and `pool_reports` has the numbers.
 ///
 /// Lives as long as the pool, its threads, and leases that outlive it. In a process made by fork it
-/// refuses use and ends nothing.
+/// refuses use and destroys nothing.
 class pool_core final : public std::enable_shared_from_this<pool_core>,
                         public thread_exit_listener {
  public:
-  /// `keys`: null in a pool without keys. Ticks remove groups that have nothing. Throws
+  /// `keys`: null in a pool without keys. Ticks remove groups without resources and waiters. Throws
   /// std::bad_alloc.
   pool_core(pool_settings settings, slot_maker make, std::shared_ptr<key_table> keys);
   pool_core(const pool_core&) = delete;
   pool_core& operator=(const pool_core&) = delete;
   ~pool_core();
 
-  /// Joins the threads that the pool is to have. `hooks`: of a pool without keys; null otherwise.
-  /// Throws std::bad_alloc.
+  /// Registers the pool and begins its maintenance. `hooks`: those of a pool without keys; null
+  /// otherwise. Throws std::bad_alloc.
   void start(std::shared_ptr<factory_hooks> hooks);
 
   // ---- acquire ----------------------------------------------------------------------------------
@@ -101,26 +103,28 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   [[nodiscard]] slot_grant try_acquire_last(place at) noexcept {
     return groups_.main().try_acquire_last(at);
   }
-  /// Waits until the deadline; not at all if that is at once. Throws what a sought_key throws.
+  /// Acquires a resource; waits until the deadline, or not at all if that is now. Throws what a
+  /// sought_key throws.
   [[nodiscard]] acquire_outcome acquire(const acquire_call& call);
-  /// Takes an idle resource that is fresh, and no other way. Throws what a sought_key throws.
+  /// Takes an idle, fresh resource; neither creates, validates nor waits. Throws what a sought_key
+  /// throws.
   [[nodiscard]] slot_grant acquire_idle(place at, const sought_key* key);
-  /// Completes exactly once, perhaps before it returns. Throws std::bad_alloc, and what a
-  /// sought_key throws; then it does not complete.
+  /// Acquires a resource for a callback: calls `done` exactly once, perhaps before this returns.
+  /// Throws std::bad_alloc, and what a sought_key throws; then `done` is not called.
   void acquire_async(const acquire_call& call, acquire_completion done);
 
   // ---- by the holder of a resource; none throws -------------------------------------------------
 
-  /// Ends a use whose resource is to be reset, or may have to end: used up, too old, flushed,
+  /// Ends a use whose resource has to be reset, or perhaps destroyed: used up, too old, flushed,
   /// unwound.
   void release_slow(const slot_grant& grant, bool unwound) noexcept;
   void discard(const slot_grant& grant) noexcept;
   void discard_as(pool_slot& slot, destroy_reason why) noexcept;
-  /// Keeps the use from being interrupted from now on. Waits for an interrupt that is under way.
+  /// Keeps the use from being interrupted from now on. Waits for an interrupt that is in progress.
   void begin_detach(pool_slot& slot) noexcept;
   /// Lets the use be interrupted again: the resource was not moved.
   void give_up_detach(pool_slot& slot) noexcept;
-  /// The resource was moved out of its slot.
+  /// Ends the use of a resource that was moved out of its slot.
   void detach(const slot_grant& grant) noexcept;
 
   // ---- control ----------------------------------------------------------------------------------
@@ -135,22 +139,23 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   /// Flushes the group of a resource in use if that is of its generation. Returns false if it is
   /// not, or is of another pool. Throws std::bad_alloc.
   bool flush_of(const slot_grant& grant);
-  /// Flushes the group of a key; the key goes with its last resource. Throws as `flush`.
+  /// Flushes the group of a key; the key is removed with its last resource. Throws as `flush`.
   bool forget(const sought_key& key);
   /// Ends the pause after failed creates: of a key, or of all. Throws what a sought_key throws.
   void retry_now(const sought_key* key = nullptr);
   void replace_hooks(std::shared_ptr<factory_hooks> hooks);
-  /// `min_idle`: null leaves it as it is.
+  /// Changes the limits. A null `min_idle` leaves that one unchanged.
   void resize(std::size_t max_size, const std::size_t* min_idle);
   void suspend(bool on) noexcept;
-  /// Does what is due. `by_pool`: in the thread that keeps time, which runs no code of users.
+  /// Does what is due. `by_pool`: called by the timekeeping thread, which runs no user code.
   void tick(bool by_pool = false) noexcept;
   void watch_leases(bool on) noexcept;
   close_report close(const deadline& until);
-  /// The same in a thread of its own, which calls `done`. Throws std::system_error, std::bad_alloc;
-  /// then nothing has happened.
+  /// Closes the pool in a separate thread, which then calls `done`. Throws std::system_error or
+  /// std::bad_alloc; then nothing has happened.
   void close_async(const deadline& until, close_completion done);
-  /// Until so many resources are idle. False: the time is up first.
+  /// Waits until so many resources are idle. Returns false at the deadline, or if the pool is
+  /// closed.
   [[nodiscard]] bool wait_until_idle(std::size_t count, const deadline& until);
   /// Closes the pool. Leases that are still out keep it alive.
   void let_go() noexcept;

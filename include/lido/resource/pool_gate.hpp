@@ -23,31 +23,31 @@ struct gate_memory;
 /// What all groups of a pool share: flags, time, limits, and the states of threads.
 class pool_gate {
  public:
-  /// `max_total`: of a pool with keys; 0 without. Throws std::bad_alloc.
+  /// `max_total`: the limit of a keyed pool; 0 without keys. Throws std::bad_alloc.
   pool_gate(const life_limits& limits, std::uint32_t max_total);
   pool_gate(const pool_gate&) = delete;
   pool_gate& operator=(const pool_gate&) = delete;
   ~pool_gate();
 
   [[nodiscard]] thread_state& mine() const noexcept { return state_of(own_thread_state()); }
-  /// What any thread had last of a key with that hash. Requires: a pool with keys.
+  /// Returns what any thread had last for a key with that hash. Requires: a pool with keys.
   [[nodiscard]] relaxed<pool_slot*>& last_of_key(std::uint64_t hash) const noexcept {
     return last_of_keys_[hint_of(hash)];
   }
   /// Makes all threads forget what they had last: each takes the lowest idle resource next.
   void forget_last() const noexcept;
-  /// Returns false if the pool has no key of that hash; true if it may have one. Requires: as
-  /// above.
+  /// Returns false if the pool has no key of that hash; true if it may have one. Requires: a pool
+  /// with keys.
   [[nodiscard]] bool may_know(std::uint64_t hash) const noexcept {
     return keys_like_[hint_of(hash)].get() != 0;
   }
-  /// A key of that hash comes or goes. Under the pool's mutex.
+  /// Counts a key of that hash that is added or removed. Under the pool's mutex.
   void count_key(std::uint64_t hash, bool comes) const noexcept {
     relaxed<std::uint32_t>& keys = keys_like_[hint_of(hash)];
     keys.set(comes ? keys.get() + 1 : keys.get() - 1);
   }
   [[nodiscard]] bool has_keys() const noexcept { return last_of_keys_ != nullptr; }
-  /// No thread is about to leave a release that began before this call.
+  /// Returns true if no thread is still leaving a release that began before this call.
   [[nodiscard]] bool is_quiet() const noexcept {
     for (std::size_t i = 0, end = states_in_use(); i < end; ++i) {
       // (1) - this acquire-load synchronizes-with the release-store thread_state.hpp (1) and the
@@ -58,16 +58,16 @@ class pool_gate {
     }
     return true;
   }
-  /// As of the last tick.
+  /// Returns the pool's time, as of the last tick.
   [[nodiscard]] nanos now() const noexcept { return now_.get(); }
-  /// Under the pool's mutex. Never goes back.
+  /// Sets the pool's time, which never goes back. Under the pool's mutex.
   void advance(nanos now) noexcept {
     if (now > now_.get()) {
       now_.set(now);
     }
   }
 
-  /// The calling thread's use of the slot begins, and ends.
+  /// Records that the calling thread's use of the slot begins; `end_use` records its end.
   void begin_use(pool_slot& slot, bool queued = false) const noexcept {
     slot.count_use(queued);
     if (life.time_uses) [[unlikely]] {
@@ -86,7 +86,8 @@ class pool_gate {
 
  private:
   void add_use_time(nanos length) noexcept;
-  /// The others were never touched. Each is a cache line, and four of them are a page.
+  /// Returns how many states may be in use; the others were never touched. Each is a cache line,
+  /// and four of them are a page.
   [[nodiscard]] static std::size_t states_in_use() noexcept {
     return (std::min)(thread_states, std::size_t{highest_thread_number()} + 1);
   }
@@ -99,7 +100,8 @@ class pool_gate {
   }
 
   relaxed<nanos> now_;
-  std::shared_ptr<gate_memory> memory_;  ///< of what the next three point to; see pool_core.hpp
+  std::shared_ptr<gate_memory>
+      memory_;  ///< owner of what the next three point to; see pool_core.hpp
   thread_state* threads_;
   relaxed<pool_slot*>* last_of_keys_;  ///< null in a pool without keys
   relaxed<std::uint32_t>* keys_like_;  ///< how many keys share a hint

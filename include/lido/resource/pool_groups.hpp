@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Which group a key has.
+/// Internal. The groups of a pool, by key.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class kernel_shell;
 class slot_group;
 
 /// The groups of a pool: one for each key, or the main group of a pool without keys. Adds a group
-/// when a key is first sought, and removes those that have nothing.
+/// when a key is first sought, and removes those without resources and waiters.
 class pool_groups {
  public:
   /// `keys`: null in a pool without keys.
@@ -41,23 +41,24 @@ class pool_groups {
   /// Removes the group of a key, if the pool knows it, as `remove_unused`. Throws what looking for
   /// a key throws.
   void remove_if_unused(const sought_key& key);
-  /// Returns how often a group was flushed; none if the key is not known. Throws what looking for a
+  /// Returns how often a group was flushed; 0 if the key is not known. Throws what looking for a
   /// key throws.
   [[nodiscard]] resource_generation generation(const sought_key* key) const;
 
   // ---- under the pool's mutex -------------------------------------------------------------------
 
-  /// Returns the group of a key, or null; of a null key the main group. Throws what looking for a
-  /// key throws.
+  /// Returns the group of a key, or null if it has none; for a null key the main group. Throws what
+  /// looking for a key throws.
   [[nodiscard]] slot_group* find(const sought_key* key) const;
-  /// Returns the group of a key, which it adds if the key is prepared; null: the key is neither
-  /// known nor prepared. Of a null key: the main group. Throws what a sought_key throws.
+  /// Returns the group of a key, which it adds if the key is prepared; null if the key is neither
+  /// known nor prepared; for a null key the main group. Throws what a sought_key throws.
   [[nodiscard]] slot_group* find_or_add(sought_key* key);
   /// Throws std::bad_alloc.
   void add_main(std::shared_ptr<factory_hooks> hooks);
   /// Adds the group of a new key. For a sought_key. Throws std::bad_alloc.
   idle_cache& add(std::shared_ptr<factory_hooks> hooks, const known_key& key, std::string text);
-  /// Removes the groups that have nothing, with their keys, unless a thread may look at one.
+  /// Removes the groups without resources and waiters, with their keys, unless a thread may still
+  /// read one.
   void remove_unused() noexcept;
 
  private:

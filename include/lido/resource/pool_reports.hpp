@@ -1,5 +1,5 @@
 /// @file
-/// Internal. What a resource pool says about itself.
+/// Internal. Numbers, histograms and leases of a resource pool.
 #pragma once
 
 #include <vector>
@@ -17,17 +17,18 @@ namespace lido::inline v0::detail {
 class pool_core;
 class slot_group;
 
-/// Numbers, histograms and leases. In a process made by fork there is nothing to report.
+/// Reports of a pool: numbers, histograms and leases. In a process made by fork there is nothing to
+/// report.
 ///
-/// Functions that return numbers take the pool's mutex, and look at each slot once. Leases of a
-/// pool without keys are read without the mutex.
+/// Functions that return numbers take the pool's mutex, and visit each slot once. Leases of a pool
+/// without keys are read without the mutex.
 class pool_reports {
  public:
   explicit pool_reports(pool_core& core) noexcept : core_(core) {}
 
   /// Returns the numbers of a pool without keys.
   [[nodiscard]] resource_pool_stats stats();
-  /// Returns the sums of all groups, and of those that are gone.
+  /// Returns totals over all groups, including removed ones.
   [[nodiscard]] keyed_resource_pool_stats all_stats();
   /// Writes the numbers of one key. Returns false if the pool does not know it. Throws what looking
   /// for it throws.

@@ -22,37 +22,38 @@ namespace lido::inline v0 {
 
 namespace detail {
 
-/// What users do with pools with keys and without.
+/// The control functions of pools with keys and without.
 class pool_controls {
  public:
   pool_controls(const pool_controls&) = delete;
   pool_controls& operator=(const pool_controls&) = delete;
 
-  /// Ends a resource: now if it is idle, when it comes back if it is in use. With
-  /// `ongoing_uses::interrupt` calls the factory's `interrupt` for one in use, in this thread, if
-  /// the factory has one. False: it is gone.
+  /// Destroys a resource: now if it is idle, when it comes back if it is in use. With
+  /// `ongoing_uses::interrupt` calls the factory's `interrupt`, if it has one, for a resource in
+  /// use, in this thread. Returns false if the resource is gone.
   bool kill(const resource_handle& handle, ongoing_uses uses = ongoing_uses::finish) noexcept {
     return core_->kill(handle, uses);
   }
-  /// From now on acquires wait, though resources are idle, and no create begins; `resume` serves
-  /// them in their order.
+  /// Makes acquires wait even if resources are idle, and keeps creates from beginning; `resume`
+  /// serves the waiters in their order.
   void suspend() noexcept { core_->suspend(/*on=*/true); }
   void resume() noexcept { core_->suspend(/*on=*/false); }
-  /// Ends the pause after failed creates: what is wanted is tried now. For programs that learn that
-  /// a server is back.
+  /// Ends the pause after failed creates: wanted creates are tried now. For programs that learn
+  /// that a server is back.
   void retry_now() noexcept { core_->retry_now(); }
-  /// Does what is due; all that the pool does, in a pool without threads.
+  /// Does what is due; a pool without threads does its maintenance only here.
   void tick() noexcept { core_->tick(); }
-  /// Whether leases held for long are reported; on from the start where the options set a time.
+  /// Switches reports of leases held for long on or off; initially on if the options set a time.
   void watch_leases(bool on) noexcept { core_->watch_leases(on); }
-  /// Fails all waiting acquires, ends idle resources, waits up to `timeout` until the others have
-  /// come back, and says what is left. May be called again. Throws std::bad_alloc if there is no
-  /// memory for the report; the pool is closed then, too. Not by code that the pool calls.
+  /// Fails all waiting acquires, destroys idle resources, waits up to `timeout` until the others
+  /// have come back, and reports what is left. May be called again. Throws std::bad_alloc if there
+  /// is no memory for the report; the pool is closed even then. Requires: not called by code that
+  /// the pool calls.
   template <class Rep, class Period>
   close_report close(std::chrono::duration<Rep, Period> timeout) {
     return core_->close(deadline::after(timeout));
   }
-  /// The same without waiting: a thread of its own calls `done(close_report)`. Throws
+  /// Closes the pool without waiting: a separate thread calls `done(close_report)`. Throws
   /// std::system_error or std::bad_alloc; then nothing has happened.
   template <class Done, class Rep, class Period>
   void async_close(Done done, std::chrono::duration<Rep, Period> timeout) {
@@ -60,9 +61,9 @@ class pool_controls {
     core_->close_async(deadline::after(timeout), close_completion(std::move(done)));
   }
 
-  /// Lives as long as the pool.
+  /// Returns the name, valid as long as the pool lives.
   [[nodiscard]] std::string_view name() const noexcept { return core_->settings().pool_name; }
-  /// All leases at this moment. Throws std::bad_alloc.
+  /// Returns all leases at this moment. Throws std::bad_alloc.
   [[nodiscard]] std::vector<lease_info> leases() const { return core_->reports().leases(); }
 
  protected:
@@ -73,7 +74,7 @@ class pool_controls {
     LIDO_SAME_STRINGS();
   }
   ~pool_controls() = default;  // not `end`: a constructor may fail before the core has started
-  /// First of all in a pool's destructor.
+  /// Closes the pool. Called first in a pool's destructor.
   void end() noexcept { core_->let_go(); }
   [[nodiscard]] pool_core& core() const noexcept { return *core_; }
 
@@ -83,7 +84,7 @@ class pool_controls {
 
 }  // namespace detail
 
-/// At most `max_size` resources, created when they are needed, lent to one user at a time.
+/// Pools at most `max_size` resources, created when they are needed and lent to one user at a time.
 ///
 /// A thread gets the resource that it had last, if that is idle, otherwise the idle one in the
 /// lowest place, so that surplus ones grow old. If none is idle, threads, callbacks and coroutines
@@ -94,17 +95,17 @@ class pool_controls {
 /// others hold the pool's mutex, under which no user code runs.
 ///
 /// The destructor closes the pool and waits up to `close_timeout` for leases, except in code that
-/// the pool itself calls, which may drop the last reference to it. Leases that are still
-/// out stay usable, and destroy their resources when they end. Requires: no other thread is in a
-/// call, except waiting acquires, which fail. In a forked child the pool refuses use and ends
+/// the pool itself calls, which may drop the last reference to it. Leases that are still out stay
+/// usable, and destroy their resources when they end. Requires: no other thread is in a call,
+/// except waiting acquires, which fail. In a forked child the pool refuses use and destroys
 /// nothing.
 template <class R>
 class resource_pool : public detail::pool_controls,
                       public detail::acquire_forms<resource_pool<R>, R, /*has_key=*/false> {
  public:
-  /// F: a resource_factory. Throws std::invalid_argument that names the wrong option, or a factory
-  /// that is null; std::bad_alloc. Creates no resource itself, and starts no thread unless
-  /// `min_idle` asks for resources.
+  /// Makes a pool from a resource_factory. Creates no resource itself, and starts no thread unless
+  /// `min_idle` asks for resources. Throws std::invalid_argument that names the wrong option or a
+  /// null factory, or std::bad_alloc.
   template <class F>
   explicit resource_pool(F factory, const resource_pool_options& options = {})
       : pool_controls(detail::pool_settings(options), &detail::make_slots<R>) {
@@ -116,14 +117,14 @@ class resource_pool : public detail::pool_controls,
 
   // ---- acquire: see acquire_forms, too ----------------------------------------------------------
 
-  /// As `acquire_for`, before all waiters that are not urgent, with a resource of the reserve if
-  /// all others are in use: for health checks and the like.
+  /// Acquires as `acquire_for` does, but before all waiters that are not urgent, and from the
+  /// reserve if all other resources are in use: for health checks and the like.
   template <class Rep, class Period>
   [[nodiscard, LIDO_ALWAYS_INLINE]] resource_lease<R> acquire_urgent(
       std::chrono::duration<Rep, Period> timeout, const std::stop_token& stop = {}) {
     return try_acquire_urgent(timeout, stop).value();
   }
-  /// The same, but failures are returned.
+  /// Acquires as `acquire_urgent` does, but returns failures.
   template <class Rep, class Period>
   [[nodiscard, LIDO_ALWAYS_INLINE]] acquire_result<R> try_acquire_urgent(
       std::chrono::duration<Rep, Period> timeout, const std::stop_token& stop = {}) noexcept {
@@ -135,35 +136,35 @@ class resource_pool : public detail::pool_controls,
 
   // ---- control: see pool_controls, too ----------------------------------------------------------
 
-  /// Ends all resources made so far: those in use when they come back. With
-  /// `ongoing_uses::interrupt` their users are interrupted, as by `kill`. Creates under way are
+  /// Destroys all resources made so far; those in use when they come back. With
+  /// `ongoing_uses::interrupt` their users are interrupted, as by `kill`. Creates in progress are
   /// asked to stop, and new ones begin at once. Throws std::bad_alloc; then nothing has happened.
   void flush(ongoing_uses uses = ongoing_uses::finish) { core().flush(nullptr, uses); }
-  /// Flushes if no flush has come since the resource of the lease was made: of many users whose
-  /// connections fail, one flushes. Returns false, and does nothing, otherwise, and for an empty
-  /// lease or one of another pool. Throws as `flush`.
+  /// Flushes if there was no flush since the resource of the lease was made, so of many users whose
+  /// connections fail, one flushes. Otherwise returns false and does nothing, as for an empty lease
+  /// or one of another pool. Throws as `flush`.
   bool flush(const resource_lease<R>& failed) {
     return core().flush_of(detail::lease_access::grant_of(failed));
   }
-  /// Flushes if no flush has come since `generation()` returned `seen`. Returns false otherwise.
+  /// Flushes if there was no flush since `generation()` returned `seen`. Returns false otherwise.
   bool flush(resource_generation seen) { return core().flush_of(nullptr, seen); }
   /// Returns what `flush` compares. Read it before the acquire, or before `with`.
   [[nodiscard]] resource_generation generation() const {
     return core().groups().generation(nullptr);
   }
-  /// As `flush`; from now on `factory` creates. Throws std::bad_alloc, or std::invalid_argument if
-  /// it is null.
+  /// Flushes, and creates with `factory` from now on. Throws std::bad_alloc, or
+  /// std::invalid_argument if it is null.
   template <class F>
   void replace_factory(F factory) {
     core().replace_hooks(hooks_of(std::move(factory)));
   }
-  /// New limits, each 0 to 65535; surplus resources end as soon as they are idle. Throws
-  /// std::invalid_argument (above 65535, min_idle above max_size), std::bad_alloc; then nothing has
-  /// changed.
+  /// Sets new limits, each 0 to 65535; surplus resources are destroyed as soon as they are idle.
+  /// Throws std::invalid_argument (above 65535, min_idle above max_size) or std::bad_alloc; then
+  /// nothing has changed.
   void resize(std::size_t max_size) { core().resize(max_size, nullptr); }
   void resize(std::size_t max_size, std::size_t min_idle) { core().resize(max_size, &min_idle); }
-  /// Waits until so many resources are idle, as after the start of a pool with `min_idle`. False:
-  /// the time was up first, or the pool is closed.
+  /// Waits until so many resources are idle, as after the start of a pool with `min_idle`. Returns
+  /// false if the time is up first, or the pool is closed.
   template <class Rep, class Period>
   [[nodiscard]] bool wait_until_idle(std::size_t count,
                                      std::chrono::duration<Rep, Period> timeout) {
@@ -173,7 +174,7 @@ class resource_pool : public detail::pool_controls,
   // ---- numbers ----------------------------------------------------------------------------------
 
   [[nodiscard]] resource_pool_stats stats() const noexcept { return core().reports().stats(); }
-  /// Histograms, of 30 KiB: for a scrape, not for a loop. Throws std::bad_alloc.
+  /// Returns histograms, of 30 KiB: for a scrape, not for a loop. Throws std::bad_alloc.
   [[nodiscard]] resource_pool_times times() const { return core().reports().times(); }
 
  private:

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. A place for one resource: its state, its age, and its holder.
+/// Internal. A slot for one resource: its state, its ages, and its holder.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,9 @@ class factory_hooks;
 class idle_cache;
 struct position_chunk;
 
-/// empty -> creating -> in_use <-> idle -> checking -> idle; in_use, idle or checking -> closing ->
-/// empty. A failed create goes from creating to empty, a detached resource from in_use to empty.
+/// The states of a slot: empty -> creating -> in_use <-> idle -> checking -> idle; in_use, idle or
+/// checking -> closing -> empty. A failed create goes from creating to empty, a detached resource
+/// from in_use to empty.
 enum class resource_state : std::uint8_t { empty, creating, idle, in_use, checking, closing };
 
 /// State, mark, turn (which use of the slot this is) and birth (which resource is in the slot) in
@@ -74,7 +75,7 @@ enum class slot_task : std::uint8_t { none, create, validate, reset };
 /// How a resource is reset. `at_once`: by a function that is noexcept, within the release.
 enum class reset_way : std::uint8_t { not_at_all, at_once, with_time };
 
-/// What a resource in use is held in its slot for. `interrupt`: the hook is called for it, so it is
+/// Why a resource in use stays in its slot. `interrupt`: the hook is being called for it, so it is
 /// not destroyed yet; `detach`: its user moves it out, so no hook is called for it.
 enum class slot_pin : std::uint8_t { none, interrupt, detach };
 
@@ -89,8 +90,8 @@ struct slot_check {
 
 /// What the kernel knows about a slot. Under the pool's mutex.
 struct pool_slot_record {
-  idle_cache* cache = nullptr;      ///< of the slot's group
-  position_chunk* chunk = nullptr;  ///< of the group, in which the slot has a bit
+  idle_cache* cache = nullptr;      ///< the cache of the slot's group
+  position_chunk* chunk = nullptr;  ///< the chunk of the group that has the slot's bit
   std::uint64_t bit = 0;
   slot_task task = slot_task::none;
   pool_slot* next_task = nullptr;
@@ -107,7 +108,7 @@ struct pool_slot_record {
 };
 
 /// A value of a slot or a pool that any thread may read at any time. An old value does no harm: it
-/// is a hint, goes into a report, or is looked at again by a thread that owns the slot.
+/// is a hint, goes into a report, or is checked again by a thread that owns the slot.
 template <class T>
 class relaxed {
  public:
@@ -124,7 +125,7 @@ class relaxed {
 
 /// Ages of a resource, by the pool's clock. The owner writes them.
 struct resource_ages {
-  relaxed<nanos> fresh_until;  ///< then it is validated before its next use
+  relaxed<nanos> fresh_until;  ///< later it is validated before its next use
   relaxed<nanos> expires{never};
   relaxed<nanos> last_used;
   relaxed<nanos> looked_after;  ///< used or validated
@@ -136,23 +137,23 @@ struct lease_record {
   static constexpr int kept = (std::numeric_limits<int>::max)();
   static constexpr int unless_kept = -1;
 
-  relaxed<std::uint32_t> thread;  ///< that holds it; 0: none, or one that is not known
-  /// Exceptions active when the lease began. `kept`: it gives back however it ends; `unless_kept`:
-  /// it discards however it ends.
+  relaxed<std::uint32_t> thread;  ///< the holder; 0: none, or an unknown one
+  /// Exceptions active when the lease began. `kept`: the lease gives back however it ends;
+  /// `unless_kept`: it discards however it ends.
   relaxed<int> unwinding;
   relaxed<nanos> held_since{never};  ///< `never`: on its way to its holder
   relaxed<nanos> use_began;          ///< by the steady clock, where uses are timed
-  relaxed<const void*> address;      ///< of the acquire in the code
-  relaxed<nanos> quiet_for;          ///< reports come so much later; `never`: none come
+  relaxed<const void*> address;      ///< code address of the acquire
+  relaxed<nanos> quiet_for;          ///< delay of reports; `never`: no reports
   relaxed<bool> resets_by_pool;      ///< the pool's threads reset the resource afterwards
 };
 
 /// One slot of a pool.
 ///
-/// A change of state is one compare-and-swap of the whole word, so of two threads that want
-/// different things exactly one gets it. An idle slot may be taken by any thread; a slot in another
-/// state is changed only by its owner, or marked under the pool's mutex. An idle slot has no mark.
-/// Times are arguments. The owner writes the numbers.
+/// A change of state is one compare-and-swap of the whole word, so of two threads with conflicting
+/// changes exactly one succeeds. An idle slot may be taken by any thread; a slot in another state
+/// is changed only by its owner, or marked under the pool's mutex. An idle slot has no mark. Times
+/// are arguments. The owner writes the numbers.
 ///
 /// Memory ordering: what was done to a resource in one state is visible in the next (1, 2).
 /// Progress: wait-free, except `mark`, which is lock-free.
@@ -183,7 +184,7 @@ class alignas(no_false_sharing) pool_slot {
     return slot_word(word_.load(std::memory_order_seq_cst));
   }
   [[nodiscard]] resource_state state() const noexcept { return word().state(); }
-  /// Of the heap that it may be in.
+  /// Returns the hook of the heap that the slot may be in.
   [[nodiscard]] explicit operator heap_hook<pool_slot>&() noexcept { return in_heap_; }
   [[nodiscard]] explicit operator const heap_hook<pool_slot>&() const noexcept { return in_heap_; }
 
@@ -195,7 +196,8 @@ class alignas(no_false_sharing) pool_slot {
 
   // ---- any thread -------------------------------------------------------------------------------
 
-  /// idle -> in_use, or for the kernel checking or closing. `ticket` is the word that was made.
+  /// Moves an idle slot to in_use or, for the kernel, to checking or closing. `ticket` is the new
+  /// word.
   [[nodiscard]] bool take(slot_word& ticket, resource_state to = resource_state::in_use) noexcept {
     const slot_word seen = word();
     if (seen.state() != resource_state::idle) {
@@ -207,14 +209,14 @@ class alignas(no_false_sharing) pool_slot {
 
   // ---- the owner --------------------------------------------------------------------------------
 
-  /// in_use -> idle. False: the slot is marked, and the kernel decides.
+  /// Moves the slot from in_use to idle. Returns false if it is marked: the kernel decides.
   [[nodiscard]] bool put_back(slot_word ticket) noexcept {
     return swap(ticket, ticket.in(resource_state::idle));
   }
 
   // ---- the kernel, under the pool's mutex -------------------------------------------------------
 
-  /// Makes the release of the present use ask the kernel. False: it is not in use.
+  /// Makes the release of the present use ask the kernel. Returns false if the slot is not in use.
   [[nodiscard]] bool mark() noexcept {
     for (;;) {
       const slot_word seen = word();
@@ -227,8 +229,8 @@ class alignas(no_false_sharing) pool_slot {
     }
   }
 
-  /// To any state, with a new turn if it becomes in_use. Requires: it is neither idle nor used by
-  /// another thread. Returns the ticket.
+  /// Moves the slot to any state, with a new turn if that is in_use. Requires: it is neither idle
+  /// nor used by another thread. Returns the ticket.
   slot_word move(resource_state to) noexcept {
     const slot_word seen = word();
     const slot_word next =
@@ -237,8 +239,8 @@ class alignas(no_false_sharing) pool_slot {
     return next;
   }
 
-  /// creating -> in_use as a new resource, owned by the caller. `draw` from [0, 1) decides how much
-  /// of its lifetime the jitter takes.
+  /// Moves the slot from creating to in_use, with a new resource owned by the caller. `draw` from
+  /// [0, 1) decides how much of its lifetime the jitter takes.
   slot_word activate(nanos now, const life_limits& limits, double draw) noexcept {
     ages.born.set(now);
     ages.expires.set(end_of_life(now, limits, draw));
@@ -254,33 +256,33 @@ class alignas(no_false_sharing) pool_slot {
 
   // ---- ages and the holder: (2) publishes to the next owner what the owner writes ---------------
 
-  /// The use has ended at `now`.
+  /// Records the end of a use at `now`.
   void used_until(nanos now, const life_limits& limits) noexcept {
     ages.last_used.set(now);
     validated(now, limits);
   }
-  /// It was validated at `now`: as good as just used, but idle all the same.
+  /// Records a validation at `now`: the resource is as fresh as after a use, but stays idle.
   void validated(nanos now, const life_limits& limits) noexcept {
     ages.looked_after.set(now);
     const nanos unchecked = later(now, limits.validate_after);
     const nanos end = ages.expires.get();
     ages.fresh_until.set(end < unchecked ? end : unchecked);
   }
-  /// Of the resource, with the present one.
+  /// Returns the number of uses of the resource, including the present one.
   [[nodiscard]] std::uint64_t uses() const noexcept { return hits.get() + handed.get(); }
   void count_use(bool queued) noexcept {
     relaxed<std::uint64_t>& count = queued ? handed : hits;
     count.set(count.get() + 1);
   }
-  /// Nothing needs to be looked at before it is used at `now`.
+  /// Returns true if a use at `now` needs no check before it.
   [[nodiscard]] bool is_fresh(nanos now, std::uint32_t of_epoch) const noexcept {
     return now < ages.fresh_until.get() && of_epoch == epoch.get();
   }
-  /// Too old, or made before a flush.
+  /// Returns true if the resource is too old, or was made before a flush.
   [[nodiscard]] bool is_over(nanos now, std::uint32_t of_epoch) const noexcept {
     return now >= ages.expires.get() || of_epoch != epoch.get();
   }
-  /// `active` exceptions unwind the thread at this moment.
+  /// Records the holder. `active`: how many exceptions unwind the thread at this moment.
   void note_holder(nanos now, std::uint32_t by, int active, place at) noexcept {
     lease.held_since.set(now);
     lease.thread.set(by);
@@ -288,12 +290,12 @@ class alignas(no_false_sharing) pool_slot {
     lease.address.set(at.address);
     lease.quiet_for.set(0);
   }
-  /// On its way to a waiter.
+  /// Records that the resource is on its way to a waiter.
   void note_receiver(std::uint32_t waiting) noexcept {
     lease.held_since.set(never);
     lease.thread.set(waiting);
   }
-  /// Reports of this lease come so much later.
+  /// Delays reports of this lease by that much.
   void extend(nanos by) noexcept { lease.quiet_for.set(later(lease.quiet_for.get(), by)); }
   [[nodiscard]] nanos held_for(nanos now) const noexcept {
     const nanos since = lease.held_since.get();
@@ -322,8 +324,7 @@ struct slot_grant {
 // Returned in registers: through memory, an acquire with its release takes half as long again.
 static_assert(sizeof(slot_grant) <= 16);
 
-/// Slots that were made together. They lie as far apart as those of their R, which the pool does
-/// not know.
+/// Slots that were allocated together, `stride` bytes apart: the pool does not know their R.
 struct made_slots {
   std::shared_ptr<void> all;
   void* first;  ///< a pool_slot

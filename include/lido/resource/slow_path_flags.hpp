@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Whether acquires and releases may take the fast path.
+/// Internal. Flags that keep acquires and releases off the fast path.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace lido::inline v0::detail {
 
-/// Whether an acquire or a release may take the fast path. Zero, nearly always.
+/// Flags that keep acquires and releases off the fast path. Zero, nearly always.
 class slow_path_flags {
  public:
   enum flag : std::uint32_t {
     keep_off = 1,      ///< acquires leave idle resources alone
-    ask_kernel = 2,    ///< releases tell the kernel: a waiter may need the resource
-    ask_when_due = 4,  ///< the same, once the first waiter has been overtaken for long enough
+    ask_kernel = 2,    ///< releases notify the kernel: a waiter may need the resource
+    ask_when_due = 4,  ///< releases notify it once the first waiter was overtaken for long enough
   };
   [[nodiscard]] std::uint32_t get() const noexcept {
     // (1) - this seq_cst-load synchronizes-with the seq_cst-store (2), and is in one total order

@@ -1,5 +1,5 @@
 /// @file
-/// Public. What a resource pool says about itself, and why an acquire got nothing.
+/// Public. Numbers, leases and events of a resource pool, and the error of an acquire.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace lido::inline v0 {
 
-/// Which flushes of a pool, or of a key, came before: for `flush`.
+/// How often a pool, or a key, was flushed before, for `flush` to compare.
 struct resource_generation {
   std::uint32_t number = 0;
   friend constexpr bool operator==(const resource_generation&,
@@ -34,27 +34,27 @@ struct resource_handle {
   friend bool operator==(const resource_handle&, const resource_handle&) noexcept = default;
 };
 
-/// One resource that is out.
+/// One resource in use.
 struct lease_info {
   resource_handle resource;
   std::chrono::nanoseconds held_for{0};
-  std::uint32_t thread = 0;       ///< that acquired it, as the system numbers it; 0: not known
-  const void* address = nullptr;  ///< in the code that acquired it
+  std::uint32_t thread = 0;  ///< the one that acquired it, as the system numbers it; 0: unknown
+  const void* address = nullptr;  ///< code address of the acquire
   bool exempt = false;            ///< from reports, by `lease.expect_long_use()`
-  std::string key;                ///< as text, where a keyed pool tells of all keys; else empty
+  std::string key;                ///< text of the key in reports on all keys of a pool; else empty
 
-  /// Module and offset of `address`, and the command that names function, file and line.
+  /// Returns module and offset of `address`, and the command that names function, file and line.
   [[nodiscard]] std::string where() const;
 };
 
-/// A snapshot under the pool's mutex; see pool_stats for what it shares with other pools. The
-/// resources are counted once each: `live` is idle + in_use + creating + checking + closing.
-/// `refused` has too many waiters, a closed pool, a failed create and hold-and-wait.
+/// A snapshot under the pool's mutex; see pool_stats for what it shares with other pools. Each
+/// resource is counted once: `live` is idle + in_use + creating + checking + closing. `refused`
+/// counts failures by too many waiters, a closed pool, a failed create and hold-and-wait.
 struct resource_pool_stats : pool_stats {
-  std::size_t creating = 0;  ///< also those that are due, and that a tick or acquire will make
+  std::size_t creating = 0;  ///< includes those due, which a tick or acquire will make
   std::size_t checking = 0;
   std::size_t closing = 0;
-  bool suspended = false;  ///< by `suspend()`: acquires wait whatever is idle
+  bool suspended = false;  ///< by `suspend()`: acquires wait even if resources are idle
 
   std::uint64_t timed_out = 0;
   std::uint64_t cancelled = 0;
@@ -65,34 +65,35 @@ struct resource_pool_stats : pool_stats {
   std::uint64_t suspected_leaks = 0;  ///< leases reported so far
   std::uint64_t mutex_locks = 0;      ///< of the pool's mutex: none for idle, valid resources
 
-  /// Real time in the queue, of each stay there that ended with a resource. A validation by the
-  /// waiter itself is not included.
+  /// Real time of waits in the queue that ended with a resource. A validation by the waiter itself
+  /// is not included.
   std::chrono::nanoseconds waited_for{0};
   std::chrono::nanoseconds longest_wait{0};
-  /// Real time of the creates that went well.
+  /// Real time of successful creates.
   std::chrono::nanoseconds creating_for{0};
   std::chrono::nanoseconds longest_create{0};
 
   [[nodiscard]] std::uint64_t destroyed_for(destroy_reason reason) const noexcept {
     return destroyed[static_cast<std::size_t>(reason)];
   }
-  /// Sums, and the longest of times. Not of `high_water`.
+  /// Adds the numbers of another key; of longest times takes the longer. Leaves `high_water` as it
+  /// is.
   void add(const resource_pool_stats& other) noexcept;
 };
 
-/// One snapshot of all keys: sums, and the longest of times. `capacity` is max_total.
+/// One snapshot over all keys: totals, and the longest times. `capacity` is max_total.
 struct keyed_resource_pool_stats : resource_pool_stats {
-  std::size_t keys = 0;  ///< that have resources, or had some a tick ago
+  std::size_t keys = 0;  ///< keys that have resources, or had some a tick ago
 };
 
-/// What a registry tells of a pool of resources.
+/// What a registry reports about a resource pool.
 struct resource_pool_report {
   resource_pool_stats stats;
   resource_pool_times times;
 };
 
-/// What `on_event` is told. Of a lease that ends while it is reported it may be told both at once,
-/// in any order.
+/// An event for `on_event`. If a lease ends while it is being reported, both events may come at
+/// once, in any order.
 struct pool_event {
   enum class kind : std::uint8_t {
     create_failed,
@@ -110,15 +111,15 @@ struct pool_event {
   std::vector<lease_info> leases = {};  ///< of the others
 };
 
-/// "create failed", "slow lease", ...
+/// Returns "create failed", "slow lease", ...
 [[nodiscard]] std::string_view to_string(pool_event::kind what) noexcept;
 
 /// What was left when `close` returned.
 struct close_report {
   std::vector<lease_info> holders;
-  /// Resources that a thread creates, validates, resets or destroys, or is about to. Or calls by
-  /// threads of the pool that have not returned, `on_event` and callbacks included, if these are
-  /// more.
+  /// Resources that a thread is creating, validating, resetting or destroying, or is about to. If
+  /// these are more, calls by the pool's threads that have not returned, including `on_event` and
+  /// callbacks.
   std::size_t creating = 0;
 
   [[nodiscard]] bool complete() const noexcept { return holders.empty() && creating == 0; }
@@ -136,8 +137,8 @@ enum class acquire_failure : std::uint8_t {
 
 [[nodiscard]] std::string_view to_string(acquire_failure cause) noexcept;
 
-/// `what()` names the pool, the cause, the counts, the last error of `create` if none succeeded
-/// afterwards, and the threads that have held resources for longest.
+/// The failure of an acquire. `what()` names the pool, the cause, the counts, the last error of
+/// `create` if none succeeded afterwards, and the threads that have held resources for longest.
 // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): moves copy, so the details stay
 class acquire_error : public std::runtime_error {
  public:
@@ -145,7 +146,7 @@ class acquire_error : public std::runtime_error {
     std::string pool;
     acquire_failure cause = acquire_failure::timed_out;
     resource_pool_stats counts;
-    std::size_t total_live = 0;  ///< of all keys; 0 without keys, as the next
+    std::size_t total_live = 0;  ///< resources of all keys; 0 without keys, like the next
     std::size_t max_total = 0;
     std::exception_ptr create_error;
     std::string create_error_text;
@@ -161,11 +162,12 @@ class acquire_error : public std::runtime_error {
   [[nodiscard]] std::string_view pool_name() const noexcept { return details_->pool; }
   [[nodiscard]] acquire_failure cause() const noexcept { return details_->cause; }
   [[nodiscard]] const resource_pool_stats& counts() const noexcept { return details_->counts; }
-  /// Null if the last create succeeded, or returned a create_error.
+  /// Returns null if the last create succeeded, or returned a create_error.
   [[nodiscard]] const std::exception_ptr& create_error() const noexcept {
     return details_->create_error;
   }
-  /// The text names their threads; `where()` of each names the code that acquired it.
+  /// Returns the longest holders. `what()` names their threads, `where()` of each the code that
+  /// acquired it.
   [[nodiscard]] const std::vector<lease_info>& holders() const noexcept {
     return details_->holders;
   }

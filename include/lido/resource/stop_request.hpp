@@ -1,16 +1,16 @@
 /// @file
-/// Internal. What a stop callback does that asks another source to stop.
+/// Internal. A stop callback that asks another source to stop.
 #pragma once
 
 #include <stop_token>
 
 namespace lido::inline v0::detail {
 
-/// Shares the source, which could otherwise end while it is being stopped.
+/// Asks a source to stop. Shares it, as it could otherwise be destroyed during the call.
 struct stop_request {
   std::stop_source source;
   void operator()() const noexcept {
-    std::stop_source kept = source;  // some libraries ask only what is not const
+    std::stop_source kept = source;  // request_stop is not const in some libraries
     (void)kept.request_stop();
   }
 };

@@ -21,16 +21,15 @@ struct alignas(no_false_sharing) thread_state {
   atomic<std::uint32_t> leaving{0};
 };
 
-/// How many of them a pool has. Threads with higher numbers, and those without one, share the
-/// first.
+/// Number of states in a pool. Threads with higher numbers, and those without one, share the first.
 inline constexpr std::size_t thread_states =
     (max_thread_number < 128 ? max_thread_number : 128) + 1;
 
-/// So many pools have theirs side by side, thread by thread: one page is enough for the first
-/// threads of all. From one state of a pool to the next it is this far.
+/// Number of pools whose states are interleaved, thread by thread, so that one page is enough for
+/// the first threads of all. Also the distance between two states of a pool.
 inline constexpr std::size_t pools_side_by_side = 8;
 
-/// Which of them is the calling thread's own; 0: none.
+/// Returns the index of the calling thread's own state; 0 if it has none.
 [[nodiscard]] inline std::size_t own_thread_state() noexcept {
   const std::size_t number = own_thread_offset() / thread_stride;
   return number < thread_states ? number : 0;
@@ -46,8 +45,8 @@ inline constexpr std::size_t pools_side_by_side = 8;
   return to(object) - to(&here) + reach < 2 * reach;
 }
 
-/// Marks a thread that has let go of its slot, and still looks at the pool: until it leaves, the
-/// slot's group and the pool stay.
+/// Marks a thread that has given up its slot but still reads the pool: until it leaves, the slot's
+/// group and the pool stay.
 class leaving_guard {
  public:
   // relaxed (whole function): slot.hpp (2) publishes it before any thread can need it
