@@ -44,13 +44,13 @@ struct arrival {
   bool is_urgent = false;  ///< before all that are not, and worth a resource of the reserve
 };
 
-/// Silent resources, which do not answer their validation, as one waiter has met them.
+/// What one waiter has seen of silent resources, which do not answer their validation.
 struct met_silence {
   bool in_validation = false;    ///< one that the waiter itself has validated
   bool has_replacement = false;  ///< another has been closed, so that one is created for it
 };
 
-/// Its neighbours in a wait_queue.
+/// The neighbours of a waiter in a wait_queue.
 struct queue_links {
   bool is_linked = false;
   acquire_waiter* next = nullptr;
@@ -76,9 +76,11 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
     return static_cast<acquire_failure>(word.cause());
   }
   [[nodiscard]] bool is_callback() const noexcept { return deliver != nullptr; }
-  /// Returns true if it comes back: what it was given to validate or to create was of no use.
+  /// Returns true if the waiter comes back: what it was given to validate or to create was
+  /// unusable.
   [[nodiscard]] bool comes_back() const noexcept { return kind != grant_kind::resource; }
-  /// Returns true if the deadline has passed, in a wait that is not for what can be had at once.
+  /// Returns true if the deadline has passed, unless the acquire takes only what is available at
+  /// once.
   [[nodiscard]] bool is_late(nanos real) const noexcept {
     return until.nanoseconds() <= real && !until.is_at_once();
   }
@@ -91,7 +93,7 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
   slot_grant grant;
   grant_kind kind = grant_kind::resource;
   arrival came;
-  nanos wakes_at = never;  ///< real time: when a thread that looks for itself looks next
+  nanos wakes_at = never;  ///< real time at which a thread that looks for itself looks next
   bool is_awake = false;   ///< a thread that looks for a resource before it sleeps
   bool may_look;           ///< false: a callback, or a thread in one, which may be for long
   bool holds = false;      ///< its thread holds a resource of the pool

@@ -1,4 +1,4 @@
-// How a resource comes into a pool that did not make it.
+// Adopts a resource that the pool did not make.
 #include "lido/resource/adoption.hpp"
 
 #include <utility>

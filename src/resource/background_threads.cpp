@@ -27,7 +27,7 @@ struct process_threads {
 
 constinit process_threads of_process;
 
-/// Lets go of a pool, perhaps as the last one, without the mutex.
+/// Drops a reference to a pool, perhaps the last one, without the mutex.
 void end_unlocked(std::shared_ptr<void> last, background_threads::lock& guard) noexcept {
   if (last != nullptr) {
     guard.unlock();
@@ -36,8 +36,8 @@ void end_unlocked(std::shared_ptr<void> last, background_threads::lock& guard) n
   }
 }
 
-/// Waits until a thread has ended, unless it is the calling one, which ends a pool as the last
-/// thing that it does.
+/// Waits until a thread has ended, unless it is the calling one, which destroys a pool as its last
+/// action.
 void join_other(pool_thread& one) noexcept {
   if (!one.joinable()) {
     return;
@@ -165,7 +165,7 @@ bool background_threads::start_worker() noexcept {
   return !stopping_ && attempt(start, [] { return false; });
 }
 
-/// Throws std::system_error, std::bad_alloc.
+/// Starts the thread of a worker. Throws std::system_error, std::bad_alloc.
 pool_thread background_threads::thread_of(worker& one) {
   return start_pool_thread("lido-work", [this, &one, alive = shared_from_this()] { work(one); });
 }
@@ -197,7 +197,7 @@ void background_threads::work(worker& self) noexcept {
   }
 }
 
-/// Returns false when the worker is to end.
+/// Waits for a task. Returns false when the worker is to end.
 bool background_threads::wait_for_task(worker& self, lock& guard) noexcept {
   const deadline until = idle_count_ < few_idle ? deadline::after(longest_idle)
                                                 : deadline::after(longest_idle_of_many);
@@ -254,8 +254,8 @@ void background_threads::keep_time() noexcept {
   }
 }
 
-/// Ends the calling thread, which is out of here when `stop` returns, or the next one to end has
-/// waited for it. Destructors of thread_local objects that run after that hold nothing else up.
+/// Ends the calling thread. It has left this code when `stop` returns, or when the next one to end
+/// has waited for it. Destructors of thread_local objects that run after that delay nothing else.
 void background_threads::retire(pool_thread& own, lock& guard) noexcept {
   own.swap(ended_);
   guard.unlock();
@@ -269,7 +269,7 @@ void background_threads::wake(atomic<std::uint32_t>& word) noexcept {
   unpark(&word);
 }
 
-/// Notes a change for the thread that sleeps on `word`. The mutex orders the rest.
+/// Announces a change to the thread that sleeps on `word`. The mutex orders the rest.
 void background_threads::change(atomic<std::uint32_t>& word) noexcept {
   // relaxed: see above
   word.fetch_add(1, std::memory_order_relaxed);

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The threads that pools have in common, or that one pool has for itself.
+/// Internal. The threads that pools share, or that one pool owns.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ class task_runner;
 struct alarm_tag {};
 struct ready_tag {};
 
-/// A thread that keeps time, and workers that run tasks. The runner of each pool joins them, tells
-/// them what to do, and leaves. None is started before there is something to do, and each ends
-/// after a while without. When the last runner leaves, all have ended, except those in code of
-/// users, which end after it.
+/// A thread that keeps time, and workers that run tasks. The runner of each pool joins them, gives
+/// them tasks, and leaves. None is started before there is a task, and each ends after a while
+/// without one. When the last runner leaves, all have ended, except those in user code, which end
+/// after it.
 ///
-/// The runners bound how many workers a pool may have at once. So a pool whose tasks hang holds up
-/// no other: for those, further workers are started.
+/// The runners limit how many workers a pool may have at once. So a pool whose tasks hang does not
+/// block others: for those, further workers are started.
 class background_threads : public std::enable_shared_from_this<background_threads> {
  public:
   using lock = std::unique_lock<plain_mutex>;
@@ -39,13 +39,13 @@ class background_threads : public std::enable_shared_from_this<background_thread
 
   /// Joins those that all pools of the process share, or new ones. Throws std::bad_alloc.
   [[nodiscard]] static std::shared_ptr<background_threads> join(bool is_shared);
-  /// Takes one `join` back; the runner is in no heap by then. The last one ends the threads. A
-  /// thread in a task ends after it, and is not waited for.
+  /// Undoes one `join`; the runner is in no heap by then. The last call ends the threads. A thread
+  /// in a task ends after it, and is not waited for.
   void leave() noexcept;
   /// Begins anew in the child of a fork, which has none of the threads.
   static void note_fork() noexcept;
 
-  /// The mutex of all this. The functions below are called while it is locked.
+  /// Returns the mutex of the threads. The functions below are called while it is locked.
   [[nodiscard]] plain_mutex& mutex() noexcept { return mutex_; }
   [[nodiscard]] bool has_workers() const noexcept { return !workers_.empty(); }
   [[nodiscard]] bool has_timer() const noexcept { return timer_.is_running; }
@@ -72,12 +72,12 @@ class background_threads : public std::enable_shared_from_this<background_thread
     atomic<std::uint32_t> word{0};  ///< changes when it is called
     worker* next_idle = nullptr;
     bool is_idle = false;
-    bool is_coming = true;  ///< called, and not yet there
-    bool is_busy = false;   ///< in a task, or in code of users after it
+    bool is_coming = true;  ///< called, and not yet running
+    bool is_busy = false;   ///< in a task, or in user code after it
   };
   struct timekeeper {
     pool_thread thread;
-    atomic<std::uint32_t> word{0};  ///< changes when it has to look again
+    atomic<std::uint32_t> word{0};  ///< changes when the thread has to look again
     nanos sleeps_until = 0;         ///< 0: it is awake
     bool is_running = false;
     bool is_busy = false;
@@ -95,7 +95,7 @@ class background_threads : public std::enable_shared_from_this<background_thread
   static void change(atomic<std::uint32_t>& word) noexcept;
 
   const bool is_shared_;
-  std::uint32_t runners_ = 1;  // that have joined; under the mutex of the process
+  std::uint32_t runners_ = 1;  // number that have joined; under the mutex of the process
   plain_mutex mutex_;
   deadline_heap<task_runner, alarm_tag> alarms_;
   deadline_heap<task_runner, ready_tag> ready_;  // the row, by turn: each gets one task done

@@ -30,7 +30,8 @@ void call_before_sleep() noexcept {
 
 namespace {
 
-/// Notes that a callback uses the resource, and then any thread. The pool's threads reset it.
+/// Records that a callback uses the resource, and later any thread may. The pool's threads reset
+/// it.
 void note_callback(pool_slot& slot, nanos now, place at) noexcept {
   slot.note_holder(now, 0, std::uncaught_exceptions(), at);
   slot.lease.resets_by_pool.set(slot.resets.get() == reset_way::with_time);

@@ -19,12 +19,12 @@ namespace lido::inline v0::detail {
 class callback_waiter final : public acquire_waiter {
  public:
   /// Calls `done` now with an idle resource, or begins its wait. Throws std::bad_alloc, and what a
-  /// sought_key throws; then it is not called.
+  /// sought_key throws; then `done` is not called.
   static void begin(const std::shared_ptr<pool_core>& core, const acquire_call& request,
                     acquire_completion done);
 
  private:
-  /// Ends the wait of its waiter when a stop is requested.
+  /// Ends the wait of a waiter when a stop is requested.
   struct stopper {
     callback_waiter* waiter;
     void operator()() const noexcept { waiter->stop(); }
@@ -49,11 +49,12 @@ class callback_waiter final : public acquire_waiter {
 };
 
 /// Calls callbacks one after the other. A callback that releases what it was given ends the wait of
-/// the next, which is called after it has returned: ten thousand must not need a deep stack.
+/// the next. That one is called after the first has returned, so that a chain of ten thousand needs
+/// no deep stack.
 void call_in_turn(wait_queue& ended) noexcept;
 
-/// Calls those that wait for the callback that this thread is in. For a thread that is about to
-/// sleep: it might sleep for what they have been given.
+/// Calls the callbacks that wait until the one that this thread is in has returned. For a thread
+/// that is about to sleep: it might wait for what they have been given.
 void call_before_sleep() noexcept;
 
 }  // namespace lido::inline v0::detail

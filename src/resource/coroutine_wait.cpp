@@ -12,10 +12,10 @@
 namespace lido::inline v0::detail {
 
 /// What a coroutine and the callback of its wait share. The callback and the thread that suspends
-/// the coroutine meet here; whichever comes second resumes it.
+/// the coroutine synchronise here; the second of them resumes it.
 struct coroutine_line {
   explicit coroutine_line(acquire_outcome& outcome) noexcept : result(&outcome) {}
-  /// Takes what the acquire has got, once. Gives it back if the coroutine is gone.
+  /// Takes the result of the acquire, once. Gives it back if the coroutine is gone.
   void end_wait(acquire_outcome found, std::coroutine_handle<> coroutine) noexcept;
 
   atomic<acquire_outcome*> result;  ///< null once the coroutine is gone

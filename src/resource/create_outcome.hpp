@@ -17,8 +17,8 @@ struct create_failure_text {
 /// How a create ended.
 struct create_outcome {
   bool made = false;
-  bool permanent = false;                            ///< trying again is of no use
-  std::shared_ptr<const create_failure_text> error;  ///< null if it was made, or without memory
+  bool permanent = false;                            ///< a retry is useless
+  std::shared_ptr<const create_failure_text> error;  ///< null if it was made, or if memory is short
 };
 
 }  // namespace lido::inline v0::detail

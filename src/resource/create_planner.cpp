@@ -1,4 +1,4 @@
-// When resources are created, and which make room for them.
+// When resources are created, and which are evicted for them.
 #include "create_planner.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace lido::inline v0::detail {
 
-/// Returns how many waiters need no create: a check that is under way will serve them, or an idle
+/// Returns how many waiters need no create: a check in progress will serve them, or an idle
 /// resource was left for them to take.
 std::uint32_t create_planner::count_served(slot_group& group) const noexcept {
   const std::uint32_t all = group.queue.size();
@@ -42,7 +42,7 @@ void create_planner::plan(slot_group& group) noexcept {
                     group.queue.after_first(served + supply.under_way - supply.late));
   nanos due = next_try(group, is_asked, /*makes_ahead=*/ahead != 0);
   const nanos replaces = waiters_.next_replacement(group);
-  due = replaces > now ? (std::min)(due, replaces) : due;  // otherwise a late check lets it look
+  due = replaces > now ? (std::min)(due, replaces) : due;  // otherwise a late check makes it look
   timers_.remove(group);
   if (due != never) {
     timers_.push(group, due);
@@ -53,20 +53,20 @@ void create_planner::plan(slot_group& group) noexcept {
   waiters_.set_flags(group);  // the group may have a surplus now, or none any more
 }
 
-/// Returns true if a create is under way for a waiter while creates fail, which is tried alone.
+/// Returns true if a create for a waiter is in progress while creates fail: it is tried alone.
 bool create_planner::has_try(const slot_group& group, bool is_asked) noexcept {
   return is_asked && group.retry.is_failing() && group.counts.creating() != group.counts.outdated();
 }
 
-/// Returns true if that one takes so long that it holds up the next one no more: its packets may be
-/// lost. It is no reason to evict a resource of another group.
+/// Returns true if that create takes so long that it no longer delays the next one: its packets may
+/// be lost. It is no reason to evict a resource of another group.
 bool create_planner::is_try_late(const slot_group& group, bool is_asked) const noexcept {
   return has_try(group, is_asked) && context_.now.real >= next_beside_try(group) &&
          !needs_eviction();
 }
 
 /// Returns how many of the creates that are wanted may begin. While creates fail that is one at a
-/// time, and none in the pause. Within the long pause none evicts a resource of a group that works.
+/// time, and none in the pause. During the long pause none evicts a resource of a group that works.
 std::uint32_t create_planner::allowed(const slot_group& group, std::uint32_t wanted,
                                       bool is_asked) const noexcept {
   const retry_backoff& retry = group.retry;
@@ -81,7 +81,7 @@ std::uint32_t create_planner::allowed(const slot_group& group, std::uint32_t wan
   return is_next || is_try_late(group, is_asked) ? (std::min)(wanted, 1U) : 0;
 }
 
-/// Returns when a create that is held back may begin.
+/// Returns when a delayed create may begin.
 nanos create_planner::next_try(const slot_group& group, bool is_asked,
                                bool makes_ahead) const noexcept {
   const retry_backoff& retry = group.retry;
@@ -152,14 +152,14 @@ void create_planner::start_creates() noexcept {
   }
 }
 
-/// Evicts a resource, unless as many are closing as waiters need.
+/// Evicts a resource, unless as many as waiters need are closing.
 bool create_planner::evict_for(const slot_group& group) noexcept {
   return group.hunger.wanted != 0 && slots_.counts().evicted() < quota_.wanted() &&
          slots_.evict(create_quota::order_of(group));
 }
 
-/// The pool's threads create; in a pool without threads the first waiter does, if it is a thread.
-/// If no waiter is left there, the create is undone, since no tick may come.
+/// Begins a create, in the pool's threads; in a pool without threads the first waiter runs it, if
+/// it is a thread. If no waiter is left there, undoes it, since no tick may come.
 bool create_planner::begin_create(slot_group& group) noexcept {
   pool_slot* const slot = slots_.claim_empty(group);
   if (slot == nullptr) {

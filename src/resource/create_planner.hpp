@@ -1,5 +1,5 @@
 /// @file
-/// Internal. When resources are created, and which make room for them.
+/// Internal. When resources are created, and which are evicted for them.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +23,19 @@ class create_planner {
                  create_quota& quota) noexcept
       : context_(context), slots_(slots), waiters_(waiters), quota_(quota) {}
 
-  /// Notes how many creates a group could begin, and when it is to be looked at again.
+  /// Records how many creates a group could begin, and when it is to be matched again.
   void plan(slot_group& group) noexcept;
-  /// Begins creates of hungry groups, the one whose waiter came first before others. Where the
-  /// total is reached, evicts what was not used for longest.
+  /// Begins creates of hungry groups (see create_quota), first for the group whose waiter arrived
+  /// first. At the total limit, evicts the resource that was unused for longest.
   void start_creates() noexcept;
-  /// Returns true if what a group releases is owed to another one, whose first waiter came long
+  /// Returns true if what a group releases is owed to another one, whose first waiter arrived long
   /// before.
   [[nodiscard]] bool is_owed(const slot_group& group) const noexcept;
-  /// Looks at a group again with the first tick from now on.
+  /// Has a group matched again by the first tick from now on.
   void look_again(slot_group& group) noexcept;
-  /// Matches the groups later that are to be looked at by now.
+  /// Marks the groups that are due by now, to be matched later in this event.
   void match_due() noexcept;
-  /// Returns when the next group is to be looked at, in real time.
+  /// Returns when the next group is due, in real time.
   [[nodiscard]] nanos next_look() const noexcept { return timers_.least_key(); }
   /// Forgets a group that is to be removed.
   void forget(slot_group& group) noexcept {
@@ -44,7 +44,7 @@ class create_planner {
   }
 
  private:
-  /// Without threads only a tick creates for `min_idle`.
+  /// Returns true if creates for `min_idle` may begin; without threads only in a tick.
   [[nodiscard]] bool makes_ahead() const noexcept {
     return context_.settings.has_threads() || context_.is_ticking;
   }
@@ -57,7 +57,7 @@ class create_planner {
   }
   [[nodiscard]] static bool has_try(const slot_group& group, bool is_asked) noexcept;
   [[nodiscard]] bool is_try_late(const slot_group& group, bool is_asked) const noexcept;
-  /// Returns when another create may be tried beside one that is under way, in real time.
+  /// Returns when another create may be tried while one is in progress, in real time.
   [[nodiscard]] static nanos next_beside_try(const slot_group& group) noexcept {
     return later(group.factory.tried_at, tuning::longest_between_tries);
   }
@@ -74,7 +74,7 @@ class create_planner {
   resource_slots& slots_;
   pool_waiters& waiters_;
   create_quota& quota_;
-  deadline_heap<slot_group, by_timer> timers_;  // groups that are to be looked at then
+  deadline_heap<slot_group, by_timer> timers_;  // groups by the time at which they are due
 };
 
 }  // namespace lido::inline v0::detail

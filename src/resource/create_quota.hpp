@@ -12,11 +12,11 @@
 
 namespace lido::inline v0::detail {
 
-/// The total of all groups, and the groups that could begin a create now: the hungry ones.
+/// Chooses the next create under the total limit. Groups that could begin a create now are hungry.
 ///
-/// The hungry group whose first waiter came first is next. A group without a working resource may
-/// try one create at any time; further ones begin only while such groups create less than half of
-/// the total. So hosts to which connects hang leave room for others. Under the pool's mutex.
+/// The hungry group whose first waiter arrived first is next. A group without a working resource
+/// may try one create at any time; further ones begin only while such groups create less than half
+/// of the total. So hosts to which connects hang leave capacity to others. Under the pool's mutex.
 class create_quota {
   using hungry_groups = deadline_heap<slot_group, by_hunger>;
 
@@ -32,8 +32,8 @@ class create_quota {
   [[nodiscard]] bool is_full() const noexcept { return all_.live() >= max_total_; }
   void set_max_total(std::uint32_t max_total) noexcept { max_total_ = max_total; }
 
-  /// Notes that a group could begin `wanted` creates; `first` is the first waiter that one of them
-  /// is for, or null.
+  /// Records that a group could begin `wanted` creates; `first` is the first waiter that one of
+  /// them is for, or null.
   void set_hunger(slot_group& group, std::uint32_t wanted, const acquire_waiter* first) noexcept {
     forget(group);
     if (wanted == 0) {
@@ -51,12 +51,12 @@ class create_quota {
     heap_of(group).remove(group);
   }
 
-  /// Returns how many creates waiters of all groups need that may begin.
+  /// Returns how many creates may begin for waiters of all groups.
   [[nodiscard]] std::uint32_t wanted() const noexcept {
     const std::uint32_t half = max_total_ / 2;
     return wanted_ + (std::min)(bounded_wanted_, half - (std::min)(half, all_.unproven()));
   }
-  /// Returns the hungry group that is next, or null.
+  /// Returns the next hungry group, or null.
   [[nodiscard]] slot_group* next() const noexcept {
     const bool is_bounded =
         all_.unproven() < max_total_ / 2 && bounded_.least_key() < free_.least_key();
@@ -80,7 +80,7 @@ class create_quota {
   bool is_shared_;
   std::uint32_t wanted_ = 0;  // by free groups
   std::uint32_t bounded_wanted_ = 0;
-  // A group is in one of them at most.
+  // A group is in at most one of them.
   hungry_groups free_;
   hungry_groups bounded_;
 };

@@ -9,18 +9,18 @@ namespace lido::inline v0::detail {
 
 /// What a group needs resources for.
 struct create_demand {
-  std::uint32_t waiters = 0;  ///< for which a create may be needed: nothing else will serve them
-  std::uint32_t urgent = 0;   ///< waiters that may have a resource of the reserve
+  std::uint32_t waiters = 0;  ///< those for which nothing but a create may do
+  std::uint32_t urgent = 0;   ///< waiters that may get a resource of the reserve
   std::uint32_t min_idle = 0;
 };
 
-/// What a group has, and what is being made for it.
+/// What a group has, and what is being created for it.
 struct create_supply {
   std::uint32_t live = 0;       ///< slots that are not empty
-  std::uint32_t under_way = 0;  ///< creates whose resources anybody may get
-  std::uint32_t creating = 0;   ///< creates that are under way, also those kept by their creators
-  std::uint32_t idle = 0;       ///< also those that are being checked
-  std::uint32_t late = 0;       ///< of those under way, the ones that waiters do not count on
+  std::uint32_t under_way = 0;  ///< creates whose resources any waiter may get
+  std::uint32_t creating = 0;   ///< creates in progress, including those kept by their creators
+  std::uint32_t idle = 0;       ///< idle ones, including those being checked
+  std::uint32_t late = 0;       ///< creates of `under_way` that waiters no longer count on
 };
 
 struct create_limits {
@@ -34,18 +34,18 @@ struct create_limits {
   return from > what ? from - what : 0;
 }
 
-/// Returns how many creates to begin: what waiters and `min_idle` need and is not under way, as far
-/// as the limits allow.
+/// Returns how many creates to begin: what waiters and `min_idle` need and is not in progress, as
+/// far as the limits allow.
 [[nodiscard]] constexpr std::uint32_t creates_wanted(const create_demand& demand,
                                                      const create_supply& supply,
                                                      const create_limits& limits) noexcept {
-  // What is under way is first for waiters, and then for idleness.
+  // Creates in progress count first for waiters, then for `min_idle`.
   const std::uint32_t for_waiters = less(demand.waiters, supply.under_way - supply.late);
   const std::uint32_t spare = less(supply.under_way, demand.waiters);
   const std::uint32_t for_idle = less(demand.min_idle, supply.idle + spare);
 
   // Urgent waiters may bring the group above max_size, by as much as the reserve has left. Those
-  // above it already, other than by creates for anybody, are of the reserve.
+  // above it already, other than by creates for any waiter, are of the reserve.
   const std::uint32_t of_reserve = less(less(supply.live, limits.max_size), supply.under_way);
   const std::uint32_t extra =
       demand.urgent == 0 ? 0 : (std::min)(limits.reserve, demand.urgent + of_reserve);

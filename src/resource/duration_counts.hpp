@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The buckets of a histogram of lengths of time, and counts that other threads read.
+/// Internal. The buckets of a histogram of durations, and counts that other threads read.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace lido::inline v0::detail {
 
-/// Log-linear buckets of nanoseconds, as those of HdrHistogram: 32 to each power of two, so that
+/// Log-linear buckets of nanoseconds, like those of HdrHistogram: 32 for each power of two, so that
 /// the middle of one is at most 1.6 % from all that it counts. Those below 64 ns are exact; the
 /// last counts all from 73 minutes on.
 struct duration_buckets {
@@ -27,7 +27,7 @@ struct duration_buckets {
     return (static_cast<std::size_t>(shift) << part_bits) +
            static_cast<std::uint32_t>(length >> shift);
   }
-  /// Nanoseconds in the middle of a bucket.
+  /// Returns the nanoseconds in the middle of a bucket.
   [[nodiscard]] static constexpr std::int64_t middle_of(std::size_t index) noexcept {
     const std::size_t shift = std::max<std::size_t>(index >> part_bits, 1) - 1;
     const std::uint64_t lowest = std::uint64_t{index - (shift << part_bits)} << shift;
@@ -35,13 +35,13 @@ struct duration_buckets {
   }
 };
 
-/// Counts of a `duration_histogram` that other threads read meanwhile. One thread writes them, or
-/// several where `add` is told so.
+/// Counts of a `duration_histogram` that other threads may read at any time. One thread writes
+/// them, or several if they call `add` with `shared`.
 struct duration_counts {
   atomic<std::uint64_t> sum;
   atomic<std::uint64_t> buckets[duration_buckets::size];  // NOLINT(*-avoid-c-arrays): of zeros
 
-  /// `shared`: other threads write here, too.
+  /// Counts a duration. `shared`: other threads write here, too.
   // relaxed (whole function): numbers for statistics
   void add(std::int64_t nanoseconds, bool shared) noexcept {
     const auto length = static_cast<std::uint64_t>(std::max<std::int64_t>(nanoseconds, 0));

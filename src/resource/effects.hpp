@@ -1,5 +1,5 @@
 /// @file
-/// Internal. What an event of the kernel leaves to be done without the mutex.
+/// Internal. What is to be done without the mutex after an event of the kernel.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace lido::inline v0::detail {
 
-/// Slots in a row, linked by `record.next_task`.
+/// A queue of slots, linked by `record.next_task`.
 class slot_queue {
  public:
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
@@ -28,7 +28,7 @@ class slot_queue {
     (first_ != nullptr ? last_->record.next_task : first_) = &slot;
     last_ = &slot;
   }
-  /// Returns null if the row is empty.
+  /// Returns null if the queue is empty.
   pool_slot* pop() noexcept {
     pool_slot* const slot = first_;
     if (slot != nullptr) {
@@ -49,7 +49,7 @@ class slot_queue {
   std::uint32_t size_ = 0;
 };
 
-/// Reports a lease that is out for long, or has come back after all.
+/// A report of a lease that is held for long, or has come back after all.
 struct lease_report {
   pool_event event;
   std::shared_ptr<const std::string> pool;  ///< with the key; null without keys
@@ -67,13 +67,13 @@ struct pool_tasks {
 /// What `kernel_shell` does once it has unlocked the mutex; see `kernel_shell::run` for the order.
 struct effects : pool_tasks {
   static constexpr std::size_t room = 16;
-  static constexpr std::size_t most_unasked = 4;  ///< wakes of one step that began with room left
+  static constexpr std::size_t most_unasked = 4;  ///< wakes in one step that began with room left
 
-  std::array<sleep_word, room + most_unasked> wake{};  ///< threads; they may be gone
+  std::array<sleep_word, room + most_unasked> wake{};  ///< words of threads, which may be gone
   std::size_t wakes = 0;
-  slot_queue interrupt;            ///< in use; `on_interrupted` follows for each
-  slot_queue destroy;              ///< closing; `on_destroyed` follows for each
-  std::uint32_t most_threads = 0;  ///< that tasks of the pool may need at once
+  slot_queue interrupt;            ///< slots in use; `on_interrupted` follows for each
+  slot_queue destroy;              ///< closing slots; `on_destroyed` follows for each
+  std::uint32_t most_threads = 0;  ///< threads that the pool's tasks may need at once
   bool drained = false;
   bool more = false;  ///< call `on_more` afterwards: there was no room
 

@@ -23,8 +23,8 @@ deadline within(std::chrono::nanoseconds time, const deadline& until) noexcept {
 
 }  // namespace
 
-/// Calls `f` with a token that a close, a flush and `stop` ask to stop. Returns false, and does not
-/// call it, if a flush came before.
+/// Calls `f` with a token that a close, a flush and `stop` ask to stop. Returns false, without
+/// calling it, if a flush came first.
 template <class F>
 bool factory_calls::call_stoppable(const pool_slot& slot, const std::stop_token& stop,
                                    const F& f) noexcept {
@@ -83,7 +83,7 @@ bool factory_calls::validate(pool_slot& slot, const deadline& until,
   return passed;
 }
 
-/// Validates a resource, or resets it if there is no context.
+/// Validates a resource, or resets it if `context` is null.
 bool factory_calls::check(pool_slot& slot, const create_context* context) noexcept {
   const pool_scope inside(shell_.core());
   std::string text;

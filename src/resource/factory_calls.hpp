@@ -12,8 +12,8 @@ namespace lido::inline v0::detail {
 
 class kernel_shell;
 
-/// Calls the factory for a slot that the caller owns, without locks, and tells the kernel how a
-/// create or the task of a slot has ended.
+/// Calls the factory for a slot that the caller owns, without locks, and reports to the kernel how
+/// a create or the task of a slot has ended.
 class factory_calls {
  public:
   factory_calls(kernel_shell& shell, const pool_settings& settings) noexcept
@@ -24,11 +24,11 @@ class factory_calls {
   /// `stop` ask the create to stop.
   [[nodiscard]] slot_grant create(pool_slot& slot, const deadline& until,
                                   const std::stop_token& stop) noexcept;
-  /// Returns true if the resource is valid, also where a flush came before: the kernel ends it in
-  /// any case. Until the deadline or `validate_timeout`; stopped as `create`.
+  /// Validates a resource, up to the deadline or `validate_timeout`; stopped as `create`. Returns
+  /// true if it is valid, even after a flush: the kernel destroys it in any case.
   [[nodiscard]] bool validate(pool_slot& slot, const deadline& until,
                               const std::stop_token& stop) noexcept;
-  /// Returns false if the resource is of no use any more.
+  /// Resets a resource. Returns false if it is unusable now.
   [[nodiscard]] bool reset(pool_slot& slot) noexcept { return check(slot, nullptr); }
   static void destroy(pool_slot& slot) noexcept;
   /// Runs the task of a slot. Called by a thread that keeps the core alive.

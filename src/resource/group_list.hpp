@@ -31,7 +31,8 @@ class group_list {
   [[nodiscard]] bool empty() const noexcept { return groups_.empty(); }
   /// Begins a round of visits to all groups, for `next_in`.
   [[nodiscard]] std::uint64_t begin_round() noexcept { return ++rounds_; }
-  /// Returns a group that was not visited in that round, and is from now on; null: there is none.
+  /// Returns a group that was not visited in that round, and marks it as visited; null if there is
+  /// none.
   [[nodiscard]] slot_group* next_in(std::uint64_t round) noexcept {
     for (const auto& group : groups_) {
       if (group->listing.visited_in < round) {

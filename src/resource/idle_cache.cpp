@@ -1,4 +1,4 @@
-// Releases that the kernel hears of.
+// Releases that notify the kernel.
 #include "lido/resource/idle_cache.hpp"
 
 #include "../platform/platform.hpp"
@@ -17,7 +17,7 @@ void idle_cache::release_slow(const slot_grant& grant, bool refused) noexcept {
   }
 }
 
-/// Lets the kernel decide what becomes of the slot.
+/// Lets the kernel decide what happens to the slot.
 void idle_cache::release_marked(const slot_grant& grant) noexcept {
   const auto alive = core_->weak_from_this().lock();  // until the end of this function
   platform::tell_release(grant.slot);
@@ -25,7 +25,7 @@ void idle_cache::release_marked(const slot_grant& grant) noexcept {
       [&](pool_kernel& kernel) { kernel.on_released(*grant.slot, /*resets=*/false); });
 }
 
-/// Tells the kernel of a slot that is idle already, and may be gone. The group stays until
+/// Notifies the kernel of a slot that is idle already, and may be gone. The group stays until
 /// `leaving` ends.
 void idle_cache::report_idle(leaving_guard& leaving) noexcept {
   if (const auto alive = core_->weak_from_this().lock()) {  // or the slot has found its end already

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. What all parts of the kernel know of the event that is under way.
+/// Internal. What all parts of the kernel know of the current event.
 #pragma once
 
 #include "create_quota.hpp"
@@ -16,22 +16,21 @@ struct moment {
   nanos age = 0;   ///< the pool's clock: ages of resources
 };
 
-/// The event that is under way, and what the pool is told to do for all groups. Under the pool's
-/// mutex.
+/// The current event, and what the pool has to do for all groups. Under the pool's mutex.
 class kernel_context {
  public:
   kernel_context(const pool_settings& of_pool, bool with_groups) noexcept
       : settings(of_pool), has_groups(with_groups) {}
 
-  /// Matches waiters and resources of a group at the end of the event, the group whose waiter came
-  /// first before others.
+  /// Has waiters and resources of a group matched at the end of the event. The group whose waiter
+  /// arrived first is matched first.
   void match_later(slot_group& group) noexcept {
     if (!match_heap::contains(group)) {
       to_match_.push(
           group, group.queue.empty() ? create_quota::no_waiter : group.queue.first()->came.order);
     }
   }
-  /// The same for the group of a slot, which it returns.
+  /// Has the group of a slot matched at the end of the event, and returns it.
   slot_group& match_later(const pool_slot& slot) noexcept {
     slot_group& group = group_of(slot);
     match_later(group);
@@ -51,7 +50,7 @@ class kernel_context {
   bool is_closed = false;
   bool is_suspended = false;
   bool is_ticking = false;   ///< the event is a tick
-  std::uint32_t epochs = 1;  ///< those that groups have had; no two have the same at a time
+  std::uint32_t epochs = 1;  ///< epochs that groups have had; no two have the same at a time
 
  private:
   using match_heap = deadline_heap<slot_group, by_match>;

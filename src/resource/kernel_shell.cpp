@@ -78,7 +78,7 @@ void kernel_shell::run(effects& out, bool by_pool) noexcept {
   }
 }
 
-/// Interrupts a use. The resource is not destroyed before the kernel is told. Returns false if
+/// Interrupts a use. The resource is not destroyed before the kernel is notified. Returns false if
 /// there is none to interrupt.
 bool kernel_shell::interrupt_next(effects& out) noexcept {
   pool_slot* const slot = out.interrupt.pop();

@@ -19,12 +19,12 @@
 
 namespace lido::inline v0::detail {
 
-/// The mutex of a pool, its kernel, and its threads. Each event locks the mutex, tells the kernel,
+/// The mutex of a pool, its kernel, and its threads. Each event locks the mutex, calls the kernel,
 /// unlocks, and runs the effects. No user code runs under the mutex, except what compares, moves
 /// and destroys keys.
 ///
-/// In a process made by fork it does nothing: the parent's resources are not this process's to end,
-/// and another thread may have held the mutex.
+/// In a process made by fork it does nothing: the resources belong to the parent, and another
+/// thread may have held the mutex.
 class kernel_shell {
  public:
   /// Throws std::bad_alloc.
@@ -53,9 +53,9 @@ class kernel_shell {
     tell_kernel([] {}, event, out);
   }
   /// Runs the effects of an event without the mutex, and those of the events that follow from them.
-  /// `by_pool`: code of users is left to the pool's threads.
+  /// `by_pool`: user code is left to the pool's threads.
   void run(effects& out, bool by_pool) noexcept;
-  /// Does what is due. `by_pool`: called by the pool's thread that keeps time.
+  /// Does what is due. `by_pool`: called by the timekeeping thread.
   void tick(bool by_pool) noexcept;
   /// Calls `f` under the mutex.
   template <class F>
@@ -79,10 +79,10 @@ class kernel_shell {
   [[nodiscard]] bool is_drained() noexcept {
     return locked([this] { return kernel_->control.is_drained(); });
   }
-  /// Keeps the core alive until the pool is drained, if it is not yet; after a fork for ever, if a
-  /// lease is out.
+  /// Keeps the core alive until the pool is drained, if it is not yet; after a fork for ever, if
+  /// there is a lease.
   void keep_while_leased(std::shared_ptr<pool_core> core) noexcept;
-  /// The process was made by fork, and has one thread.
+  /// Notes that the process was made by fork, and has one thread.
   void note_fork() noexcept;
   // relaxed (whole function): set by the one thread of that process
   [[nodiscard]] bool is_foreign() const noexcept {
@@ -90,7 +90,7 @@ class kernel_shell {
   }
 
  private:
-  /// `first` is called under the mutex before the kernel begins.
+  /// Passes an event; calls `first` under the mutex before the kernel begins.
   template <class First, class Event>
   void tell_kernel(const First& first, const Event& event, effects& out);
   [[nodiscard]] bool interrupt_next(effects& out) noexcept;

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Which leases are out for too long, and which for longest.
+/// Internal. Which leases are held for too long, and which for longest.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace lido::inline v0::detail {
 
-/// What is known of a lease, as far as can be told while it goes on.
+/// Returns what is known of a lease, as far as possible while it continues.
 [[nodiscard]] inline lease_info info_of(const pool_slot& slot, nanos age) {
   return {.resource = {.place = slot.number, .birth = slot.word().birth()},
           .held_for = std::chrono::nanoseconds(slot.held_for(age)),
@@ -26,7 +26,7 @@ namespace lido::inline v0::detail {
           .key = {}};
 }
 
-/// The longest leases of those that were shown to it.
+/// Collects the longest of the leases that it is shown.
 class holder_list {
  public:
   static constexpr std::size_t room = 4;
@@ -43,7 +43,7 @@ class holder_list {
                 last, last + 1);
   }
   [[nodiscard]] bool empty() const noexcept { return all_.front().slot == nullptr; }
-  /// Those that still go on, the longest first. Throws std::bad_alloc.
+  /// Returns those that still continue, the longest first. Throws std::bad_alloc.
   [[nodiscard]] std::vector<lease_info> infos(nanos age) const {
     std::vector<lease_info> found;
     for (const holder& one : all_) {
@@ -64,7 +64,7 @@ class holder_list {
   std::array<holder, room> all_{};
 };
 
-/// Under the pool's mutex.
+/// Finds leases that are held for too long, and the longest ones. Under the pool's mutex.
 class lease_monitor {
  public:
   lease_monitor(nanos slow_after, nanos leak_after) noexcept
@@ -72,9 +72,10 @@ class lease_monitor {
 
   void watch(bool on) noexcept { watching_ = on; }
 
-  /// Ends a look at all leases.
+  /// Ends a round over all leases.
   void end_round() noexcept { longest_ = std::exchange(next_, holder_list()); }
-  /// Of a slot in use: 1 if it is to be reported as slow now, 2 as a suspected leak, otherwise 0.
+  /// Checks a slot in use. Returns 1 if it is to be reported as slow now, 2 as a suspected leak,
+  /// otherwise 0.
   [[nodiscard]] std::uint8_t look_at(const pool_slot& slot, nanos age) noexcept {
     const nanos held = slot.held_for(age);
     next_.note(slot, held);
@@ -86,7 +87,7 @@ class lease_monitor {
     return due > slot.record.reported ? due : std::uint8_t{0};
   }
 
-  /// As of the last round.
+  /// Returns the longest leases of the last round.
   [[nodiscard]] const holder_list& longest() const noexcept { return longest_; }
 
  private:

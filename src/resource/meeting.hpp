@@ -1,16 +1,16 @@
 /// @file
-/// Internal. Where two threads meet, and the second goes on.
+/// Internal. A rendezvous of two threads, after which the second continues.
 #pragma once
 
 #include "lido/concurrency/atomic.hpp"
 
 namespace lido::inline v0::detail {
 
-/// Lets the second of two threads go on. It sees all that the first did before. Progress:
+/// Lets the second of two threads continue, and see all that the first did before. Progress:
 /// wait-free.
 class meeting {
  public:
-  /// Once by each of the two.
+  /// Returns true in the second thread. Called once by each of the two.
   [[nodiscard]] bool comes_second() noexcept {
     // (1) - this acq_rel-exchange synchronizes-with the acq_rel-exchange (1) of the first
     return one_came_.exchange(true, std::memory_order_acq_rel);

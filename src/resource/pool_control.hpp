@@ -1,6 +1,5 @@
 /// @file
-/// Internal. What callers tell a pool to do with its resources: limits, suspend, flush, kill,
-/// close.
+/// Internal. Control of a pool's resources: limits, suspend, flush, kill, close.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +17,7 @@
 
 namespace lido::inline v0::detail {
 
-/// Events of the kernel that come from control calls, and whether the pool still works. Each leaves
+/// Events of the kernel for control calls, and whether the pool is suspended or closed. Each leaves
 /// the groups that it changed to be matched. Under the pool's mutex.
 class pool_control {
  public:
@@ -35,25 +34,26 @@ class pool_control {
 
   void on_limits(slot_group& group, const group_limits& limits, std::uint32_t total) noexcept;
   void on_suspended(bool suspended) noexcept;
-  /// Ends all resources of the group made so far. Creates and validations under way are outdated:
-  /// they hold up no others, except that they count against max_size until they end.
+  /// Destroys all resources of the group made so far. Creates and validations in progress are
+  /// outdated: they delay no others, except that they count against max_size until they end.
   void on_flush(slot_group& group, ongoing_uses uses = ongoing_uses::finish) noexcept;
   /// Ends the pause after a failed create.
   void on_retry_now(slot_group& group) noexcept;
   /// Flushes the group if `generation` is its present one, so once for each generation. Returns
   /// false otherwise.
   [[nodiscard]] bool on_flush_of(slot_group& group, std::uint32_t generation) noexcept;
-  /// Ends a resource, at once or when it comes back. Sets `found` to whether there is such a one.
+  /// Destroys a resource, at once or when it comes back. Sets `found` to true if there is such a
+  /// one.
   void on_kill(pool_slot& slot, std::uint64_t birth, ongoing_uses uses, bool& found) noexcept;
   /// Ends the interrupt of a resource, whose hook has returned.
   void on_interrupted(pool_slot& slot) noexcept { slots_.end_interrupt(slot); }
   /// Notes that the owner of a resource is about to move it out of its slot. Returns false while it
   /// is being interrupted.
   [[nodiscard]] static bool begin_detach(pool_slot& slot) noexcept;
-  /// Takes the note back: the resource was not moved.
+  /// Undoes `begin_detach`: the resource was not moved.
   static void give_up_detach(pool_slot& slot) noexcept { slot.record.pin = slot_pin::none; }
-  /// Returns an empty slot for a resource that comes from outside, as if it were being created;
-  /// null: the pool is closed, or there is no room.
+  /// Returns an empty slot for a resource from outside, as if it were being created; null if the
+  /// pool is closed or full.
   [[nodiscard]] pool_slot* on_adopt(slot_group& group) noexcept;
   void on_close() noexcept;
 

@@ -130,7 +130,7 @@ acquire_outcome pool_core::failed(acquire_failure cause, const refusal& found) c
 
 namespace {
 
-/// Says if a hook of the factory decides what becomes of a resource whose lease an exception ended.
+/// Returns true if a hook of the factory decides about a resource whose lease an exception ended.
 bool is_left_to_hooks(after_exception what, const pool_slot& slot) noexcept {
   if (slot.lease.unwinding.get() == lease_record::unless_kept) {
     return false;
@@ -329,7 +329,8 @@ void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
   if (shell_->is_foreign()) {
     return;  // the mutex may belong to a thread that is not there
   }
-  std::shared_ptr<const create_failure_text> error;  // of the old one; ends without the mutex
+  std::shared_ptr<const create_failure_text>
+      error;  // of the old factory; destroyed without the mutex
   std::stop_source stopped;
   effects out;
   {
@@ -344,7 +345,7 @@ void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
           kernel.control.on_flush(group);
         },
         out);
-    old_hooks_.push_back(std::move(hooks));  // ends what it made
+    old_hooks_.push_back(std::move(hooks));  // destroys what it made
   }
   shell_->run(out, /*by_pool=*/false);
   (void)stopped.request_stop();
@@ -406,7 +407,7 @@ void pool_core::tick(bool by_pool) noexcept {
   }
 }
 
-/// Releases are not announced, so it looks once in a millisecond.
+/// Polls once in a millisecond, as releases are not announced.
 bool pool_core::wait_until_idle(std::size_t count, const deadline& until) {
   require_own_copy(origin_);
   const auto alive = shared_from_this();
@@ -433,7 +434,7 @@ close_report pool_core::close(const deadline& until) {
   call_before_sleep();  // a callback of another pool may be what closes this one
   close_report report{.holders = reports_.leases(), .creating = running};
   if (!shell_->is_foreign()) {
-    // After the leases, whose resources a thread may be about to end now.
+    // After the leases, whose resources a thread may be about to destroy now.
     const auto count = [this] { return shell_->kernel().control.count_unsettled(); };
     report.creating = (std::max)(running, shell_->locked(count));
   }
@@ -444,7 +445,7 @@ void pool_core::close_async(const deadline& until, close_completion done) {
   require_own_copy(origin_);
   auto work = [core = shared_from_this(), until, done = std::move(done)]() mutable noexcept {
     close_report report;
-    attempt([&] { report = core->close(until); }, [] {});  // without memory it is closed, too
+    attempt([&] { report = core->close(until); }, [] {});  // even without memory it is closed
     core.reset();
     done(std::move(report));
   };
@@ -470,7 +471,7 @@ std::size_t pool_core::close_without_report(const deadline& until) noexcept {
   std::size_t running = shell_->runner().wait_until_ended(
       is_inside ? deadline::after(std::chrono::seconds(0)) : until);
   if (running != 0 && !is_inside && shell_->is_drained()) {
-    // A thread whose last task has ended takes a moment to say so.
+    // A thread whose last task has ended takes a moment to report it.
     running = shell_->runner().wait_until_ended(deadline::after(std::chrono::milliseconds(10)));
   }
   if (running == 0) {
@@ -491,7 +492,7 @@ void pool_core::let_go() noexcept {
   (void)close_without_report(deadline::after(settings_.close_timeout));
   call_before_sleep();
   shell_->runner().stop();
-  // What came since the last look, in a pool without threads: no tick will come.
+  // What was posted since the last check, in a pool without threads: no tick will come.
   shell_->runner().run_posted();
   const auto report = [this] {
     std::vector<lease_info> orphans = reports_.leases();

@@ -13,7 +13,7 @@ namespace lido::inline v0::detail {
 
 namespace {
 
-/// Four for each resource, so that few keys share one.
+/// Returns the number of hints: four for each resource, so that few keys share one.
 constexpr std::size_t hints_of(std::uint32_t max_total) noexcept {
   return std::bit_ceil(std::max<std::size_t>(4 * std::size_t{max_total}, 64));
 }

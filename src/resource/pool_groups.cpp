@@ -75,7 +75,7 @@ void pool_groups::remove_if_unused(const sought_key& key) {
   });
 }
 
-/// Removes nothing while a thread may still look at a group; a later call does.
+/// Removes nothing while a thread may still read a group; a later call does.
 void pool_groups::remove_if_unused(slot_group& group) noexcept {
   pool_kernel& kernel = shell_.kernel();
   if (kernel.can_remove(group) && kernel.gate.is_quiet() && keys_->forget(group.cache)) {

@@ -32,12 +32,12 @@ pool_kernel::pool_kernel(const pool_settings& settings, pool_core* core, slot_ma
       sweep_(context_, slots_, table, gate, monitor, numbers_),
       random_(seed) {}
 
-/// A check that has taken longer than most answers holds up no waiter from now on: others are begun
-/// beside it, and then creates.
+/// Begins an event. A check that has taken longer than most answers delays no waiter from now on:
+/// other checks begin beside it, and then creates.
 void pool_kernel::begin(const moment& now, effects& out) noexcept {
   context_.now = now;
   context_.out = &out;
-  if (sweep_.is_resting()) {  // no tick has told the time
+  if (sweep_.is_resting()) {  // no tick has set the time
     gate.advance(now.age);
   }
   while (const pool_slot* const late = slots_.next_late_check()) {
@@ -47,7 +47,7 @@ void pool_kernel::begin(const moment& now, effects& out) noexcept {
 
 void pool_kernel::finish() noexcept {
   effects& out = *context_.out;
-  // One group at a time, as long as there is room for those to be woken.
+  // One group at a time, as long as there is room for wake-ups.
   while (context_.next_to_match() != nullptr && !out.has_no_room()) {
     slot_group& group = *context_.next_to_match();
     context_.forget_match(group);
@@ -64,14 +64,15 @@ void pool_kernel::finish() noexcept {
     waiter->wakes_at = next_timer();
     waiter->word.begin_sleep();  // under the mutex, so that the next wake-up finds it asleep
   }
-  // Creates, validations and destroys may hang, and hold up neither each other nor the rest.
+  // Creates, validations and destroys may hang, and must delay neither each other nor the rest.
   constexpr std::uint32_t rest = 4;
   out.most_threads =
       slots_.counts().creating() + slots_.counts().validations() + slots_.destroying() + rest;
 }
 
-/// Gives waiters of a group what they can have, and begins what they need, after anything that may
-/// let a waiter go on, or a create begin. `looker`: a waiter whose thread runs, and looks.
+/// Gives waiters of a group what is available, and begins what they need. Called after anything
+/// that may let a waiter continue, or a create begin. `looker`: a waiter whose thread runs, and
+/// looks.
 void pool_kernel::match(slot_group& group, acquire_waiter* looker) noexcept {
   if (context_.out->has_no_room()) {
     context_.match_later(group);
@@ -229,7 +230,7 @@ void pool_kernel::on_idle(slot_group& group) noexcept {
   match(group);
 }
 
-/// Where each use begins with a validation, a waiter's does, too.
+/// Hands on a resource after a use. If each use begins with a validation, a waiter's does, too.
 void pool_kernel::give_after_use(slot_group& group, pool_slot& slot) noexcept {
   if (context_.settings.life.validate_after == 0 && slot.maker->can_validate()) {
     slots_.make_idle(slot);
@@ -264,7 +265,7 @@ void pool_kernel::on_created(pool_slot& slot, create_outcome& outcome, nanos beg
   if (slots_.close_if_over(group, slot)) {
     return;
   }
-  slot.record.is_for_urgent = false;  // once it comes back it is one too many
+  slot.record.is_for_urgent = false;  // once it comes back it is surplus
   if (is_kept) {
     slots_.list(slot);
     kept = {&slot, ticket};
@@ -344,7 +345,7 @@ void pool_kernel::on_more() noexcept {
   end_due();
 }
 
-/// Ends what is due, of all groups, and notes whether there is more.
+/// Ends what is due in all groups, and records whether there is more.
 void pool_kernel::end_due() noexcept {
   waiters_.refuse_late();
   planner_.match_due();

@@ -29,18 +29,18 @@
 
 namespace lido::inline v0::detail {
 
-/// A caller locks the pool's mutex, calls `begin` with the time and a place for effects, passes
+/// A caller locks the pool's mutex, calls `begin` with the time and storage for effects, passes
 /// events, calls `finish`, unlocks, and runs the effects. No event blocks, throws, reads a clock or
-/// calls users.
+/// calls user code.
 ///
-/// Threads acquire and release idle resources beside an event, and end their own waits. So the
-/// kernel changes slots and waiters' words by compare-and-swap, and sets flags before it looks at
-/// what threads may have released: see slow_path_flags.hpp (1, 2).
+/// Threads acquire and release idle resources during an event, and end their own waits. So the
+/// kernel changes slots and waiters' words by compare-and-swap, and sets flags before it reads what
+/// threads may have released: see slow_path_flags.hpp (1, 2).
 ///
 /// Its parts: `resource_slots` moves slots from state to state, `pool_waiters` ends waits,
-/// `create_planner` begins creates, `slot_sweep` looks at ages, `pool_control` has the events of
-/// control calls. An event calls them. `match`
-/// follows for each group that it changed: at once, or in `finish` where it said `match_later`.
+/// `create_planner` begins creates, `slot_sweep` checks ages, `pool_control` has the events of
+/// control calls. An event calls them. `match` follows for each group that it changed: at once, or
+/// in `finish` if it called `match_later`.
 ///
 /// Invariants
 ///  I1, I2 See resource_slots. No create begins that would bring a group or the total over its
@@ -63,7 +63,8 @@ class pool_kernel {
   /// Throws std::bad_alloc.
   slot_group& add_group(std::shared_ptr<factory_hooks> hooks, const group_limits& limits,
                         std::uint64_t hash, std::string key);
-  /// Returns true if the group has nothing. Before it is removed, `gate.is_quiet()` must be true.
+  /// Returns true if the group has no slots and no waiters. Before it is removed, `gate.is_quiet()`
+  /// must be true.
   [[nodiscard]] bool can_remove(const slot_group& group) const noexcept;
   /// Requires: `can_remove`.
   void remove_group(slot_group& group) noexcept;
@@ -74,51 +75,50 @@ class pool_kernel {
   void begin(const moment& now, effects& out) noexcept;
   void finish() noexcept;
 
-  /// A waiter comes, or comes back and is first. Afterwards its wait has ended, or it is in the
-  /// queue. One that gives no time at all is not in the queue afterwards.
+  /// Admits a waiter; one that comes back is first. Afterwards its wait has ended, or it is in the
+  /// queue; the wait of one without any time has ended.
   void on_acquire(acquire_waiter& waiter) noexcept;
-  /// A waiter that was woken without an end looks for itself, and is asleep afterwards if it is
-  /// still open: until its `wakes_at` at the latest.
+  /// Lets a waiter that was woken while its wait is open look for a resource. If the wait is still
+  /// open, it sleeps afterwards, until its `wakes_at` at the latest.
   void on_look(acquire_waiter& waiter) noexcept;
-  /// A thread that has ended its own wait leaves the queue.
+  /// Removes a waiter whose thread has ended its own wait.
   void on_left(acquire_waiter& waiter) noexcept;
   /// Ends a wait that has not ended, in a queue or not.
   void on_refused(acquire_waiter& waiter, acquire_failure cause) noexcept;
-  /// The thread of a waiter holds a resource of the pool: the wait ends if it could only end with a
-  /// release by threads that wait, too.
+  /// Notes that the thread of a waiter holds a resource of the pool. Ends the wait if only a
+  /// release by threads that wait, too, could end it.
   void on_hold_and_wait(acquire_waiter& waiter) noexcept;
 
-  /// The owner of a slot in use is about to reset it: not if it `ended`.
+  /// Lets the owner of a slot in use reset it next, or destroys the resource and sets `ended`.
   void on_returning(pool_slot& slot, bool& ended) noexcept;
-  /// The owner of a slot in use gives it back; `reset` by a task first if `resets`.
+  /// Takes back a slot in use from its owner; if `resets`, a task resets it first.
   void on_released(pool_slot& slot, bool resets) noexcept;
-  /// The owner wants it destroyed.
+  /// Destroys a resource that its owner discards.
   void on_discarded(pool_slot& slot, destroy_reason why) noexcept;
-  /// The resource was moved out of its slot.
+  /// Empties a slot whose resource was moved out.
   void on_detached(pool_slot& slot) noexcept;
-  /// A slot was made idle, and its releasing thread saw a flag.
+  /// Matches a group after a release that made a slot idle and saw a flag.
   void on_idle(slot_group& group) noexcept;
 
-  /// The task of a slot, or a waiter that was told to create, has ended. `kept`: the resource, if
-  /// it is the creator's. `outcome`: what is to be destroyed without the mutex. `began`: by the
-  /// steady clock.
+  /// Ends a create by a task, or by a waiter. `kept`: the resource, if its creator keeps it.
+  /// `outcome`: what is to be destroyed without the mutex. `began`: by the steady clock.
   void on_created(pool_slot& slot, create_outcome& outcome, nanos began, slot_grant& kept) noexcept;
-  /// Ends what `on_adopt` began. `made`: the slot has its resource.
+  /// Ends an adoption that `on_adopt` began. `made`: the slot has its resource.
   void on_adopted(pool_slot& slot, bool made) noexcept;
-  /// `passed`: it is valid, or was reset.
+  /// Ends a check. `passed`: the resource is valid, or was reset.
   void on_checked(pool_slot& slot, bool passed) noexcept;
   void on_destroyed(pool_slot& slot) noexcept;
 
-  /// `age`: by the pool's clock, where it stands still between ticks; otherwise 0.
+  /// Does what is due. `age`: by the pool's clock if that stands still between ticks; otherwise 0.
   void on_tick(nanos age) noexcept;
-  /// There is room again for what an event left.
+  /// Continues an event for whose effects there was no room.
   void on_more() noexcept;
 
   // ---- numbers ----------------------------------------------------------------------------------
 
   /// Returns when the next tick is due, in real time.
   [[nodiscard]] nanos next_tick() const noexcept { return (std::min)(sweep_.next(), next_timer()); }
-  /// Returns the same, without looks at all slots.
+  /// Returns when the next tick is due, without sweeps.
   [[nodiscard]] nanos next_timer() const noexcept;
   [[nodiscard]] pool_numbers& numbers() noexcept { return numbers_; }
 
@@ -147,7 +147,7 @@ class pool_kernel {
   create_planner planner_;
   slot_sweep sweep_;
   std::minstd_rand random_;
-  acquire_waiter* looking_ = nullptr;  // of the event that is under way
+  acquire_waiter* looking_ = nullptr;  // of the current event
 };
 
 }  // namespace lido::inline v0::detail

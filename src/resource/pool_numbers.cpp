@@ -1,4 +1,4 @@
-// What a pool says about itself.
+// The statistics of a pool.
 #include "pool_numbers.hpp"
 
 #include <algorithm>

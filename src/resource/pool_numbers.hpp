@@ -1,5 +1,5 @@
 /// @file
-/// Internal. What a pool says about itself.
+/// Internal. The statistics of a pool.
 #pragma once
 
 #include <algorithm>
@@ -24,17 +24,17 @@ class pool_numbers {
                const group_list& groups)
       : context_(context), table_(table), groups_(groups) {}
 
-  /// Sets what was `seen` of all groups, and raises high-water marks, with one look at each slot.
+  /// Sets what was `seen` of all groups, and raises high-water marks. Visits each slot once.
   void count_slots() noexcept;
   /// Returns the statistics of a group. Requires: `count_slots`.
   [[nodiscard]] resource_pool_stats stats(const slot_group& group) const noexcept;
-  /// Returns the same without a look at each slot: idle resources count as in use. There are none
-  /// when an acquire fails, unless the pool is suspended.
+  /// Returns the statistics without visiting each slot: idle resources count as in use. There are
+  /// none when an acquire fails, unless the pool is suspended.
   [[nodiscard]] resource_pool_stats counts_of(const slot_group& group) const noexcept;
-  /// Adds the last numbers of a group to those of groups that are gone.
+  /// Adds the final numbers of a group to those of removed groups.
   void add_removed(slot_group& group) noexcept;
-  /// Raises the high-water mark after a hand-over, when all resources are in use, but in a pool
-  /// that was suspended. With keys it would take a look at each.
+  /// Raises the high-water mark after a hand-over, when all resources are in use, unless the pool
+  /// was suspended. With keys this would take a visit to each slot.
   void note_high_water(const slot_group& group) noexcept {
     if (!context_.has_groups && group.counts.taken() > group.totals.high_water) {
       count_slots();
@@ -46,7 +46,7 @@ class pool_numbers {
        : cause == acquire_failure::cancelled ? all.cancelled
                                              : all.refused);
   }
-  /// Counts the uses of a resource that ends.
+  /// Counts the uses of a resource that is about to be destroyed.
   static void count_uses(slot_group& group, const pool_slot& slot) noexcept {
     group.totals.hits += slot.hits.get();
     group.totals.acquires += slot.uses();
@@ -73,7 +73,7 @@ class pool_numbers {
   const pool_slot_table& table_;
   const group_list& groups_;
   resource_pool_stats gone_;    // counts of groups that were removed
-  std::size_t high_water_ = 0;  // most in use of all groups
+  std::size_t high_water_ = 0;  // most resources in use, over all groups
   sparse_durations wait_times_;
   sparse_durations create_times_;
 };

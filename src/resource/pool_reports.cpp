@@ -11,7 +11,7 @@
 
 namespace lido::inline v0::detail {
 
-/// Under the mutex, after a look at each slot.
+/// Returns the numbers of a group. Under the mutex, after `count_slots`.
 resource_pool_stats pool_reports::stats_of(const slot_group& group) {
   kernel_shell& shell = core_.shell();
   resource_pool_stats found = shell.kernel().numbers().stats(group);
@@ -94,7 +94,7 @@ resource_pool_times pool_reports::times() {
   return found;
 }
 
-/// Leases of a pool without keys are read beside their users, each as a whole.
+/// Reads leases of a pool without keys without the mutex, each consistently, while they are in use.
 std::vector<lease_info> pool_reports::leases() {
   require_own_copy(core_.origin());
   kernel_shell& shell = core_.shell();
@@ -105,7 +105,7 @@ std::vector<lease_info> pool_reports::leases() {
   const nanos age = shell.read_clocks().age;
   std::unique_lock<counted_mutex> keys(shell.mutex(), std::defer_lock);
   if (core_.groups().has_keys()) {
-    keys.lock();  // they stay meanwhile
+    keys.lock();  // so that none is removed
   }
   shell.kernel().table.for_each([&](const pool_slot& slot) {
     const slot_word before = slot.word();

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Whether a thread is in code of users that a pool calls.
+/// Internal. Marks threads in user code that a pool calls.
 #pragma once
 
 #include <utility>
@@ -11,16 +11,16 @@ namespace lido::inline v0::detail {
 class pool_core;
 class pool_scope;
 
-/// The innermost one of this thread, or null. The only such variable of pools: in a module that is
-/// loaded later, space for them is scarce.
+/// The innermost scope of this thread, or null. The only thread_local variable of resource pools: a
+/// module that is loaded later has little space for them.
 extern constinit thread_local const pool_scope* innermost_scope;
 
-/// While it lives, the thread is in a task or a callback of a pool, which cannot wait for it to
-/// end.
+/// Marks its thread, while it lives, as in a task or a callback of a pool, which cannot wait for
+/// that to end.
 class pool_scope {
  public:
   explicit pool_scope(const pool_core& pool) noexcept : pool_scope(&pool, calling()) {}
-  /// Begins the calls of these callbacks, and of those that are added meanwhile.
+  /// Begins the calls of these callbacks, and of those added until it ends.
   explicit pool_scope(wait_queue& calls) noexcept : pool_scope(nullptr, &calls) {}
   pool_scope(const pool_scope&) = delete;
   pool_scope& operator=(const pool_scope&) = delete;
@@ -33,7 +33,7 @@ class pool_scope {
     }
     return scope != nullptr;
   }
-  /// Returns the callbacks that the thread has yet to call; null: it is not in one.
+  /// Returns the callbacks that the thread has yet to call; null if it is not in one.
   [[nodiscard]] static wait_queue* calling() noexcept {
     return innermost_scope != nullptr ? innermost_scope->calls_ : nullptr;
   }

@@ -17,8 +17,8 @@ namespace {
 using std::to_string;
 using std::chrono::nanoseconds;
 
-/// `problem`: in parts, which are put together if need be. A pool whose options are right takes no
-/// memory for them.
+/// Throws if an option is wrong. `problem` comes in parts, joined only then: a pool whose options
+/// are right takes no memory for them.
 void refuse_if(bool is_wrong, std::string_view pool,
                std::initializer_list<std::string_view> problem) {
   if (is_wrong) {

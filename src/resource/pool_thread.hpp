@@ -20,7 +20,7 @@ using pool_thread = std::thread;
   return std::this_thread::get_id();
 }
 
-/// Throws std::system_error, std::bad_alloc.
+/// Starts a thread of a pool. Throws std::system_error, std::bad_alloc.
 template <class Body>
 [[nodiscard]] pool_thread start_pool_thread(const char* name, Body body) {
   return platform::start_thread(name, std::move(body));

@@ -12,7 +12,7 @@ namespace lido::inline v0::detail {
 
 // ---- queues -------------------------------------------------------------------------------------
 
-/// An urgent waiter stands behind the urgent ones and before all others.
+/// Puts an urgent waiter behind the other urgent ones and before the rest.
 void pool_waiters::join(acquire_waiter& waiter) noexcept {
   slot_group& group = *waiter.group;
   const bool is_first = waiter.comes_back();
@@ -31,7 +31,7 @@ void pool_waiters::join(acquire_waiter& waiter) noexcept {
   group.queue.insert(waiter, next);
   note_awake(waiter, waiter.may_look && !waiter.until.is_at_once());  // which does not sleep
   deadlines_.push(waiter, waiter.until.nanoseconds());
-  set_flags(group);  // before any look at idle resources: see slow_path_flags.hpp (2)
+  set_flags(group);  // before idle resources are read: see slow_path_flags.hpp (2)
 }
 
 void pool_waiters::leave(acquire_waiter& waiter) noexcept {
@@ -43,7 +43,7 @@ void pool_waiters::leave(acquire_waiter& waiter) noexcept {
   if (!context_.has_groups && group.queue.empty() && group.hunger.wanted == 0) {
     return;  // there is no other waiter, and nothing was planned for this one
   }
-  quota_.forget(group);         // until the match plans anew what its waiters need
+  quota_.forget(group);         // until the match replans what its waiters need
   context_.match_later(group);  // others look in its place
 }
 
@@ -98,7 +98,7 @@ acquire_waiter* pool_waiters::first_open(slot_group& group) noexcept {
   return nullptr;
 }
 
-/// An answer comes soon, or that of the next resource that is asked.
+/// Gives the waiter the time of two answers: that of this resource, and of the next one asked.
 void pool_waiters::wait_for_answer(acquire_waiter& waiter) noexcept {
   waiter.until =
       deadline::at_nanoseconds(later(context_.now.real, 2 * tuning::nanoseconds_for_answer));
@@ -125,9 +125,9 @@ void pool_waiters::set_flags(slot_group& group) const noexcept {
 // ---- ends ---------------------------------------------------------------------------------------
 
 /// Ends the wait of a waiter that is in no queue: it was given something, or there is a cause.
-/// Leaves its thread to be woken, or its callback to be called, to the effects. Returns false if
-/// its thread has ended the wait, and will say so. Of a thread only the address of its word is
-/// used: it may be gone.
+/// Leaves it to the effects to wake its thread, or to call its callback. Returns false if its
+/// thread has ended the wait, and will report it. Of a thread's waiter only the address of the word
+/// is used: it may be gone.
 bool pool_waiters::end_wait(acquire_waiter& waiter,
                             std::optional<acquire_failure> cause) const noexcept {
   slot_group& group = *waiter.group;
@@ -148,7 +148,8 @@ bool pool_waiters::end_wait(acquire_waiter& waiter,
   return true;
 }
 
-/// Notes what the failed acquire reports. Before its wait ends: a thread may be gone afterwards.
+/// Records what the failed acquire reports. Called before its wait ends: a thread may be gone
+/// afterwards.
 void pool_waiters::explain(acquire_waiter& waiter) noexcept {
   constexpr std::uint32_t few = 64;
   slot_group& group = *waiter.group;
@@ -179,7 +180,7 @@ void pool_waiters::explain(acquire_waiter& waiter) noexcept {
 bool pool_waiters::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind kind) noexcept {
   slot_group& group = *waiter.group;
   leave(waiter);
-  // Not less than zero: threads read the clock before they have the mutex.
+  // Not less than zero: threads read the clock before they lock the mutex.
   const auto waited =
       std::chrono::nanoseconds(std::max<nanos>(context_.now.real - waiter.came.at, 0));
   slot.note_receiver(waiter.thread);
@@ -243,8 +244,8 @@ void pool_waiters::wake_to_look(slot_group& group) const noexcept {
   set_flags(group);
 }
 
-/// Returns false if nothing is idle. Resources in use that it meets are marked, so that their
-/// releases come to the kernel.
+/// Hands a waiter an idle resource. Returns false if none is idle. Marks resources in use that it
+/// visits, so that their releases ask the kernel.
 bool pool_waiters::give_idle_to(acquire_waiter& waiter) noexcept {
   slot_group& group = *waiter.group;
   group.has_stale = false;
@@ -271,7 +272,7 @@ void pool_waiters::give_idle(slot_group& group, acquire_waiter* looker) noexcept
   if (looker != nullptr) {
     look(*looker);
   }
-  context_.forget_match(group);  // what follows sees all that has changed
+  context_.forget_match(group);  // the code below sees all that has changed
   while (acquire_waiter* const waiter = first_open(group)) {
     if (context_.out->has_no_room()) {
       context_.match_later(group);
@@ -323,9 +324,9 @@ nanos pool_waiters::next_replacement(const slot_group& group) const noexcept {
   return waiter != nullptr ? later(waiter->came.at, group.factory.patience()) : never;
 }
 
-/// Where several resources do not answer, the others may be dead, too. A waiter does not wait for
-/// each of them: one that was not asked makes room for a create. So no more are replaced than there
-/// are waiters, and a single answer that is lost ends nothing.
+/// Replaces idle resources when several others do not answer, as these may be dead, too. A waiter
+/// does not wait for each of them: one that was not asked is closed for a create. So no more are
+/// replaced than there are waiters, and a single lost answer destroys nothing.
 void pool_waiters::replace_unasked(slot_group& group) noexcept {
   const slot_counts& counts = group.counts;
   while (!context_.is_suspended && next_replacement(group) <= context_.now.real) {
@@ -377,7 +378,8 @@ void pool_waiters::validate_idle(slot_group& group) noexcept {
 bool pool_waiters::give_unchecked(slot_group& group, acquire_waiter& waiter) noexcept {
   const bool needs_no_answer = !context_.settings.has_threads();
   const nanos end = later(context_.now.real, context_.settings.validate_timeout.count());
-  // Only what cannot be replaced meanwhile: an answer that does not come holds up the thread.
+  // Only a resource that cannot be replaced while the thread waits: a missing answer blocks the
+  // thread.
   const bool is_alone = group.limits.max_size == 1 && group.queue.size() == 1 &&
                         group.counts.checking() == 0 && waiter.until.nanoseconds() > end;
   if (waiter.is_callback() || (!needs_no_answer && !is_alone)) {
@@ -396,8 +398,8 @@ bool pool_waiters::give_unchecked(slot_group& group, acquire_waiter& waiter) noe
 
 // ---- hold and wait ------------------------------------------------------------------------------
 
-/// Only the last thread to join such a ring can close it, and it holds something, so other acquires
-/// do not pay for this look.
+/// Checks for a ring of waiters. Only the last thread to join one can close it, and it holds
+/// something, so other acquires do not pay for this.
 bool pool_waiters::is_deadlock(const slot_group& group) const noexcept {
   const std::uint32_t live = group.counts.live();
   if (context_.has_groups || live == 0 || live < group.limits.max_size) {
@@ -412,7 +414,7 @@ bool pool_waiters::is_deadlock(const slot_group& group) const noexcept {
 
 bool pool_waiters::is_waiting(const slot_group& group, std::uint32_t thread) const noexcept {
   const acquire_waiter* waiter = thread == 0 ? nullptr : group.queue.first();
-  // One that gives up is about to leave, and to release what it holds.
+  // A waiter that gives up is about to leave, and to release what it holds.
   while (waiter != nullptr && (waiter->thread != thread || !waiter->word.open() ||
                                waiter->until.nanoseconds() <= context_.now.real)) {
     waiter = wait_queue::after(*waiter);

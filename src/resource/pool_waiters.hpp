@@ -20,10 +20,10 @@ namespace lido::inline v0::detail {
 /// any time.
 ///
 /// A wait ends by time in one of three ways. A thread that sleeps sees that its time is up, ends
-/// its own wait and tells the kernel (`on_left`): no other thread has to be there for it. A tick
-/// ends all whose time is up (`refuse_late`); for a callback nothing else does. A release that
-/// finds a late waiter first in the queue skips it (`first_open`), so that it gets no resource that
-/// it would not use.
+/// its own wait and notifies the kernel (`on_left`): it needs no other thread. A tick ends all
+/// whose time is up (`refuse_late`); for a callback nothing else does. A release that finds a late
+/// waiter first in the queue skips it (`first_open`), so that it gets no resource that it would not
+/// use.
 ///
 /// Order: first in, first out among waiters, while threads that run may overtake them. A resource
 /// that comes back is left idle, and as many waiters are woken as there are idle resources; each
@@ -53,7 +53,7 @@ class pool_waiters {
   void note_left(acquire_waiter& waiter) noexcept;
   /// Ends a wait without a resource, in a queue or not, unless its thread has ended it.
   void refuse(acquire_waiter& waiter, acquire_failure cause) noexcept;
-  /// Ends all waits of a group, once waiting is of no use.
+  /// Ends all waits of a group, once waiting is useless.
   void refuse_all(slot_group& group, acquire_failure cause) noexcept;
   /// Ends waits whose time is up, of all groups, as many as there is room for.
   void refuse_late() noexcept;
@@ -62,8 +62,8 @@ class pool_waiters {
   [[nodiscard]] acquire_waiter* first_open(slot_group& group) noexcept;
   /// Lets a waiter that does not wait for a release wait for the answer of a check.
   void wait_for_answer(acquire_waiter& waiter) noexcept;
-  /// Returns true if the queue is too long. A waiter for which a resource is being made or
-  /// validated is not one too many.
+  /// Returns true if the queue is too long. A waiter for which a resource is being created or
+  /// validated does not count.
   [[nodiscard]] bool are_too_many(const slot_group& group) const noexcept;
   [[nodiscard]] bool has_any() const noexcept { return deadlines_.first() != nullptr; }
   /// Returns when the next deadline passes, in real time.
@@ -73,16 +73,18 @@ class pool_waiters {
 
   // ---- hand-over --------------------------------------------------------------------------------
 
-  /// Gives idle resources to those waiters that are to be handed one, and wakes as many others as
-  /// there are resources left, to look for themselves. First comes `looker`, a waiter whose thread
-  /// runs; null: there is none.
+  /// Gives idle resources to the waiters that are due for a hand-over, and wakes as many others as
+  /// there are resources left, to look for themselves. The first is `looker`, a waiter whose thread
+  /// runs, if it is not null.
   void give_idle(slot_group& group, acquire_waiter* looker) noexcept;
-  /// Wakes a thread if it sleeps, to look around. Requires: there is room for one to be woken.
+  /// Wakes a thread if it sleeps, so that it looks for a resource. Requires: there is room for one
+  /// more wake-up.
   void wake(acquire_waiter& waiter) const noexcept;
-  /// Notes that a waiter sleeps from the end of this event on. It looks once more after this.
+  /// Records that a waiter sleeps from the end of this event on. It looks once more after this
+  /// call.
   void begin_sleep(acquire_waiter& waiter) const noexcept;
-  /// Takes a resource that the caller owns, and that is fit. The first waiter is handed it, or it
-  /// is idle, and a waiter is woken to look. `is_owed`: another group is to have it.
+  /// Takes a fit resource that the caller owns. Hands it to the first waiter, or makes it idle and
+  /// wakes a waiter to look. `is_owed`: another group is to have it.
   void give_or_make_idle(slot_group& group, pool_slot& slot, bool is_owed) noexcept;
   /// Ends a wait with a slot. Returns false if the waiter was cancelled at this moment: then the
   /// slot is still the caller's.
@@ -99,7 +101,7 @@ class pool_waiters {
 
   /// Returns true if each resource of a full pool is held by a thread that waits.
   [[nodiscard]] bool is_deadlock(const slot_group& group) const noexcept;
-  /// Refuses the last waiter of a ring that no thread joins any more, as when a pool has become
+  /// Refuses the last waiter of a ring that no further thread joins, as after a pool has become
   /// smaller.
   void end_deadlock(slot_group& group) noexcept;
 

@@ -10,7 +10,8 @@ namespace lido::inline v0::detail {
 
 namespace {
 
-/// Returns true if a slot is idle for a waiter that came before: it is awake, and looks soon.
+/// Returns true if a slot is left idle for a waiter that arrived before: it is awake, and looks
+/// soon.
 bool is_left_for_waiter(const pool_slot& slot, std::int64_t order) noexcept {
   const acquire_waiter* const first = group_of(slot).queue.first();
   return first != nullptr && first->came.order <= order && slot.state() == resource_state::idle;
@@ -56,8 +57,8 @@ slot_word resource_slots::activate(pool_slot& slot, double draw) noexcept {
 
 // ---- idle resources -----------------------------------------------------------------------------
 
-/// Another thread may take it first, so the counts change after the slot. In one step, since
-/// `leases` would otherwise see a lease that no thread has.
+/// Changes the counts after the slot, since another thread may take it first. Changes the slot in
+/// one step, since `leases` would otherwise see a lease that no thread has.
 bool resource_slots::take_idle(pool_slot& slot, resource_state to) noexcept {
   slot_word ticket;
   const bool is_taken = slot.take(ticket, to);
@@ -246,7 +247,7 @@ void resource_slots::close_surplus(slot_group& group) noexcept {
   });
 }
 
-/// A slot that was used since it was listed is listed anew.
+/// Lists a slot anew that was used since it was listed.
 bool resource_slots::evict(std::int64_t order) noexcept {
   bool is_evicted = false;
   slots_by_time left;

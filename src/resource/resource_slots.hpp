@@ -14,9 +14,9 @@
 
 namespace lido::inline v0::detail {
 
-/// Moves slots from state to state, and is all that does, except that threads acquire and release
-/// idle resources without the mutex. So any slot may change from idle to in use, and back, during
-/// each of these calls.
+/// Moves slots from state to state. Nothing else does, except that threads acquire and release idle
+/// resources without the mutex. So any slot may change from idle to in use, and back, during each
+/// of these calls.
 ///
 /// Invariants
 ///  I1 Each slot is counted once, in its group and in the total: `change` and `take_idle` count it
@@ -32,7 +32,7 @@ class resource_slots {
 
   /// Counts the slots of all groups.
   [[nodiscard]] const slot_counts& counts() const noexcept { return all_; }
-  /// Changes a slot that the caller owns, and counts it as it is afterwards.
+  /// Changes a slot that the caller owns, and recounts it.
   template <class F>
   void change(pool_slot& slot, const F& f) noexcept {
     count(slot, slot.state(), out);
@@ -50,14 +50,14 @@ class resource_slots {
 
   // ---- idle resources ---------------------------------------------------------------------------
 
-  /// Takes a slot if it is idle and needs no check. It is in use from now on. Otherwise closes an
+  /// Takes a slot, which is then in use, if it is idle and needs no check. Otherwise closes an
   /// expired one, and marks one in use, whose release then asks the kernel.
   [[nodiscard]] bool take_or_mark(slot_group& group, pool_slot& slot) noexcept;
   /// Takes an idle resource that must be validated, and moves it to `to`. Returns null if there is
   /// none; with `only` also if there are two.
   [[nodiscard]] pool_slot* take_stale(slot_group& group, resource_state to, bool only) noexcept;
-  /// Begins a new use, by a waiter, of a slot that the caller owns, in use already or not. Ends an
-  /// old mark. `marks`: the release of the new use asks the kernel.
+  /// Begins a new use, by a waiter, of a slot that the caller owns, whether it is in use or not.
+  /// Clears an old mark. `marks`: the release of the new use asks the kernel.
   void put_in_use(pool_slot& slot, bool marks) noexcept;
   void make_idle(pool_slot& slot) noexcept;
   [[nodiscard]] bool needs_validation(const slot_group& group,
@@ -65,8 +65,8 @@ class resource_slots {
     return !slot.is_fresh(context_.now.age, group.cache.epoch()) && slot.maker->can_validate();
   }
   [[nodiscard]] static std::uint32_t count_idle(slot_group& group) noexcept;
-  /// Counts idle resources that a waiter may have as they are. Closes expired ones, and notes in
-  /// the group whether any must be validated first.
+  /// Counts idle resources that a waiter may use as they are. Closes expired ones, and notes in the
+  /// group whether any must be validated first.
   [[nodiscard]] std::uint32_t count_fit(slot_group& group) noexcept;
   /// Makes the release of a resource in use ask the kernel. Returns false if it is not in use.
   bool mark(pool_slot& slot) noexcept;
@@ -75,7 +75,7 @@ class resource_slots {
 
   // ---- ends -------------------------------------------------------------------------------------
 
-  /// Closes a resource that the caller owns if it is not to be used again. Returns true if it is
+  /// Closes a resource that the caller owns if it must not be used again. Returns true if it is
   /// closing.
   [[nodiscard]] bool close_if_over(slot_group& group, pool_slot& slot) noexcept;
   /// Closes a resource if it is idle.
@@ -90,17 +90,17 @@ class resource_slots {
   /// Ends the interrupt of a resource, whose hook has returned, and has it destroyed if it is
   /// closing.
   void end_interrupt(pool_slot& slot) noexcept;
-  /// Notes that a closing resource was destroyed, so that the next one is.
+  /// Notes that a closing resource was destroyed, so that the next one can be.
   void end_destroy() noexcept;
-  /// Returns how many resources are to be destroyed at once, or are being destroyed.
+  /// Returns how many resources are being destroyed, or are next.
   [[nodiscard]] std::uint32_t destroying() const noexcept { return destroying_; }
   /// Empties a slot whose resource is gone, or was never made.
   void empty(pool_slot& slot) noexcept;
-  /// Closes idle resources that are too many, or all once the pool is closed.
+  /// Closes surplus idle resources, or all once the pool is closed.
   void close_surplus(slot_group& group) noexcept;
-  /// Closes the idle resource of all groups that was not used for longest, to give room to another
-  /// group, whose waiter has that order. Keeps those that are left for waiters that came before. If
-  /// no other is idle, releases ask the kernel, and it returns false.
+  /// Closes the idle resource that was unused for longest, of any group, to make room for a group
+  /// whose waiter has that order. Spares those left for waiters that arrived before. If no other is
+  /// idle, makes releases ask the kernel, and returns false.
   [[nodiscard]] bool evict(std::int64_t order) noexcept;
 
   // ---- checks -----------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ class resource_slots {
   void end_check(pool_slot& slot) noexcept;
   /// Notes that the task of a slot, if it has one, was begun before a flush.
   void outdate_task(pool_slot& slot) noexcept;
-  /// Returns the next slot whose answer is overdue, which is waited for no longer; or null.
+  /// Returns the next slot whose answer is overdue, and stops waiting for it; or returns null.
   [[nodiscard]] pool_slot* next_late_check() noexcept;
   /// Returns when the next answer will be overdue, in real time.
   [[nodiscard]] nanos next_answer() const noexcept { return awaited_.least_key(); }
@@ -148,9 +148,9 @@ class resource_slots {
   kernel_context& context_;
   pool_slot_table& table_;
   slot_counts all_;
-  slot_queue doomed_;  // closing, beyond those that are destroyed at once
+  slot_queue doomed_;  // closing slots, beyond those that are destroyed at once
   std::uint32_t destroying_ = 0;
-  // A slot is in one of these at most.
+  // A slot is in at most one of these.
   slots_by_time used_;     // of several groups: those with a bit, by the last use that is known of
   slots_by_time awaited_;  // those that are checked, by the time at which most checks have ended
 };

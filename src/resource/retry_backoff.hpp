@@ -14,13 +14,13 @@ namespace lido::inline v0::detail {
 ///
 /// The long one is exponential backoff with full jitter (M. Brooker, AWS Architecture Blog, 2015).
 /// It is drawn from zero to a limit that doubles with each failure, so that pools that failed
-/// together do not come back together. It is never less than the short one. Creates that began
-/// before the present pause fail for the same reason, so they change neither. Not thread-safe.
+/// together do not retry together. It is never less than the short one. Creates that began before
+/// the present pause fail for the same reason, so they change neither. Not thread-safe.
 class retry_backoff {
  public:
   retry_backoff(nanos first, nanos longest) noexcept : first_(first), longest_(longest) {}
 
-  /// Notes that a create failed, which began at `began`. `draw` is from [0, 1).
+  /// Records the failure of a create that began at `began`. `draw` is from [0, 1).
   void failed(nanos now, nanos began, double draw, bool permanent) noexcept {
     if (is_failing() && began < failed_at_) {
       return;
@@ -48,7 +48,7 @@ class retry_backoff {
   }
   /// Returns true if the last create failed.
   [[nodiscard]] bool is_failing() const noexcept { return limit_ != 0; }
-  /// Returns true if the last failure was permanent, and it is too soon to ask again.
+  /// Returns true if the last failure was permanent, and it is too soon to retry.
   [[nodiscard]] bool is_hopeless(nanos now) const noexcept {
     return permanent_ && waits(now, /*is_asked=*/true);
   }

@@ -10,12 +10,12 @@
 
 namespace lido::inline v0::detail {
 
-/// Counts slots, of one group or of all, by state and by what the kernel notes about them. Changed
-/// by `resource_slots` alone, in `change` and `take_idle`, so each number is that of the slots
-/// which are so.
+/// Counts slots, of one group or of all, by state and by what the kernel records about them. Only
+/// `resource_slots` changes it, in `change` and `take_idle`, so the numbers always agree with the
+/// slots.
 ///
-/// Idle slots and slots in use are one number, since threads change one into the other without the
-/// mutex. Under the pool's mutex.
+/// Idle slots and slots in use share one number, since threads change one into the other without
+/// the mutex. Under the pool's mutex.
 class slot_counts {
  public:
   /// Slots that are not empty.
@@ -49,10 +49,10 @@ class slot_counts {
   [[nodiscard]] std::uint32_t silent() const noexcept { return silent_; }
   /// Slots that are being checked, and may soon be answered.
   [[nodiscard]] std::uint32_t awaited() const noexcept { return awaited_; }
-  /// Slots that are closing to give room to another group.
+  /// Slots that are closing to make room for another group.
   [[nodiscard]] std::uint32_t evicted() const noexcept { return evicted_; }
 
-  /// Counts a slot in that state in, or out: `by` is 1 or -1.
+  /// Adds or removes a slot in that state: `by` is 1 or -1.
   void count(const pool_slot& slot, resource_state state, std::uint32_t by) noexcept {
     by_state_[place_of(state)] += by;
     if (state == resource_state::creating) {

@@ -26,7 +26,7 @@ namespace lido::inline v0::detail {
 struct group_limits {
   std::uint32_t max_size = 0;
   std::uint32_t min_idle = 0;
-  std::uint32_t max_creating = 1;  ///< also of validations at once, plus one
+  std::uint32_t max_creating = 1;  ///< also limits concurrent validations, plus one
 };
 
 [[nodiscard]] inline group_limits limits_of(const pool_settings& settings, std::size_t max_size,
@@ -40,22 +40,22 @@ struct group_limits {
 struct group_factory {
   std::shared_ptr<factory_hooks> hooks;
   std::stop_source stop;  ///< of creates and validations; asked to stop without the mutex
-  std::shared_ptr<const create_failure_text> error;  ///< null if the last create went well
+  std::shared_ptr<const create_failure_text> error;  ///< null if the last create succeeded
   bool has_created = false;                          ///< a create has succeeded
   nanos tried_at = 0;                                ///< when the last create began, in real time
-  /// How long validations took that have passed: the longest lately.
+  /// Longest recent validation that passed.
   nanos slowest_answer = tuning::nanoseconds_for_answer;
 
   void note_answer(nanos took) noexcept {
     slowest_answer = (std::max)(took, slowest_answer - slowest_answer / 8);
   }
-  /// Returns how long a waiter waits for answers, two of which are overdue, until a resource that
-  /// was not asked is replaced for it. Long enough for a distant server.
+  /// Returns how long a waiter waits for answers, two of them overdue, until a resource that was
+  /// not asked is replaced for it. Long enough for a distant server.
   [[nodiscard]] nanos patience() const noexcept {
     const nanos answer = tuning::nanoseconds_for_answer;
     return (std::min)((std::max)(4 * slowest_answer, 2 * answer), 20 * answer);
   }
-  bool is_asked = true;  ///< a waiter came since the last flush; without keys always
+  bool is_asked = true;  ///< a waiter arrived since the last flush; without keys always
 };
 
 /// The name of a group, in pools with keys.
@@ -68,18 +68,18 @@ struct group_name {
 /// Creates that a group may begin now; see `create_quota`.
 struct group_hunger {
   std::uint32_t wanted = 0;  ///< creates for waiters
-  nanos since = 0;           ///< when the first waiter came that a create is for
+  nanos since = 0;           ///< when the first waiter for a create arrived
   bool is_bounded = false;   ///< unproven, and trying a create already: see create_quota
 };
 
-/// What the last look at all slots saw of a group; the sweep that is under way takes from it.
+/// What the last count of all slots saw of a group; a sweep in progress subtracts from it.
 struct group_seen {
   std::uint32_t idle = 0;
-  std::uint64_t hits = 0;  ///< of resources that live, as the next
+  std::uint64_t hits = 0;  ///< uses of live resources, like the next
   std::uint64_t acquires = 0;
 };
 
-/// Where a group stands in the list of all groups.
+/// The entry of a group in the list of all groups.
 struct group_listing {
   std::size_t index = 0;
   std::uint64_t visited_in = 0;  ///< the last round of visits to all groups
@@ -107,8 +107,8 @@ class slot_group final : public heap_hook<slot_group, by_hunger>,
   slot_group& operator=(const slot_group&) = delete;
   ~slot_group() = default;
 
-  /// Returns true if the group has more resources than `limits.max_size`, without those that are
-  /// about to end.
+  /// Returns true if the group has more resources than `limits.max_size`, not counting closing
+  /// ones.
   [[nodiscard]] bool has_surplus() const noexcept {
     return counts.live() - counts.closing() > limits.max_size;
   }
@@ -116,7 +116,7 @@ class slot_group final : public heap_hook<slot_group, by_hunger>,
   [[nodiscard]] bool is_proven() const noexcept {
     return factory.has_created && !retry.is_failing();
   }
-  /// Returns true if nothing can be made for a while, and no resource can come back.
+  /// Returns true if no create can begin for a while, and no resource can come back.
   [[nodiscard]] bool is_hopeless(nanos real) const noexcept {
     return retry.is_hopeless(real) && counts.live() == counts.outdated();
   }
@@ -128,9 +128,10 @@ class slot_group final : public heap_hook<slot_group, by_hunger>,
   const group_name name;
   slot_counts counts;
   wait_queue queue;
-  std::uint32_t self_ended = 0;  ///< unlinked waiters whose threads ended the wait, and will say so
-  std::uint32_t awake = 0;       ///< waiters that look for themselves before they sleep
-  bool has_stale = false;        ///< idle resources that must be validated first were seen
+  std::uint32_t self_ended =
+      0;                    ///< unlinked waiters whose threads ended the wait, and will report it
+  std::uint32_t awake = 0;  ///< waiters that look for themselves before they sleep
+  bool has_stale = false;   ///< idle resources that must be validated first were seen
   group_hunger hunger;
   group_seen seen;
   resource_pool_stats totals;

@@ -1,4 +1,4 @@
-// Looks at all slots now and then: at the ages of idle resources, and at long leases.
+// Checks all slots now and then: the ages of idle resources, and long leases.
 #include "slot_sweep.hpp"
 
 #include <algorithm>
@@ -37,8 +37,8 @@ void slot_sweep::look_at_more() noexcept {
   }
 }
 
-/// Threads that take turns would use as many resources as there are threads, each the one that it
-/// had last, and none would grow old. So they forget it now and then. They begin anew with the
+/// Makes threads forget now and then which resource they had last. Otherwise threads that take
+/// turns would each use their own, and none would stay idle and expire. They then begin with the
 /// lowest resources, and use only as many as they need at once.
 void slot_sweep::let_surplus_age() noexcept {
   const nanos idle_timeout = context_.settings.life.idle_timeout;
@@ -72,8 +72,8 @@ void slot_sweep::look_at_idle(pool_slot& slot) noexcept {
   context_.match_later(group);
 }
 
-/// Each resource has an interval of its own, between 0.8 and 1 times `keepalive`. So those that
-/// were made together are not all due at once, and none is late by the time between two sweeps.
+/// Gives each resource an interval of its own, between 0.8 and 1 times `keepalive`. So those made
+/// together are not all due at once, and none is late by the time between two sweeps.
 bool slot_sweep::needs_keepalive(const pool_slot& slot) const noexcept {
   constexpr std::uint32_t golden_ratio = 0x9e3779b9U;  // spreads numbers that follow each other
   const nanos longest = context_.settings.life.keepalive;
@@ -122,7 +122,7 @@ void slot_sweep::keep_next_alive() noexcept {
   }
 }
 
-/// The release of a reported lease asks the kernel, which reports that it has come back.
+/// Reports a long lease. Its release then asks the kernel, which reports that it has come back.
 void slot_sweep::look_at_lease(pool_slot& slot) noexcept {
   const std::uint8_t due = monitor_.look_at(slot, context_.now.age);
   if (due == 0 || !slots_.mark(slot)) {

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Looks at all slots now and then: at the ages of idle resources, and at long leases.
+/// Internal. Checks all slots now and then: the ages of idle resources, and long leases.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 namespace lido::inline v0::detail {
 
 /// Closes idle resources that are too old or too many, begins the validations of `keepalive`, and
-/// reports leases that are out for long. Under the pool's mutex.
+/// reports leases that are held for long. Under the pool's mutex.
 class slot_sweep {
  public:
   slot_sweep(kernel_context& context, resource_slots& slots, const pool_slot_table& table,
@@ -31,7 +31,7 @@ class slot_sweep {
 
   /// Returns when the next sweep is due, in real time; never while it rests.
   [[nodiscard]] nanos next() const noexcept { return is_resting_ ? never : next_; }
-  /// Notes, after an event, if there is nothing to see: neither a resource nor a key.
+  /// Stops the sweeps, after an event, while there is neither a resource nor a key.
   void rest(bool has_nothing) noexcept {
     if (is_resting_ && !has_nothing) {
       plan();
@@ -43,10 +43,9 @@ class slot_sweep {
   [[nodiscard]] bool is_due() const noexcept {
     return context_.now.real >= next_ || context_.now.age >= next_age_;
   }
-  /// Returns true if a sweep has not seen all slots yet.
+  /// Returns true if a sweep has not visited all slots yet.
   [[nodiscard]] bool is_under_way() const noexcept { return from_ != 0; }
-  /// Looks at a part of all slots, the next part the next time: under one lock it takes a
-  /// millisecond at most.
+  /// Checks the next part of all slots, so that one lock takes a millisecond at most.
   void look_at_more() noexcept;
   /// Begins the next validation of `keepalive`, once one has ended.
   void keep_next_alive() noexcept;
@@ -62,7 +61,8 @@ class slot_sweep {
   [[nodiscard]] bool needs_keepalive(const pool_slot& slot) const noexcept;
   [[nodiscard]] bool keep_alive_if_due(pool_slot& slot) noexcept;
   [[nodiscard]] bool may_keep_alive(const slot_group& group) const noexcept;
-  /// Pools of the same period are due at the same moments, so that the process wakes once for all.
+  /// Plans the next sweep. Pools of the same period are due at the same moments, so that the
+  /// process wakes once for all.
   void plan() noexcept {
     const nanos period = context_.settings.period;
     next_ = later(context_.now.real, period - context_.now.real % period);
@@ -85,7 +85,7 @@ class slot_sweep {
   nanos next_age_ = 0;                  // by the pool's clock, whichever comes first
   nanos forgets_at_ = 0;                // by the pool's clock: see let_surplus_age
   std::uint32_t keeps_from_ = no_slot;  // the first slot whose keepalive may be due
-  std::uint32_t from_ = 0;              // the first slot that was not seen yet
+  std::uint32_t from_ = 0;              // the first slot that was not visited yet
   bool is_resting_ = false;
 };
 

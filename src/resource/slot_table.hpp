@@ -1,5 +1,5 @@
 /// @file
-/// Internal. All slots of a pool, which stay where they are until the pool ends.
+/// Internal. All slots of a pool, whose addresses stay valid until the pool is destroyed.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace lido::inline v0::detail {
 
-/// Slots that were made together, as a part of a table.
+/// Slots that were allocated together, as a part of a table.
 struct pool_slot_block : made_slots {
   pool_slot_block(made_slots made, std::uint32_t many) : made_slots(std::move(made)), size(many) {}
 
@@ -40,16 +40,16 @@ class pool_slot_table {
   }
 
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
-  /// A block that `append` can take; made without the mutex. Null if there are `size` slots.
+  /// Makes a block for `append`, without the mutex. Returns null if there are `size` slots already.
   [[nodiscard]] std::unique_ptr<pool_slot_block> make_more(std::uint32_t size) const {
     return size > size_ ? block_of(size - size_) : nullptr;
   }
-  /// Null: nothing.
+  /// Appends a block; does nothing if it is null.
   void append(std::unique_ptr<pool_slot_block> block) noexcept {
     if (block == nullptr) {
       return;
     }
-    // Lowest on top, so that a small load keeps to low slots.
+    // Lowest on top, so that a small load uses low slots.
     for (std::uint32_t i = block->size; i-- > 0;) {
       (*block)[i].number = size_ + i;
       (*block)[i].count_births_from(before_first_);
@@ -65,7 +65,7 @@ class pool_slot_table {
     last_ = end.get();
   }
 
-  /// The empty slot that was in use last, or null.
+  /// Returns the empty slot that was used last, or null.
   [[nodiscard]] pool_slot* take_empty() noexcept {
     pool_slot* const slot = empty_;
     if (slot != nullptr) {
@@ -75,7 +75,7 @@ class pool_slot_table {
   }
   void put_empty(pool_slot& slot) noexcept { slot.record.next_task = std::exchange(empty_, &slot); }
 
-  /// The first slot with that number or a higher one for which `f(slot)` is true, or null.
+  /// Returns the first slot with that number or a higher one for which `f(slot)` is true, or null.
   template <class F>
   [[nodiscard]] pool_slot* find(const F& f, std::uint32_t from = 0) const {
     std::uint32_t at = from;
@@ -94,7 +94,7 @@ class pool_slot_table {
   void for_each(const F& f) const {
     (void)find([&](pool_slot& slot) { return f(slot), false; });
   }
-  /// Null: there is no such slot.
+  /// Returns the slot with that number, or null if there is none.
   [[nodiscard]] pool_slot* at(std::uint32_t number) const noexcept {
     return find([number](const pool_slot& slot) { return slot.number == number; });
   }

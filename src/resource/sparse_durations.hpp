@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Counts of lengths of time, of which most pools see few.
+/// Internal. Counts of durations, of which most pools see few.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,9 @@
 
 namespace lido::inline v0::detail {
 
-/// Counts of lengths, under a mutex. Buckets are made in parts when the first length comes: a pool
-/// that does little needs little. Without memory for them a length is missing.
+/// Counts durations, under a mutex. Allocates a part of the buckets when its first duration is
+/// counted, so that a pool that does little needs little. Without memory for it, a duration is not
+/// counted.
 class sparse_durations {
  public:
   void add(std::chrono::nanoseconds length) noexcept {

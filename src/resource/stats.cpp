@@ -25,10 +25,10 @@ std::string compose(const acquire_error::details& details) {
     text += "; the last create failed: " + details.create_error_text;
   }
   for (const lease_info& holder : details.holders) {
-    // A callback, or a lease that has moved, is of no thread in particular.
+    // A callback, or a lease that has moved, belongs to no thread in particular.
     text += holder.thread != 0 ? "; thread " + std::to_string(holder.thread) : "; somebody";
     const auto held = std::chrono::floor<std::chrono::milliseconds>(holder.held_for).count();
-    // Without a tick in between the pool does not know for how long.
+    // Without a tick since then the pool does not know for how long.
     text += held != 0 ? " has held one for " + std::to_string(held) + " ms" : " holds one";
   }
   return text;

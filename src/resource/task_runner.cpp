@@ -1,4 +1,4 @@
-// What becomes of the tasks of a pool.
+// Runs the tasks of a pool.
 #include "task_runner.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ void task_runner::post(effects& out, bool all) noexcept {
   lock guard(*mutex_);
   limit_.set(out.most_threads);
   pending_.start.append(out.start);
-  if (threads_ != nullptr && !stopping_) {  // otherwise the caller sees to it
+  if (threads_ != nullptr && !stopping_) {  // otherwise the caller runs it
     pending_.start.append(out.destroy);
   }
   if (all && !stopping_) {  // as above
@@ -80,7 +80,7 @@ std::size_t task_runner::wait_until_ended(const deadline& until) noexcept {
     if (shell_.is_drained() && busy() == 0) {
       break;
     }
-    call_before_sleep();  // what is under way may be for this thread to do
+    call_before_sleep();  // this thread itself may have to do what is left
     run_posted();
     in_time = park(finished_, seen, until);
   }
@@ -103,7 +103,7 @@ void task_runner::stop() noexcept {
       guard.lock();
     }
     if (tasks() != 0 && !threads_->has_workers()) {
-      threads_->offer(*this, 0, std::exchange(offered_, 0U));  // they may get one meanwhile
+      threads_->offer(*this, 0, std::exchange(offered_, 0U));  // they may get one in between
       run_alone(guard);
     }
     if (tasks() != 0 || limit_.busy() != 0 || is_ticking_) {
@@ -140,7 +140,7 @@ std::shared_ptr<void> task_runner::run_next(lock& guard) noexcept {
   }
   guard.lock();
   limit_.end();
-  offer();  // the calling thread goes on with one, and calls a worker for others
+  offer();  // the calling thread continues with one, and calls a worker for others
   wake_closing();
   return last_reference();
 }
@@ -187,8 +187,8 @@ void task_runner::run_alone(lock& guard) noexcept {
   }
 }
 
-/// Under the mutex. Tells the threads how many tasks may begin. Returns false if there are none to
-/// tell; the caller runs what there is.
+/// Under the mutex. Offers the threads as many tasks as may begin. Returns false if there are no
+/// threads; the caller runs the tasks.
 bool task_runner::offer() noexcept {
   if (threads_ == nullptr || (stopping_ && kept_ == nullptr)) {
     return false;
@@ -200,8 +200,8 @@ bool task_runner::offer() noexcept {
 }
 
 /// Under the mutex. Calls a worker if there is a task that may begin. At the limit, and if no
-/// worker can be started, the thread that keeps time tries again. Returns what the caller has to
-/// wake, or null.
+/// worker can be started, the timekeeping thread tries again. Returns what the caller has to wake,
+/// or null.
 sleep_word task_runner::call_worker() noexcept {
   sleep_word called = nullptr;
   if (!offer()) {
@@ -223,7 +223,8 @@ std::shared_ptr<void> task_runner::last_reference() noexcept {
   return limit_.busy() == 0 && tasks() == 0 ? std::move(kept_) : nullptr;
 }
 
-/// After a change under a mutex that a closer looks at the change with, after it has come.
+/// Wakes closers. Called after a change, under a mutex that a closer locks to read the change once
+/// it has joined.
 void task_runner::wake_closing() noexcept {
   // relaxed (2x): that mutex orders the rest
   finished_.fetch_add(1, std::memory_order_relaxed);

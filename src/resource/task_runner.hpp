@@ -22,7 +22,7 @@ class kernel_shell;
 /// How many tasks of a pool may run at once. Under the mutex of the runner.
 class task_limit {
  public:
-  /// What the kernel says that the pool may need.
+  /// Sets how many threads the pool may need, as the kernel says.
   void set(std::uint32_t most) noexcept { most_ = most; }
   [[nodiscard]] std::uint32_t busy() const noexcept { return busy_; }
   [[nodiscard]] std::uint32_t room() const noexcept {
@@ -33,7 +33,7 @@ class task_limit {
     --busy_;
     beyond_ = (std::min)(beyond_, busy_ > most_ ? busy_ - most_ : 0);
   }
-  /// Lets one more task run, as tasks have waited for others that stay in code of users.
+  /// Lets one more task run, as tasks have waited for others that stay in user code.
   void raise() noexcept {
     constexpr std::uint32_t most_beyond = 64;
     beyond_ = (std::min)(beyond_ + 1, most_beyond);
@@ -45,9 +45,9 @@ class task_limit {
   std::uint32_t busy_ = 0;
 };
 
-/// Has the tasks of a pool until a thread takes them: one of `background_threads`, or, in a pool
-/// without threads, the one that calls `run_posted`. The thread that keeps time runs no code of
-/// users except the pool's clock, unless no worker can be started.
+/// Stores the tasks of a pool until a thread takes them: one of `background_threads`, or, in a pool
+/// without threads, the one that calls `run_posted`. The timekeeping thread runs no user code
+/// except the pool's clock, unless no worker can be started.
 class task_runner : public heap_hook<task_runner, alarm_tag>,
                     public heap_hook<task_runner, ready_tag> {
  public:
@@ -57,22 +57,22 @@ class task_runner : public heap_hook<task_runner, alarm_tag>,
       : shell_(shell), planned_(has_threads ? never : 0) {}
   task_runner(const task_runner&) = delete;
   task_runner& operator=(const task_runner&) = delete;
-  /// Requires: no task is under way, unless `stop` was called.
+  /// Requires: no task is running, unless `stop` was called.
   ~task_runner() { stop(); }
 
   // ---- by the pool ------------------------------------------------------------------------------
 
-  /// In a pool with threads: joins them, but starts none. Throws std::bad_alloc.
+  /// Joins the threads, in a pool that has some, but starts none. Throws std::bad_alloc.
   void start(lido::maintenance by);
-  /// Takes what is in `out.start`, and with threads what is to be destroyed; with `all` also what
-  /// is to be told and called. If there can be no thread for it, runs it.
+  /// Takes the tasks in `out.start`, and with threads the resources to destroy; with `all` also
+  /// reports and callbacks. Runs them if no thread can.
   void post(effects& out, bool all) noexcept;
-  /// The pool must be ticked at that time, in real time, or before.
+  /// Has the pool ticked at that time, in real time, or before.
   void tick_by(nanos at) noexcept;
   /// Runs what was posted, in a pool without threads.
   void run_posted() noexcept;
-  /// Until the pool is drained and no task is under way, or the time is up. Returns how many tasks
-  /// are left.
+  /// Waits until the pool is drained and no task is running, or the time is up. Returns how many
+  /// tasks are left.
   [[nodiscard]] std::size_t wait_until_ended(const deadline& until) noexcept;
   void wake_closing() noexcept;
   /// Leaves the threads, which do not touch the pool any more. If tasks are left, they keep the
@@ -81,11 +81,11 @@ class task_runner : public heap_hook<task_runner, alarm_tag>,
 
   // ---- by the threads, under their mutex --------------------------------------------------------
 
-  /// Does one task, calls one callback, or tells all reports, meanwhile without the mutex. Calls a
-  /// worker for what is left. The caller destroys what it returns without the mutex.
+  /// Does one task, calls one callback, or delivers all reports, with the mutex unlocked. Calls a
+  /// worker for what is left. The caller destroys the result without the mutex.
   [[nodiscard]] std::shared_ptr<void> run_next(lock& guard) noexcept;
-  /// Ticks if it is time, meanwhile without the mutex. If no task has been taken for a while, calls
-  /// a worker beyond the limit. Returns as above.
+  /// Ticks if it is time, with the mutex unlocked. If no task has been taken for a while, calls a
+  /// worker beyond the limit. Returns what `run_next` does.
   [[nodiscard]] std::shared_ptr<void> on_alarm(lock& guard, nanos now) noexcept;
 
  private:
@@ -104,13 +104,13 @@ class task_runner : public heap_hook<task_runner, alarm_tag>,
   kernel_shell& shell_;
   plain_mutex alone_;                            // in a pool without threads
   plain_mutex* mutex_ = &alone_;                 // or that of the threads
-  std::shared_ptr<background_threads> threads_;  // null in a pool without
+  std::shared_ptr<background_threads> threads_;  // null in a pool without threads
   pool_tasks pending_;
   task_limit limit_;
   std::uint32_t offered_ = 0;  // tasks that the threads know of
   bool stopping_ = false;
   bool is_ticking_ = false;
-  nanos stuck_at_ = never;             // when there is to be a worker beyond the limit
+  nanos stuck_at_ = never;             // when a worker beyond the limit is due
   atomic<nanos> planned_;              // the next tick; 0 without threads, where none is planned
   atomic<std::uint32_t> finished_{0};  // changes when a task ends, and when the pool is drained
   atomic<std::uint32_t> closers_{0};   // threads in `wait_until_ended`

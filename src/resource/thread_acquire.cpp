@@ -50,13 +50,13 @@ acquire_outcome thread_acquire::run() {
   return {.grant = got, .why = nullptr};
 }
 
-/// Joins the queue of the key's group. Prepares a key that is not known, or was forgotten since the
+/// Joins the queue of the key's group. Prepares a key that is unknown, or was forgotten since the
 /// last time.
 void thread_acquire::enqueue() {
   waiter_.word.reopen();
   const auto begin = [&](pool_kernel& kernel, slot_group& group) {
     waiter_.group = &group;
-    // A new waiter that is late may still get what is idle.
+    // A late new waiter may still get an idle resource.
     const bool is_late = waiter_.comes_back() && !call_.until.is_at_once() && call_.until.passed();
     if (call_.stop.stop_requested()) {
       kernel.on_refused(waiter_, acquire_failure::cancelled);
@@ -71,7 +71,7 @@ void thread_acquire::enqueue() {
   }
 }
 
-/// Until the wait has ended. A thread that ends its own wait tells the kernel.
+/// Waits until the wait has ended. A thread that ends its own wait notifies the kernel.
 void thread_acquire::wait() noexcept {
   if (!waiter_.word.open()) {
     return;
@@ -100,14 +100,15 @@ void thread_acquire::wait() noexcept {
   }
   platform::tell_acquire(waiter_.word.address());
   tell_event(traced_act::wait, settings_.pool_name, begin, waiter_.word.given() ? 1 : 0);
-  // A stop has ended the word without the kernel, which knows what it has refused itself.
+  // A stop ended the wait without the kernel, which knows only what it has refused itself.
   if (left || (!waiter_.word.given() && waiter_.cause() == acquire_failure::cancelled)) {
     shell_.apply([&](pool_kernel& kernel) { kernel.on_left(waiter_); });
   }
 }
 
-/// Sleeps until the wait ends or the waiter has to look around. True: its time was up, and it has
-/// ended its wait. In a pool without threads it also looks when something has become due.
+/// Sleeps until the wait ends or the waiter has to look for a resource. Returns true if its time
+/// was up, and it has ended its wait. In a pool without threads it also looks when something is
+/// due.
 bool thread_acquire::sleep_or_give_up() noexcept {
   const bool is_manual = !settings_.has_threads();
   call_before_sleep();
@@ -124,7 +125,7 @@ bool thread_acquire::sleep_or_give_up() noexcept {
          wait_word::ending::too_late;
 }
 
-/// Returns what the waiter was given, once it is fit for use; nothing if it is of no use. Throws
+/// Returns what the waiter was given, once it is fit for use; nothing if it is unusable. Throws
 /// what a sought_key throws; then the thread has no resource.
 slot_grant thread_acquire::make_fit() {
   pool_slot& slot = *waiter_.grant.slot;

@@ -10,13 +10,13 @@ namespace lido::inline v0::detail {
 
 class kernel_shell;
 
-/// Takes an idle resource, or waits. Validates a resource itself where the kernel says so; in a
-/// pool without threads it also creates one. On the stack of its thread, which keeps the core
-/// alive.
+/// Takes an idle resource, or waits. Validates a resource itself if the kernel says so; in a pool
+/// without threads it also creates one. On the stack of its thread, which keeps the core alive.
 class thread_acquire {
  public:
   thread_acquire(pool_core& core, const acquire_call& call) noexcept;
-  /// Until the deadline; not at all if that is at once. Throws what a sought_key throws.
+  /// Acquires a resource; waits until the deadline, or not at all if that is now. Throws what a
+  /// sought_key throws.
   [[nodiscard]] acquire_outcome run();
 
  private:

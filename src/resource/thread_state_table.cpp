@@ -10,8 +10,8 @@
 
 namespace lido::inline v0::detail {
 
-/// A row for each thread, a column for each pool. A column is lent once, so that it is all zeros;
-/// the table ends with the last pool that has one.
+/// A table with a row for each thread and a column for each pool. A column is lent only once, so it
+/// is all zeros. The table is destroyed with the last pool that has a column.
 class thread_state_table {
  public:
   thread_state_table() : states_(thread_states * pools_side_by_side, room::fixed) {}
@@ -33,10 +33,11 @@ class thread_state_table {
 
 namespace {
 
-/// Never destroyed: pools may outlive every static object.
+/// The tables of the process. Never destroyed: pools may outlive every static object.
 struct process_tables {
   platform::static_mutex mutex;
-  thread_state_table* now = nullptr;  ///< that has the next column, unless it is full; or null
+  thread_state_table* now =
+      nullptr;  ///< table with the next free column, unless it is full; or null
 };
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of the process

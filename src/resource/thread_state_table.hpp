@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The memory in which pools keep what they know of each thread.
+/// Internal. The memory for the thread states of pools.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace lido::inline v0::detail {
 class thread_state_table;
 
 /// The states of all threads in one pool, all zeros at first: a column of a table that the pool
-/// shares with others. Few of them are ever touched, and those of pools lie side by side, so that
-/// a small pool does not take a page.
+/// shares with others. Few of them are ever touched, and the states of several pools are
+/// interleaved, so that a small pool does not take a page.
 class thread_state_column {
  public:
   /// Throws std::bad_alloc.
@@ -23,7 +23,8 @@ class thread_state_column {
 
   /// Returns the first state; the next one is `pools_side_by_side` further on.
   [[nodiscard]] thread_state& first() const noexcept { return *first_; }
-  /// The process was made by fork: a thread that is not there may have been at the tables.
+  /// Begins anew in a process made by fork: a thread that is not there may have been changing the
+  /// tables.
   static void note_fork() noexcept;
 
  private:

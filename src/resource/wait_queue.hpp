@@ -9,8 +9,7 @@
 
 namespace lido::inline v0::detail {
 
-/// A list of waiters, first in, first out. To remove one from the middle is as cheap as from an
-/// end.
+/// A list of waiters, first in, first out. Removing one from the middle is as cheap as from an end.
 class wait_queue {
  public:
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
@@ -39,7 +38,7 @@ class wait_queue {
   [[nodiscard]] static bool contains(const acquire_waiter& waiter) noexcept {
     return waiter.links.is_linked;
   }
-  /// Puts a waiter before `next`; null: last.
+  /// Inserts a waiter before `next`, or last if that is null.
   void insert(acquire_waiter& waiter, acquire_waiter* next) noexcept {
     queue_links& links = waiter.links;
     links.previous = next != nullptr ? next->links.previous : last_;
