@@ -8,6 +8,7 @@
 
 #include "allocator_state.hpp"
 #include "growth.hpp"
+#include "lido/base/assert.hpp"
 #include "lido/base/tuning.hpp"
 
 namespace lido::inline v0::detail {
@@ -83,6 +84,7 @@ void allocator_state::release_slow(std::size_t offset, void* slot) noexcept {
 /// Releases after a push that missed, in this cache or in `unused_caches`. Requires: a pool with
 /// caches.
 void allocator_state::release_into(owned_cache& cache, void* slot) noexcept {
+  LIDO_ASSERT(kind_ != lido::cache_kind::none, "a release into a cache of a pool without caches");
   slot_cache::settled found{slot, 0, /*robbed=*/false, /*contested=*/false};
   if (forget_operation_if_closed(cache)) {
     if (!try_open(cache)) {
@@ -246,6 +248,7 @@ void allocator_state::resume(owned_cache& cache, const slot_cache::settled& foun
 /// keeps at least `keep`. Returns how many are left. The newest stay: their memory is still warm.
 std::uint32_t allocator_state::flush(owned_cache& cache, std::uint32_t count,
                                      std::uint32_t keep) noexcept {
+  LIDO_ASSERT(keep <= count, "a flush that keeps more slots than there are");
   const std::int64_t begin = begin_event();
   std::uint32_t surplus = count - keep;
   if (surplus > magazine_size && keep > 0) {
@@ -326,7 +329,8 @@ std::size_t allocator_state::take_shared(owned_cache* self, std::span<void*> out
   depot_.give(place_of(self), std::span(slots).subspan(kept, count - kept));
   // (1) - this release-fetch-sub synchronizes-with the acquire-load theft.cpp (2), so a thread that
   // sees no thread carrying sees in the depot what was carried
-  carrying_.fetch_sub(1, std::memory_order_release);
+  [[maybe_unused]] const auto carriers = carrying_.fetch_sub(1, std::memory_order_release);
+  LIDO_ASSERT(carriers != 0, "more threads end carrying slots than began");
   if (count_drawn(self, kept)) [[unlikely]] {
     mark_use(self, 0);
   }
@@ -469,7 +473,8 @@ void allocator_state::give_back(std::span<const slot_index> slots) noexcept {
 void allocator_state::remove(std::uint32_t slots) noexcept {
   // relaxed: no thread concludes anything from a capacity that is not the largest. One that adds to
   // it takes hold of `resize_` of segment_table first
-  capacity_.fetch_sub(slots, std::memory_order_relaxed);
+  [[maybe_unused]] const auto before = capacity_.fetch_sub(slots, std::memory_order_relaxed);
+  LIDO_ASSERT(before >= slots, "more slots are removed than a pool has");
 }
 
 }  // namespace lido::inline v0::detail

@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "lido/base/assert.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/base/tuning.hpp"
@@ -173,6 +174,7 @@ class depot {
   /// Requires: out.size() >= max(want, magazine_size).
   [[nodiscard]] std::uint32_t take(depot_place at, std::span<slot_index> out,
                                    std::uint32_t want) noexcept {
+    LIDO_ASSERT(out.size() >= (std::max)(want, magazine_size), "a take into too few cells");
     shard& own = shard_at(at.shard);
     std::uint32_t count = take_from(own, own, out, want);
     if (count != 0 || shards_ == nullptr) [[likely]] {
@@ -189,6 +191,7 @@ class depot {
 
   /// Stores all of `slots`. Requires: slots.size() <= most_per_trip.
   void give(depot_place at, std::span<const slot_index> slots) noexcept {
+    LIDO_ASSERT(slots.size() <= most_per_trip, "more slots than one trip moves");
     shard& own = shard_at(at.shard);
     std::array<slot_index, most_per_trip / magazine_size> ids;
     const std::uint32_t count =

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "lido/base/assert.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
 
@@ -51,6 +52,8 @@ class exhaustion_proof {
   }
 
   void keep(word begun) noexcept {
+    LIDO_ASSERT(begun == 0 || (begun & state_mask) == pending,
+                "a proof is kept that was not begun");
     if (begun != 0) {
       // (3) - this release-CAS synchronizes-with the acquire-load (1). relaxed on failure: it was
       // withdrawn, or another thread has begun a new one

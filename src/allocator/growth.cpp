@@ -11,6 +11,7 @@
 
 #include "allocator_state.hpp"
 #include "lido/base/address_space.hpp"
+#include "lido/base/assert.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/backoff.hpp"
@@ -23,7 +24,9 @@ segment_table::segment_table(allocator_state& slots, segment_memory& memory, std
       memory_(memory),
       plan_(stride, capacity, page_size()),
       stride_(stride),
-      states_(std::make_unique<segment_state[]>(plan_.segments())) {}
+      states_(std::make_unique<segment_state[]>(plan_.segments())) {
+  LIDO_ASSERT(slots.capacity() == 0, "a pool that grows has slots before its segments");
+}
 
 // ---- which thread may change the capacity -------------------------------------------------------
 
@@ -67,6 +70,7 @@ void segment_table::hold() noexcept {
 void segment_table::let_go() noexcept {
   // relaxed: no other thread writes it while it is held
   const word now = resize_.load(std::memory_order_relaxed);
+  LIDO_ASSERT(is_held(now), "a thread lets go of the segments, which none holds");
   // (2) - this release-store synchronizes-with the acquire-CAS (1) and the acquire-load (3)
   resize_.store(now + held, std::memory_order_release);
 }
@@ -133,6 +137,7 @@ auto segment_table::try_grow(word seen, void*& slot, patience& others) noexcept 
 /// Returns a slot of a new segment, or null if there is no memory. Adds a fixed fraction of the
 /// capacity, so that a pool that grows slot by slot seldom does this. Requires: a segment is spare.
 void* segment_table::grow() noexcept {
+  LIDO_ASSERT(lowest_spare() < plan_.segments(), "a growth without a spare segment");
   const std::uint32_t wanted = slots_.capacity() / plan_.slots_of(0) / tuning::growth_divisor;
   (void)slots_.raise_high_water(slots_.capacity());  // none was free
   void* kept = nullptr;
@@ -162,6 +167,8 @@ std::uint32_t segment_table::lowest_spare() noexcept {
 class segment_table::apart {
  public:
   apart(segment_table& table, std::uint32_t segment) noexcept : table_(table) {
+    LIDO_ASSERT(table_.states_[segment] != segment_state::in_service,
+                "a segment in service is filled or emptied");
     table_.states_[segment] = segment_state::apart;
     table_.let_go();
   }
@@ -205,6 +212,7 @@ int segment_table::add_segment(std::uint32_t segment, void** kept, segment_fill*
 void segment_table::put_in_service(std::uint32_t segment, void** kept) noexcept {
   const slot_index first = plan_.first_of(segment);
   const slot_index last = first + plan_.slots_of(segment);
+  LIDO_ASSERT(states_[segment] != segment_state::in_service, "a segment enters service twice");
   states_[segment] = segment_state::in_service;
   void* const slot = slots_.add_keeping_first(first, last);
   if (kept != nullptr) {
@@ -217,6 +225,7 @@ void segment_table::put_in_service(std::uint32_t segment, void** kept) noexcept 
 
 // NOLINTNEXTLINE(readability-function-size): a wait within a loop
 int segment_table::reserve(std::uint32_t slots, segment_fill* fill) {
+  LIDO_ASSERT(slots <= plan_.capacity(), "more slots are reserved than there may be");
   patience others;
   int error = 0;
   hold();
@@ -255,6 +264,8 @@ class segment_table::found_slots {
 
   void insert(std::span<const slot_index> slots) noexcept {
     for (const slot_index slot : slots) {
+      LIDO_ASSERT((bits_[slot / most_at_once] >> slot % most_at_once & 1U) == 0,
+                  "a free slot is in two places");
       bits_[slot / most_at_once] |= std::uint64_t{1} << slot % most_at_once;
       ++counts_[slot / table_.plan_.slots_of(0)];
     }

@@ -15,6 +15,7 @@
 #include "../platform/platform.hpp"
 #include "allocator_state.hpp"
 #include "growth.hpp"
+#include "lido/base/assert.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/platform/compiler.hpp"
@@ -169,7 +170,9 @@ std::string_view slot_allocator::name() const noexcept {
 // single. That leaves enough magazines for all slots above (depot I3).
 void slot_allocator::put_low_slots_first() noexcept {
   const std::uint32_t slots = capacity();
-  state().collect([](std::span<const slot_index> /*free*/) noexcept {});
+  [[maybe_unused]] std::size_t free = 0;
+  state().collect([&](std::span<const slot_index> some) noexcept { free += some.size(); });
+  LIDO_ASSERT(free == slots, "slots are put in order while some are in use");
   std::array<slot_index, magazine_size> chunk;
   for (std::uint32_t end = slots; end != 0;) {
     const bool single = end < slots / 8 && end / magazine_size % 2 == 0;
@@ -180,10 +183,12 @@ void slot_allocator::put_low_slots_first() noexcept {
 }
 
 int slot_allocator::reserve(std::uint32_t count, segment_fill* fill) {
+  LIDO_ASSERT(state().segments() != nullptr, "a pool that cannot grow is to grow");
   return state().segments()->reserve(count, fill);
 }
 
 std::uint32_t slot_allocator::shrink_to(std::uint32_t count) noexcept {
+  LIDO_ASSERT(state().segments() != nullptr, "a pool that cannot grow is to shrink");
   return state().segments()->shrink_to(count);
 }
 
@@ -237,6 +242,8 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
       enough_(enough_for(options)),
       depot_(options.capacity, options.segments == nullptr ? room::fixed : room::grows,
              options.list) {
+  LIDO_ASSERT(options.capacity >= 1 && options.capacity <= max_capacity,
+              "a pool of no slots, or of more than have an index");
   if (options.segments != nullptr) {
     segments_ = std::make_unique<segment_table>(*this, *options.segments, options.geometry.stride(),
                                                 options.capacity);
@@ -318,7 +325,8 @@ void allocator_state::on_thread_exit(std::uint32_t number) noexcept {
   }
   empty_and_close(cache);
   // relaxed: a number from which shares are computed
-  open_caches_.fetch_sub(1, std::memory_order_relaxed);
+  [[maybe_unused]] const auto before = open_caches_.fetch_sub(1, std::memory_order_relaxed);
+  LIDO_ASSERT(before != 0, "more caches are closed than were opened");
 }
 
 /// Empties a cache and makes it as for the first thread of its number.

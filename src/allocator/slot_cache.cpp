@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "lido/base/assert.hpp"
+
 namespace lido::inline v0::detail {
 
 // ---- where the top is ---------------------------------------------------------------------------
@@ -101,6 +103,7 @@ slot_cache::taken_hold slot_cache::take_hold() noexcept {
   std::uint64_t word = control_.load(std::memory_order_relaxed);
   for (;;) {
     const control seen(word);
+    LIDO_ASSERT(seen.now() != phase::busy, "two threads use one cache");
     // (10) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (14, 16): the thief's reads of the
     // cells are over before the owner writes them again. It synchronizes-with the acquire-load
     // (3). A thread that sees a cache busy sees it before the slots it takes are missed elsewhere.
@@ -159,6 +162,8 @@ slot_cache::settled slot_cache::settle(lido::cache_kind kind) noexcept {
 void slot_cache::open(lido::cache_kind kind, std::uint32_t count, std::uint32_t limit) noexcept {
   // relaxed: written by the owner alone
   const std::uint64_t word = control_.load(std::memory_order_relaxed);
+  LIDO_ASSERT(control(word).now() == phase::busy, "a cache opens that its owner does not hold");
+  LIDO_ASSERT(count <= limit, "a cache opens with more slots than its limit");
   if (kind == lido::cache_kind::locked) {
     close_bounds();
     // relaxed: published by (12)
@@ -183,6 +188,7 @@ void slot_cache::close() noexcept {
   // relaxed (2x): written by the owner alone; published by (13)
   count_.store(0, std::memory_order_relaxed);
   const std::uint64_t word = control_.load(std::memory_order_relaxed);
+  LIDO_ASSERT(control(word).now() == phase::busy, "a cache closes that its owner does not hold");
   // (13) - this release-store synchronizes-with the acquire-load (3), so a thread that sees the
   // cache frozen sees in the depot what it contained
   control_.store(control(word).next(phase::frozen).word(), std::memory_order_release);

@@ -4,6 +4,7 @@
 
 #include "../platform/platform.hpp"
 #include "allocator_state.hpp"
+#include "lido/base/assert.hpp"
 #include "lido/platform/compiler.hpp"
 
 namespace lido::inline v0::detail {
@@ -16,6 +17,7 @@ std::byte* spare_tables::take() noexcept {
 }
 
 bool spare_tables::put(std::byte* table) noexcept {
+  LIDO_ASSERT(table != nullptr, "no table is put among the spare ones");
   const std::unique_lock lock(mutex_, std::try_to_lock);
   const bool has_room = lock.owns_lock() && count_ != tables_.size();
   if (has_room) {

@@ -4,6 +4,7 @@
 
 #include "allocator_state.hpp"
 #include "growth.hpp"
+#include "lido/base/assert.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
@@ -210,7 +211,8 @@ std::size_t allocator_state::harvest_all(owned_cache* self, void** slot,
     give(self, rest);
   }
   // (3) - this release-fetch-sub synchronizes-with the acquire-load (2), as acquire.cpp (1) does
-  carrying_.fetch_sub(1, std::memory_order_release);
+  [[maybe_unused]] const auto carriers = carrying_.fetch_sub(1, std::memory_order_release);
+  LIDO_ASSERT(carriers != 0, "more threads end carrying slots than began");
   serve_waiters(self);
   return stolen;
 }

@@ -4,6 +4,7 @@
 
 #include "allocator_state.hpp"
 #include "growth.hpp"
+#include "lido/base/assert.hpp"
 #include "lido/base/tuning.hpp"
 
 namespace lido::inline v0::detail {
@@ -57,7 +58,8 @@ void allocator_state::serve_and_leave(owned_cache* self, void* slot) noexcept {
   });
   if (carries) {
     // (1) - this release-fetch-sub synchronizes-with the acquire-load theft.cpp (2)
-    carrying_.fetch_sub(1, std::memory_order_release);
+    [[maybe_unused]] const auto carriers = carrying_.fetch_sub(1, std::memory_order_release);
+    LIDO_ASSERT(carriers != 0, "more threads end carrying slots than began");
   }
   if (given > 0) {
     // relaxed: a number for statistics

@@ -1,11 +1,13 @@
 #include "lido/base/address_space.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <limits>
 
 #include "../platform/platform.hpp"
 #include "lido/base/address.hpp"
+#include "lido/base/assert.hpp"
 #include "lido/base/fail.hpp"
 
 namespace lido::inline v0::detail {
@@ -23,6 +25,7 @@ std::size_t page_size() noexcept {
 }
 
 address_space::address_space(std::size_t size, std::size_t alignment) : size_(size) {
+  LIDO_ASSERT(std::has_single_bit(alignment), "an alignment that is no power of two");
   const std::size_t page = page_size();
   const std::size_t slack = alignment > page ? alignment : 0;
   if (size > (std::numeric_limits<std::size_t>::max)() / 2 - slack) {
@@ -42,6 +45,7 @@ address_space::~address_space() {
 }
 
 int address_space::commit(std::size_t offset, std::size_t size) const noexcept {
+  LIDO_ASSERT(offset <= size_ && size <= size_ - offset, "a commit beyond the addresses");
   const std::size_t page = page_size();
   const std::size_t first = offset / page * page;
   const std::size_t last = round_up(offset + size, page);
@@ -49,6 +53,9 @@ int address_space::commit(std::size_t offset, std::size_t size) const noexcept {
 }
 
 int address_space::decommit(std::size_t offset, std::size_t size) const noexcept {
+  LIDO_ASSERT(offset % page_size() == 0 && offset <= size_ && size <= size_ - offset &&
+                  (size % page_size() == 0 || offset + size == size_),
+              "a decommit of a part of a page");
   return platform::discard(data_ + offset, round_up(size, page_size()));
 }
 

@@ -10,6 +10,7 @@
 
 #include "../debug/report_text.hpp"
 #include "lido/base/address_space.hpp"
+#include "lido/base/assert.hpp"
 #include "lido/base/error.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/segment_plan.hpp"
@@ -162,6 +163,7 @@ void pool_slots::begin(const object_pool_options& options, object_keeper* keeper
     }
   }
   eager_ = options.creation == creation::eager;
+  LIDO_ASSERT(!eager_ || keeper_ != nullptr, "objects are made ahead in a pool that keeps none");
   for (slot_index slot = 0; eager_ && slot < capacity(); ++slot) {
     keeper_->create_in(memory_, slot);
   }

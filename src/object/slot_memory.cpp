@@ -4,6 +4,7 @@
 
 #include "../platform/platform.hpp"
 #include "lido/base/address_space.hpp"
+#include "lido/base/assert.hpp"
 #include "lido/base/zeroed_memory.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/object/pool_slots.hpp"
@@ -77,6 +78,7 @@ LIDO_NO_SANITIZE_ADDRESS void slot_memory::touch() noexcept {
     first[bytes - 1] = std::byte{0};
   }
   for (slot_index slot = 0; layout_.has_states && slot < backed(); ++slot) {
+    LIDO_ASSERT(!holds(slot), "a slot with an object is touched");
     set_unused(slot, slot_content::empty);
   }
 }

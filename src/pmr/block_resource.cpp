@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "lido/base/assert.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
@@ -199,6 +200,7 @@ std::uint64_t block_resource::upstream_requests() const noexcept {
 }
 
 block_stats block_resource::stats(std::size_t size) const noexcept {
+  LIDO_ASSERT(size < count_sizes(), "stats of a size that a block_resource does not have");
   const detail::block_store& store = size == 0 ? smallest_ : larger_.all()[size - 1];
   block_stats stats;
   stats.block_bytes = store.block_bytes();

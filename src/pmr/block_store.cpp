@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "lido/base/assert.hpp"
 #include "lido/base/huge_pages.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/debug/registry.hpp"
@@ -40,6 +41,7 @@ block_problem find_problem(const block_settings& options, const block_size& size
 }
 
 std::size_t rounded_bytes(const block_settings& options, std::size_t bytes) noexcept {
+  LIDO_ASSERT(find_problem(options, {bytes, 1}) == block_problem::none, "options with a problem");
   return rounded_up(bytes, unit_of(options));
 }
 
@@ -67,6 +69,7 @@ block_store::block_store(const block_settings& options, block_size size, std::by
               .caches = options.checked ? cache_kind::none : cache_kind::revocable,
               .max_cached = static_cast<std::uint32_t>(options.max_cached),
               .name = options.name}) {
+  LIDO_ASSERT(size.bytes == rounded_bytes(options, size.bytes), "a block size that is not rounded");
   if (options.checked) {
     checks_ = std::make_unique<block_checks>(options.name, memory,
                                              static_cast<std::uint32_t>(size.blocks), block_bytes_);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "lido/base/assert.hpp"
 #include "lido/resource/deadline_heap.hpp"
 #include "slot_counts.hpp"
 #include "slot_group.hpp"
@@ -47,6 +48,7 @@ class create_quota {
     wanted_of(group) += group.hunger.wanted;
   }
   void forget(slot_group& group) noexcept {
+    LIDO_ASSERT(wanted_of(group) >= group.hunger.wanted, "a group wants more than is counted");
     wanted_of(group) -= std::exchange(group.hunger.wanted, 0U);
     heap_of(group).remove(group);
   }

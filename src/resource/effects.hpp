@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "lido/base/assert.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/resource/slot.hpp"
 #include "lido/resource/stats.hpp"
@@ -79,7 +80,10 @@ struct effects : pool_tasks {
 
   /// Returns true if no further thread may be woken in this event.
   [[nodiscard]] bool has_no_room() const noexcept { return wakes >= room; }
-  void wake_later(sleep_word word) noexcept { wake[wakes++] = word; }
+  void wake_later(sleep_word word) noexcept {
+    LIDO_ASSERT(wakes < wake.size(), "more threads are woken than an event has room for");
+    wake[wakes++] = word;
+  }
 };
 
 }  // namespace lido::inline v0::detail

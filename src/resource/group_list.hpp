@@ -10,6 +10,8 @@
 
 #include "slot_group.hpp"
 
+#include "lido/base/assert.hpp"
+
 namespace lido::inline v0::detail {
 
 /// All groups of a pool. Under the pool's mutex.
@@ -24,6 +26,8 @@ class group_list {
   /// Destroys a group.
   void remove(slot_group& group) noexcept {
     const std::size_t index = group.listing.index;
+    LIDO_ASSERT(index < groups_.size() && groups_[index].get() == &group,
+                "a group is removed that is not in the list");
     groups_.back()->listing.index = index;
     groups_[index].swap(groups_.back());
     groups_.pop_back();

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include "lido/base/assert.hpp"
+
 namespace lido::inline v0::detail {
 
 namespace {
@@ -122,6 +124,7 @@ bool pool_kernel::can_remove(const slot_group& group) const noexcept {
 }
 
 void pool_kernel::remove_group(slot_group& group) noexcept {
+  LIDO_ASSERT(can_remove(group), "a group is removed that has resources or waiters");
   numbers_.add_removed(group);
   planner_.forget(group);
   groups_.remove(group);

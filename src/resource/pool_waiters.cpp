@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "../platform/platform.hpp"
+#include "lido/base/assert.hpp"
 #include "lido/base/tuning.hpp"
 
 namespace lido::inline v0::detail {
@@ -36,6 +37,7 @@ void pool_waiters::join(acquire_waiter& waiter) noexcept {
 
 void pool_waiters::leave(acquire_waiter& waiter) noexcept {
   slot_group& group = *waiter.group;
+  LIDO_ASSERT(waiter_deadlines::contains(waiter), "a waiter in a queue has no deadline");
   note_awake(waiter, /*on=*/false);
   group.queue.remove(waiter);
   deadlines_.remove(waiter);
@@ -52,6 +54,7 @@ void pool_waiters::note_left(acquire_waiter& waiter) noexcept {
   if (wait_queue::contains(waiter)) {
     leave(waiter);
   } else {
+    LIDO_ASSERT(group.self_ended != 0, "more threads say that they ended a wait than did");
     --group.self_ended;
   }
   pool_numbers::count_failure(group, waiter.cause());
@@ -210,6 +213,7 @@ bool pool_waiters::is_due(const acquire_waiter& waiter) const noexcept {
 }
 
 void pool_waiters::note_awake(acquire_waiter& waiter, bool on) noexcept {
+  LIDO_ASSERT(!waiter.is_awake || waiter.group->awake != 0, "more waiters are awake than counted");
   if (waiter.is_awake != on) {
     waiter.is_awake = on;
     waiter.group->awake += on ? 1U : static_cast<std::uint32_t>(-1);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "lido/base/assert.hpp"
 #include "lido/base/tuning.hpp"
 
 namespace lido::inline v0::detail {
@@ -30,6 +31,7 @@ pool_slot* resource_slots::claim_empty(slot_group& group) noexcept {
     table_.put_empty(*slot);
     return nullptr;
   }
+  LIDO_ASSERT(slot->state() == resource_state::empty, "a slot among the empty ones is not");
   slot->maker = group.factory.hooks.get();
   const bool is_left_to_pool = context_.settings.reset_by == reset_by::pool_threads;
   const reset_way resets = slot->maker->way_of_reset();
@@ -45,6 +47,7 @@ pool_slot* resource_slots::claim_empty(slot_group& group) noexcept {
 }
 
 slot_word resource_slots::activate(pool_slot& slot, double draw) noexcept {
+  LIDO_ASSERT(slot.state() == resource_state::creating, "a resource that was not being created");
   slot_word ticket;
   change(slot, [&](pool_slot& one) {
     one.record.task = slot_task::none;
@@ -210,6 +213,7 @@ void resource_slots::end_destroy() noexcept {
   if (next != nullptr) {
     context_.out->destroy.push(*next);
   } else {
+    LIDO_ASSERT(destroying_ != 0, "more resources were destroyed than were to be");
     --destroying_;
   }
 }

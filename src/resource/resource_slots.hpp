@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernel_context.hpp"
+#include "lido/base/assert.hpp"
 #include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/idle_cache.hpp"
 #include "lido/resource/slot.hpp"
@@ -125,6 +126,7 @@ class resource_slots {
     if (state != resource_state::empty) {
       group_of(slot).counts.count(slot, state, by);
       all_.count(slot, state, by);
+      LIDO_ASSERT(all_.live() <= table_.size(), "more slots have a state than there are");
     }
   }
   /// Moves a slot that the caller owns.

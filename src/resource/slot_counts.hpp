@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lido/base/assert.hpp"
 #include "lido/resource/slot.hpp"
 
 namespace lido::inline v0::detail {
@@ -54,6 +55,7 @@ class slot_counts {
 
   /// Adds or removes a slot in that state: `by` is 1 or -1.
   void count(const pool_slot& slot, resource_state state, std::uint32_t by) noexcept {
+    LIDO_ASSERT(by == 1 || in(state) != 0, "a slot leaves a state in which none is counted");
     by_state_[place_of(state)] += by;
     if (state == resource_state::creating) {
       count_create(slot.record, by);
@@ -62,6 +64,11 @@ class slot_counts {
     } else if (state == resource_state::closing && slot.record.is_evicted) {
       evicted_ += by;
     }
+    LIDO_ASSERT(outdated_ + kept_ <= creating() && unproven_ <= creating() &&
+                    validations_ <= checking() && awaited_ <= checking() &&
+                    validating_ + keepalives_ <= validations_ && silent_ <= validating_ &&
+                    evicted_ <= closing(),
+                "more slots are noted than are in their state");
   }
 
   friend bool operator==(const slot_counts&, const slot_counts&) noexcept = default;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "../debug/report_text.hpp"
+#include "lido/base/assert.hpp"
 
 namespace lido::inline v0 {
 
@@ -32,6 +33,11 @@ std::string compose(const acquire_error::details& details) {
     text += held != 0 ? " has held one for " + std::to_string(held) + " ms" : " holds one";
   }
   return text;
+}
+
+const acquire_error::details& present(const std::shared_ptr<const acquire_error::details>& some) {
+  LIDO_ASSERT(some != nullptr, "an acquire_error without details");
+  return *some;
 }
 
 }  // namespace
@@ -89,7 +95,7 @@ std::string_view to_string(acquire_failure cause) noexcept {
 }
 
 acquire_error::acquire_error(std::shared_ptr<const details> what_was)
-    : std::runtime_error(compose(*what_was)), details_(std::move(what_was)) {}
+    : std::runtime_error(compose(present(what_was))), details_(std::move(what_was)) {}
 
 std::string lease_info::where() const {
   detail::report_text text;

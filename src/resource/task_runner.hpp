@@ -10,6 +10,7 @@
 
 #include "background_threads.hpp"
 #include "effects.hpp"
+#include "lido/base/assert.hpp"
 #include "lido/concurrency/mutex.hpp"
 #include "lido/concurrency/parking.hpp"
 #include "lido/resource/deadline_heap.hpp"
@@ -30,6 +31,7 @@ class task_limit {
   }
   void begin() noexcept { ++busy_; }
   void end() noexcept {
+    LIDO_ASSERT(busy_ != 0, "more tasks end than began");
     --busy_;
     beyond_ = (std::min)(beyond_, busy_ > most_ ? busy_ - most_ : 0);
   }

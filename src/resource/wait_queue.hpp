@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "acquire_waiter.hpp"
+#include "lido/base/assert.hpp"
 #include "lido/resource/deadline_heap.hpp"
 
 namespace lido::inline v0::detail {
@@ -41,6 +42,7 @@ class wait_queue {
   /// Inserts a waiter before `next`, or last if that is null.
   void insert(acquire_waiter& waiter, acquire_waiter* next) noexcept {
     queue_links& links = waiter.links;
+    LIDO_ASSERT(!links.is_linked, "a waiter joins two queues");
     links.previous = next != nullptr ? next->links.previous : last_;
     links.next = next;
     (links.previous != nullptr ? links.previous->links.next : first_) = &waiter;
@@ -52,6 +54,7 @@ class wait_queue {
   /// Requires: `waiter` is in this list.
   void remove(acquire_waiter& waiter) noexcept {
     queue_links& links = waiter.links;
+    LIDO_ASSERT(links.is_linked && size_ != 0, "a waiter leaves a queue that it is not in");
     (links.previous != nullptr ? links.previous->links.next : first_) = links.next;
     (links.next != nullptr ? links.next->links.previous : last_) = links.previous;
     links.is_linked = false;

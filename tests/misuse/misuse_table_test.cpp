@@ -1,11 +1,15 @@
 /// Misuses of the public functions, and the sentence that each of them meets in a debug build.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <ostream>
 #include <utility>
 
+#include "lido/c/pool.h"
 #include "lido/lido.hpp"
 
 namespace lido {
@@ -14,6 +18,23 @@ namespace {
 struct connection {
   int number = 0;
 };
+
+/// An object with an array of pointers to such objects.
+struct node {
+  std::array<node*, 1> others{};
+};
+
+/// A value whose constructor copies the map that it is made in.
+struct copies_its_map {
+  copies_its_map() = default;
+  explicit copies_its_map(const slot_map<copies_its_map>& map) {
+    const slot_map<copies_its_map> copy(map);
+  }
+};
+
+/// An executor of one range, and one that goes beyond the end.
+constexpr auto in_one_go = [](std::uint32_t count, const auto& body) { body(0U, count); };
+constexpr auto too_far = [](std::uint32_t count, const auto& body) { body(0U, count + 1); };
 
 slot_handle<int> stale_handle(slot_map<int>& map) {
   const auto handle = map.emplace(1);
@@ -65,6 +86,14 @@ const misuse_case misuses[] = {
        other.release_n({&object, 1});
      },
      "release of a pointer to no object of this pool"},
+    {"ObjectThatContainsTheArray",
+     [] {
+       object_pool<node> pool(1);
+       node* const object = pool.try_acquire_ptr();
+       object->others.front() = object;
+       pool.release_n(object->others);
+     },
+     "release_n of an object that contains the array of objects"},
     {"EndOfAPoolInUse",
      [] {
        auto pool =
@@ -79,12 +108,78 @@ const misuse_case misuses[] = {
      "an empty lease has no resource"},
     {"DetachedEmptyResourceLease", [] { (void)resource_lease<connection>().detach(); },
      "an empty lease has no resource"},
+    {"MemberOfAnEmptyResourceLease", [] { resource_lease<connection>()->number = 1; },
+     "an empty lease has no resource"},
+    {"DiscardUnlessKeptOfAnEmptyLease", [] { resource_lease<connection>().discard_unless_kept(); },
+     "an empty lease has no resource"},
+    {"HandleOfAnEmptyLease", [] { (void)resource_lease<connection>().handle(); },
+     "an empty lease has no resource"},
+    {"AgeOfAnEmptyLease", [] { (void)resource_lease<connection>().age(); },
+     "an empty lease has no resource"},
+    {"UsesOfAnEmptyLease", [] { (void)resource_lease<connection>().uses(); },
+     "an empty lease has no resource"},
+    {"IsNewOfAnEmptyLease", [] { (void)resource_lease<connection>().is_new(); },
+     "an empty lease has no resource"},
+    {"ExtendedEmptyLease", [] { resource_lease<connection>().extend(std::chrono::seconds(1)); },
+     "an empty lease has no resource"},
+    {"ExpectLongUseOfAnEmptyLease", [] { resource_lease<connection>().expect_long_use(); },
+     "an empty lease has no resource"},
+    {"ResourceOfAFailure",
+     [] {
+       resource_pool<connection> pool([] { return connection{}; }, {.max_size = 1});
+       const auto lease = pool.acquire();
+       (void)*pool.try_acquire_for(std::chrono::seconds(0));
+     },
+     "an empty lease has no resource"},
+    {"ErrorOfASuccess",
+     [] {
+       resource_pool<connection> pool([] { return connection{}; }, {.max_size = 1});
+       (void)pool.try_acquire_for(std::chrono::seconds(1)).error();
+     },
+     "an acquire that succeeded has no error"},
+    {"ErrorWithoutDetails", [] { (void)acquire_error(nullptr); },
+     "an acquire_error without details"},
+    {"EmptyListener", [] { event_listener()({pool_event::kind::orphaned}); },
+     "a call of an empty event_listener"},
     {"FailureOfASuccess",
      [] {
        resource_pool<connection> pool([] { return connection{}; }, {.max_size = 1});
        (void)pool.try_acquire_for(std::chrono::seconds(1)).failure();
      },
      "an acquire that succeeded has no failure"},
+    {"AddressWithinABlock",
+     [] {
+       block_resource blocks({.block_bytes = 64, .blocks = 2});
+       auto* const block = static_cast<std::byte*>(blocks.allocate(64));
+       blocks.deallocate(block + 8, 56);
+     },
+     "release of an address within a block"},
+    {"AddressWithinALargerBlock",
+     [] {
+       block_resource blocks({.sizes = {{.bytes = 64, .blocks = 1}, {.bytes = 128, .blocks = 2}}});
+       auto* const block = static_cast<std::byte*>(blocks.allocate(128));
+       blocks.deallocate(block + 8, 120);
+     },
+     "release of an address within a block"},
+    {"AddressWithinABlockOfC",
+     [] {
+       const lido_pool_options options{.size = sizeof(lido_pool_options),
+                                       .block_bytes = 64,
+                                       .blocks = 2,
+                                       .alignment = 0,
+                                       .name = nullptr,
+                                       .flags = 0};
+       lido_pool* pool = nullptr;
+       (void)lido_pool_create(&options, &pool);
+       (void)lido_pool_release(pool, static_cast<std::byte*>(lido_pool_acquire(pool)) + 8);
+     },
+     "release of an address within a block"},
+    {"StatsOfAMissingSize",
+     [] {
+       const block_resource blocks({.block_bytes = 64, .blocks = 2});
+       (void)blocks.stats(1);
+     },
+     "stats of a size that a block_resource does not have"},
     {"StaleHandle",
      [] {
        slot_map<int> map;
@@ -148,6 +243,118 @@ const misuse_case misuses[] = {
        map.for_each([&](int&) { map.swap(handle, handle); });
      },
      "swap in a slot map during a walk"},
+    {"SortDuringAWalk",
+     [] {
+       slot_map<int> map;
+       map.emplace(1);
+       map.for_each([&](int&) { map.sort(); });
+     },
+     "values\\(\\) of a slot map during a walk"},
+    {"SnapshotDuringAWalk",
+     [] {
+       slot_map<int> map;
+       map.emplace(1);
+       map.for_each([&](int&) { (void)map.snapshot(); });
+     },
+     "values\\(\\) of a slot map during a walk"},
+    {"RestoreDuringAWalk",
+     [] {
+       slot_map<int> map;
+       map.emplace(1);
+       const auto before = map.snapshot();
+       map.for_each([&](int&) { map.restore(before); });
+     },
+     "restore of a slot map during a walk"},
+    {"MoveDuringAWalk",
+     [] {
+       slot_map<int> map;
+       map.emplace(1);
+       map.for_each([&](int&) { const slot_map<int> other(std::move(map)); });
+     },
+     "a move of a slot map during a walk of it"},
+    {"CopyInAConstructor",
+     [] {
+       slot_map<copies_its_map> map;
+       map.emplace();  // so that there is room, and the second one is made in its place
+       map.emplace(map);
+     },
+     "a copy of a slot map in a constructor or destructor of T"},
+    {"InsertRangeOfItself",
+     [] {
+       slot_map<int> map;
+       map.emplace(1);
+       (void)map.insert_range(map.values());
+     },
+     "insert_range of values that are in this slot map"},
+    {"InsertInAParallelWalk",
+     [] {
+       slot_map<int> map;
+       map.emplace(1);
+       map.for_each(in_one_go, [&](int&) { map.emplace(2); });
+     },
+     "a callback of a parallel walk changed the slot map"},
+    {"EraseInAParallelWalk",
+     [] {
+       slot_map<int> map;
+       map.emplace(1);
+       map.for_each(in_one_go, [&](int&, auto handle) { map.erase(handle); });
+     },
+     "a callback of a parallel walk changed the slot map"},
+    {"ExecutorBeyondTheEnd",
+     [] {
+       slot_map<int> map;
+       map.emplace(1);
+       map.for_each(too_far, [](int&) {});
+     },
+     "a range of an executor beyond the count"},
+    {"ExecutorBeyondTheEndOfAConstantMap",
+     [] {
+       slot_map<int> map;
+       map.emplace(1);
+       std::as_const(map).for_each(too_far, [](const int&) {});
+     },
+     "a range of an executor beyond the count"},
+    {"ExecutorBeyondTheEndOfAConcurrentMap",
+     [] {
+       concurrent_slot_map<int> map(1);
+       map.emplace(1);
+       map.for_each(too_far, [](int&) {});
+     },
+     "a range of an executor beyond the count"},
+    {"ExecutorBeyondTheEndOfAnAloneWalk",
+     [] {
+       concurrent_slot_map<int> map(1);
+       map.emplace(1);
+       map.for_each_alone(too_far, [](int&) {});
+     },
+     "a range of an executor beyond the count"},
+    {"AloneWalkBesideAWalk",
+     [] {
+       concurrent_slot_map<int> map(1);
+       map.emplace(1);
+       map.for_each([&](int&) { map.for_each_alone([](int&) {}); });
+     },
+     "for_each_alone beside another walk of the map"},
+    {"ParallelAloneWalkBesideAWalk",
+     [] {
+       concurrent_slot_map<int> map(1);
+       map.emplace(1);
+       map.for_each([&](int&) { map.for_each_alone(in_one_go, [](int&) {}); });
+     },
+     "for_each_alone beside another walk of the map"},
+    {"EndDuringAWalk",
+     [] {
+       auto map = std::make_unique<concurrent_slot_map<int>>(1);
+       map->emplace(1);
+       map->for_each([&](int&) { map.reset(); });
+     },
+     "a concurrent slot map ends during a walk of it"},
+    {"EndDuringAVisit",
+     [] {
+       auto map = std::make_unique<concurrent_slot_map<int>>(1);
+       map->visit(map->emplace(1), [&](int&) { map.reset(); });
+     },
+     "a concurrent slot map ends while a thread is in one of its values"},
 };
 
 class MisuseDeathTest : public testing::TestWithParam<misuse_case> {};

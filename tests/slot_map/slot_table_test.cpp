@@ -22,7 +22,7 @@ slot_index take(few& table, std::uint32_t place) {
 }
 
 void give_back(few& table, slot_index slot) {
-  table.vacate(table.handle(slot), 0);
+  table.vacate(table.handle(slot), table.place_or_any(slot));
   table.give_up_place(slot);
 }
 

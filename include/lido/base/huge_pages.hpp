@@ -3,11 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <limits>
 #include <memory>
 #include <new>
 
+#include "lido/base/assert.hpp"
 #include "lido/base/fail.hpp"
 
 namespace lido::inline v0::detail {
@@ -40,10 +42,12 @@ void advise_huge_pages(void* data, std::size_t bytes) noexcept;
 class aligned_buffer {
  public:
   /// Throws std::bad_alloc. Requires: `alignment` is a power of two.
-  aligned_buffer(std::size_t size, std::size_t alignment)
+  [[LIDO_ASSERTS]] aligned_buffer(std::size_t size, std::size_t alignment)
       : data_(static_cast<std::byte*>(::operator new (size, std::align_val_t{alignment}))),
         size_(size),
-        alignment_(alignment) {}
+        alignment_(alignment) {
+    LIDO_ASSERT(std::has_single_bit(alignment), "an alignment that is no power of two");
+  }
 
   aligned_buffer(const aligned_buffer&) = delete;
   aligned_buffer& operator=(const aligned_buffer&) = delete;

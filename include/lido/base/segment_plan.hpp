@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lido/base/assert.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/base/tuning.hpp"
 
@@ -54,8 +55,12 @@ class segment_plan {
     return (bytes + page - 1) / page;
   }
 
-  static constexpr std::uint32_t slots_in_one(std::size_t stride, std::uint32_t capacity,
-                                              std::size_t page) noexcept {
+  [[LIDO_ASSERTS]] static constexpr std::uint32_t slots_in_one(std::size_t stride,
+                                                               std::uint32_t capacity,
+                                                               std::size_t page) noexcept {
+    LIDO_ASSERT(stride != 0 && capacity != 0 && stride <= PTRDIFF_MAX / capacity,
+                "a plan for no slots, or for more than the addresses");
+    LIDO_ASSERT(std::has_single_bit(page), "a page size that is no power of two");
     // stride * 2^k is a multiple of the page as soon as the powers of two in it are.
     const std::size_t factor = stride & (~stride + 1);
     const std::size_t aligned = factor < page ? page / factor : 1;

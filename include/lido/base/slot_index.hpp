@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lido/base/assert.hpp"
+
 namespace lido::inline v0::detail {
 
 /// Position of a slot in its pool's array: 0 to capacity - 1.
@@ -24,11 +26,13 @@ inline constexpr std::uint32_t max_capacity = 0xFFFF'FFFE;
 class slot_geometry {
  public:
   /// Requires: stride > 0; `base` points at `stride * capacity` bytes.
-  slot_geometry(std::byte* base, std::size_t stride) noexcept
+  [[LIDO_ASSERTS]] slot_geometry(std::byte* base, std::size_t stride) noexcept
       : base_(base),
         stride_(stride),
         shift_(static_cast<unsigned>(std::countr_zero(stride))),
-        inverse_(inverse_of(static_cast<std::uint32_t>(stride >> shift_))) {}
+        inverse_(inverse_of(static_cast<std::uint32_t>(stride >> shift_))) {
+    LIDO_ASSERT(stride > 0, "slots of no bytes");
+  }
 
   [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
 
@@ -37,9 +41,11 @@ class slot_geometry {
   }
 
   /// Requires: `slot` is an address that `address_of` gave.
-  [[nodiscard]] slot_index index_of(const void* slot) const noexcept {
+  [[nodiscard, LIDO_ASSERTS]] slot_index index_of(const void* slot) const noexcept {
     const auto distance = static_cast<std::size_t>(static_cast<const std::byte*>(slot) - base_);
-    return static_cast<slot_index>(distance >> shift_) * inverse_;
+    const slot_index index = static_cast<slot_index>(distance >> shift_) * inverse_;
+    LIDO_ASSERT(stride_ * index == distance, "an address that is not that of a slot");
+    return index;
   }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "lido/base/assert.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/parking.hpp"
 
@@ -24,7 +25,8 @@ class wait_word {
 
   [[nodiscard]] ending give() noexcept { return end(given_state); }
   /// Cancels the wait. `cause` is below 2^24, and the waiter reads it afterwards.
-  [[nodiscard]] ending cancel(std::uint32_t cause) noexcept {
+  [[nodiscard, LIDO_ASSERTS]] ending cancel(std::uint32_t cause) noexcept {
+    LIDO_ASSERT(cause < 1U << (32 - cause_shift), "a cause that the word of a wait cannot store");
     return end(cancelled_state | cause << cause_shift);
   }
 
@@ -36,7 +38,12 @@ class wait_word {
     return word_.load(std::memory_order_relaxed) == asleep_state;
   }
   /// Returns the cause. Requires: cancelled.
-  [[nodiscard]] std::uint32_t cause() const noexcept { return bits() >> cause_shift; }
+  [[nodiscard, LIDO_ASSERTS]] std::uint32_t cause() const noexcept {
+    const std::uint32_t seen = bits();
+    LIDO_ASSERT((seen & state_mask) == cancelled_state,
+                "the cause of a wait that is not cancelled");
+    return seen >> cause_shift;
+  }
 
   /// Note that the waiter is about to sleep, or does not after all. Only by the waiter.
   void begin_sleep() noexcept { (void)swap(waiting_state, asleep_state); }

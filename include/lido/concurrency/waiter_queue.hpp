@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "lido/base/assert.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
@@ -202,7 +203,8 @@ class alignas(cache_line) waiter_queue {
 
   /// Links `last` at the end. Returns true if a waiter in front of it keeps watch already.
   // relaxed (whole function): inside the gate
-  [[nodiscard]] bool append(waiter& last) noexcept {
+  [[nodiscard, LIDO_ASSERTS]] bool append(waiter& last) noexcept {
+    LIDO_ASSERT(!last.linked_.load(std::memory_order_relaxed), "a waiter joins the queue twice");
     waiter* const before = tail_.load(std::memory_order_relaxed);
     last.previous_.store(before, std::memory_order_relaxed);
     last.linked_.store(true, std::memory_order_relaxed);
@@ -352,7 +354,7 @@ class alignas(cache_line) waiter_queue {
   }
 
   /// Leaves the gate. Returns false if another thread has asked: the caller is still inside.
-  [[nodiscard]] bool leave() noexcept {
+  [[nodiscard, LIDO_ASSERTS]] bool leave() noexcept {
     std::uint32_t seen = somebody;
     // (3) - this release-CAS synchronizes-with the acquire-CAS (1) and the acq_rel-CAS (2).
     // relaxed on failure: (4) reads again
@@ -360,6 +362,7 @@ class alignas(cache_line) waiter_queue {
                                       std::memory_order_relaxed)) {
       return true;
     }
+    LIDO_ASSERT(seen == asked, "a thread leaves the gate of a queue that it did not enter");
     // (4) - this acquire-exchange synchronizes-with the acq_rel-CAS (2), so the items of the
     // threads that asked are visible
     (void)gate_.exchange(somebody, std::memory_order_acquire);
@@ -367,9 +370,12 @@ class alignas(cache_line) waiter_queue {
   }
 
   /// Changes the length; returns the previous one.
-  std::uint32_t change_length(std::int32_t by) noexcept {
+  [[LIDO_ASSERTS]] std::uint32_t change_length(std::int32_t by) noexcept {
     // relaxed: inside the gate; the waiter's fence makes others see it
-    return length_.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
+    const auto before =
+        length_.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
+    LIDO_ASSERT(by > 0 || before != 0, "more waiters leave the queue than joined");
+    return before;
   }
 
   shared_atomic<std::uint32_t> length_{0};

@@ -9,6 +9,7 @@
 
 #include "lido/base/address.hpp"
 #include "lido/base/address_space.hpp"
+#include "lido/base/assert.hpp"
 #include "lido/base/zeroed_memory.hpp"
 #include "lido/concurrency/atomic.hpp"
 
@@ -65,10 +66,11 @@ class zeroed_array {
 
   /// Adds items up to `size`; no effect if there are as many, or if they are another's. Returns 0,
   /// or the system's error number; the array is then unchanged. Requires: size <= most.
-  [[nodiscard]] int extend_to(std::size_t size) noexcept {
+  [[nodiscard, LIDO_ASSERTS]] int extend_to(std::size_t size) noexcept {
     if (size <= this->size() || space_ == nullptr) {
       return 0;
     }
+    LIDO_ASSERT(size <= space_->size() / sizeof(T), "an array is extended beyond its most items");
     const std::size_t before = committed(this->size());
     const std::size_t wanted = committed(size);
     if (const int error = before < wanted ? space_->commit(before, wanted - before) : 0;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "lido/base/assert.hpp"
 #include "lido/platform/compiler.hpp"
 
 namespace lido::inline v0::detail {
@@ -31,8 +32,10 @@ class fill_pattern {
   static constexpr std::size_t least_whole = 64;
 
   /// Requires: whole >= least_whole.
-  constexpr fill_pattern(std::size_t size, std::size_t whole) noexcept
-      : size_(size), watches_all_(size <= whole) {}
+  [[LIDO_ASSERTS]] constexpr fill_pattern(std::size_t size, std::size_t whole) noexcept
+      : size_(size), watches_all_(size <= whole) {
+    LIDO_ASSERT(whole >= least_whole, "parts of a slot too small for them are watched");
+  }
 
   [[nodiscard]] constexpr bool watches_all() const noexcept { return watches_all_; }
 

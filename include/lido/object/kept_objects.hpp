@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "lido/base/assert.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
@@ -132,7 +133,8 @@ class kept_objects final : private object_keeper {
   }
   static T* object_in(void* slot) noexcept { return std::launder(static_cast<T*>(slot)); }
 
-  void create_in(slot_memory& memory, slot_index index) override {
+  [[LIDO_ASSERTS]] void create_in(slot_memory& memory, slot_index index) override {
+    LIDO_ASSERT(!memory.holds(index), "an object is made in a slot that has one");
     void* const slot = memory.address_of(index);
     slot_shadow<sizeof(T)>::open(slot);
     checks_.before_construction(slot, Checks::place::here());
@@ -140,7 +142,8 @@ class kept_objects final : private object_keeper {
     create(memory, index, slot);
     undo.dismiss();
   }
-  void destroy_in(slot_memory& memory, slot_index index) noexcept override {
+  [[LIDO_ASSERTS]] void destroy_in(slot_memory& memory, slot_index index) noexcept override {
+    LIDO_ASSERT(memory.holds(index), "an object is destroyed in a slot that has none");
     void* const slot = memory.address_of(index);
     destroy(memory, index, object_in(slot));
     leave(slot);

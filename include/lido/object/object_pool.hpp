@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "lido/base/address.hpp"
 #include "lido/base/assert.hpp"
 #include "lido/base/error.hpp"
 #include "lido/base/exceptions_agree.hpp"
@@ -357,6 +358,9 @@ class object_pool : private detail::complete_traits<Traits> {
         batch[admitted] = objects.front();
         LIDO_ASSERT(checks::active || objects.front() == nullptr || owns(objects.front()),
                     "release of a pointer to no object of this pool");
+        LIDO_ASSERT(detail::address_bits(objects.data()) - detail::address_bits(batch[admitted]) >=
+                        sizeof(T),
+                    "release_n of an object that contains the array of objects");
         if (batch[admitted] != nullptr && checks_.try_end(batch[admitted], at)) {
           destroy(objects.front());
           ++admitted;

@@ -14,6 +14,7 @@
 #include "lido/allocator/segment_memory.hpp"
 #include "lido/allocator/slot_allocator.hpp"
 #include "lido/base/address.hpp"
+#include "lido/base/assert.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
@@ -87,7 +88,8 @@ class slot_memory final : public segment_memory, public segment_fill {
 
   /// Returns the index of a slot. Requires: `slot` is the start of a slot of `Size` bytes.
   template <std::size_t Size>
-  [[nodiscard]] slot_index index_of(const void* slot) const noexcept {
+  [[nodiscard, LIDO_ASSERTS]] slot_index index_of(const void* slot) const noexcept {
+    LIDO_ASSERT(owns<Size>(slot), "an address that is not that of a slot");
     return static_cast<slot_index>(distance_to(slot) / Size);
   }
   template <std::size_t Size>

@@ -9,6 +9,7 @@
 
 #include "lido/allocator/slot_allocator.hpp"
 #include "lido/base/address.hpp"
+#include "lido/base/assert.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/debug/place.hpp"
 #include "lido/debug/slot_shadow.hpp"
@@ -77,6 +78,7 @@ class block_store {
   /// Takes a free block from the thread's cache. If it returns false, `acquire_after_miss` must
   /// follow. Requires: wanted <= block_bytes().
   [[nodiscard, LIDO_ALWAYS_INLINE]] bool try_hit(void*& block, std::size_t wanted) noexcept {
+    LIDO_ASSERT(wanted <= block_bytes_, "a request that is larger than a block");
     const bool hit = slots_.try_hit(block);
     if (hit) [[likely]] {
       open(block, wanted);
@@ -89,6 +91,8 @@ class block_store {
 
   /// Releases a block. Requires: `block` is from here.
   [[LIDO_ALWAYS_INLINE]] void release(void* block) noexcept {
+    LIDO_ASSERT(owns(block) && distance_to(block) % block_bytes_ == 0,
+                "release of an address within a block");
     if (poisons_) {
       refuse_free(block);
       poison(block, block_bytes_);

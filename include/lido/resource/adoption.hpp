@@ -25,7 +25,10 @@ class adoption {
   [[nodiscard]] pool_slot* slot() const noexcept { return slot_; }
   /// Gives the resource in the slot to the pool. Requires: `slot()` is not null, and has a
   /// resource.
-  void fill() noexcept { end(/*made=*/true); }
+  [[LIDO_ASSERTS]] void fill() noexcept {
+    LIDO_ASSERT(slot_ != nullptr, "an adoption without a slot is filled");
+    end(/*made=*/true);
+  }
 
  private:
   void end(bool made) noexcept;

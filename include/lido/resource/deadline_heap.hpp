@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "lido/base/assert.hpp"
+
 namespace lido::inline v0::detail {
 
 /// Base class of a T that can be in a heap. `Tag` distinguishes two heaps of one T.
@@ -35,10 +37,14 @@ class deadline_heap {
   }
   [[nodiscard]] static bool contains(const T& one) noexcept { return of(one).before_ != nullptr; }
   /// Requires: `one` is in a heap.
-  [[nodiscard]] static Key key_of(const T& one) noexcept { return of(one).key_; }
+  [[nodiscard, LIDO_ASSERTS]] static Key key_of(const T& one) noexcept {
+    LIDO_ASSERT(contains(one), "the key of one that is in no heap");
+    return of(one).key_;
+  }
 
   /// Requires: `one` is in no heap.
-  void push(T& one, Key key) noexcept {
+  [[LIDO_ASSERTS]] void push(T& one, Key key) noexcept {
+    LIDO_ASSERT(!contains(one), "a push of one that is in a heap");
     of(one).key_ = key;
     of(one).before_ = &one;
     first_ = meld(first_, &one);
@@ -69,10 +75,12 @@ class deadline_heap {
   static const links& of(const T& one) noexcept { return static_cast<const links&>(one); }
 
   /// Merges two heaps, each of which may be null. Requires: neither has a sibling.
-  static T* meld(T* one, T* other) noexcept {
+  [[LIDO_ASSERTS]] static T* meld(T* one, T* other) noexcept {
     if (one == nullptr || other == nullptr) {
       return one != nullptr ? one : other;
     }
+    LIDO_ASSERT(of(*one).beside_ == nullptr && of(*other).beside_ == nullptr,
+                "a meld of a heap that has a sibling");
     if (of(*other).key_ < of(*one).key_) {
       std::swap(one, other);
     }

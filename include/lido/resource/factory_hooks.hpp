@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "lido/base/assert.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/slot.hpp"
@@ -48,7 +49,10 @@ class factory_hooks {
   [[nodiscard]] bool can_interrupt() const noexcept { return interrupts_; }
   [[nodiscard]] reset_way way_of_reset() const noexcept { return resets_; }
   /// Resets a resource. Requires: `way_of_reset` is at_once.
-  [[nodiscard]] bool reset_at_once(pool_slot& slot) noexcept { return do_reset(slot); }
+  [[nodiscard, LIDO_ASSERTS]] bool reset_at_once(pool_slot& slot) noexcept {
+    LIDO_ASSERT(resets_ == reset_way::at_once, "a reset at once of a factory that may throw");
+    return do_reset(slot);
+  }
 
  private:
   /// Returns false if `create` returned a create_error, which `why` then is.

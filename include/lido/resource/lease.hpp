@@ -102,7 +102,7 @@ class [[nodiscard]] resource_lease {
   }
   /// Returns the number of uses before this one.
   [[nodiscard, LIDO_ASSERTS]] std::uint64_t uses() const noexcept { return slot().uses() - 1; }
-  [[nodiscard]] bool is_new() const noexcept { return uses() == 0; }
+  [[nodiscard, LIDO_ASSERTS]] bool is_new() const noexcept { return uses() == 0; }
 
   /// Delays reports of this lease as slow or leaked by that much.
   template <class Rep, class Period>

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "lido/base/assert.hpp"
 #include "lido/base/callback.hpp"
 #include "lido/base/durations.hpp"
 
@@ -119,7 +120,10 @@ class event_listener {
     return left.call_ == nullptr;
   }
   /// Requires: there is a function. Unlike std::function it does not throw without one.
-  void operator()(const pool_event& event) const { call_(f_.get(), event); }
+  [[LIDO_ASSERTS]] void operator()(const pool_event& event) const {
+    LIDO_ASSERT(call_ != nullptr, "a call of an empty event_listener");
+    call_(f_.get(), event);
+  }
 
  private:
   std::shared_ptr<void> f_;
@@ -259,7 +263,8 @@ struct life_limits {
 };
 
 /// Returns `moment` plus `by`, or `never` if that overflows. Requires: both >= 0.
-[[nodiscard]] constexpr nanos later(nanos moment, nanos by) noexcept {
+[[nodiscard, LIDO_ASSERTS]] constexpr nanos later(nanos moment, nanos by) noexcept {
+  LIDO_ASSERT(moment >= 0 && by >= 0, "a moment before the clock's first, or a negative time");
   return by >= never - moment ? never : moment + by;
 }
 

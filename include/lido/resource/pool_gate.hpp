@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "lido/base/assert.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/resource/slot.hpp"
 #include "lido/resource/slow_path_flags.hpp"
@@ -31,19 +32,22 @@ class pool_gate {
 
   [[nodiscard]] thread_state& mine() const noexcept { return state_of(own_thread_state()); }
   /// Returns what any thread had last for a key with that hash. Requires: a pool with keys.
-  [[nodiscard]] relaxed<pool_slot*>& last_of_key(std::uint64_t hash) const noexcept {
+  [[nodiscard, LIDO_ASSERTS]] relaxed<pool_slot*>& last_of_key(std::uint64_t hash) const noexcept {
+    LIDO_ASSERT(has_keys(), "a key is sought in a pool without any");
     return last_of_keys_[hint_of(hash)];
   }
   /// Makes all threads forget what they had last: each takes the lowest idle resource next.
   void forget_last() const noexcept;
   /// Returns false if the pool has no key of that hash; true if it may have one. Requires: a pool
   /// with keys.
-  [[nodiscard]] bool may_know(std::uint64_t hash) const noexcept {
+  [[nodiscard, LIDO_ASSERTS]] bool may_know(std::uint64_t hash) const noexcept {
+    LIDO_ASSERT(has_keys(), "a key is sought in a pool without any");
     return keys_like_[hint_of(hash)].get() != 0;
   }
   /// Counts a key of that hash that is added or removed. Under the pool's mutex.
-  void count_key(std::uint64_t hash, bool comes) const noexcept {
+  [[LIDO_ASSERTS]] void count_key(std::uint64_t hash, bool comes) const noexcept {
     relaxed<std::uint32_t>& keys = keys_like_[hint_of(hash)];
+    LIDO_ASSERT(comes || keys.get() != 0, "more keys go than came");
     keys.set(comes ? keys.get() + 1 : keys.get() - 1);
   }
   [[nodiscard]] bool has_keys() const noexcept { return last_of_keys_ != nullptr; }

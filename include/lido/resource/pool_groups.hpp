@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "lido/base/assert.hpp"
 #include "lido/resource/idle_cache.hpp"
 #include "lido/resource/key_table.hpp"
 #include "lido/resource/options.hpp"
@@ -28,9 +29,15 @@ class pool_groups {
 
   [[nodiscard]] bool has_keys() const noexcept { return keys_ != nullptr; }
   /// Requires: `has_keys`.
-  [[nodiscard]] key_table& keys() const noexcept { return *keys_; }
+  [[nodiscard, LIDO_ASSERTS]] key_table& keys() const noexcept {
+    LIDO_ASSERT(has_keys(), "the keys of a pool without any");
+    return *keys_;
+  }
   /// Requires: not `has_keys`, and the main group was added.
-  [[nodiscard]] idle_cache& main() const noexcept { return *main_; }
+  [[nodiscard, LIDO_ASSERTS]] idle_cache& main() const noexcept {
+    LIDO_ASSERT(main_ != nullptr, "the main group of a pool with keys, or before it was added");
+    return *main_;
+  }
 
   /// Takes the idle resource in the lowest position, if it is fresh. The caller begins its use.
   /// `key`: null in a pool without keys. Throws what a sought_key throws.

@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 
+#include "lido/base/assert.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/debug/place.hpp"
 #include "lido/resource/deadline_heap.hpp"
@@ -231,8 +232,9 @@ class alignas(no_false_sharing) pool_slot {
 
   /// Moves the slot to any state, with a new turn if that is in_use. Requires: it is neither idle
   /// nor used by another thread. Returns the ticket.
-  slot_word move(resource_state to) noexcept {
+  [[LIDO_ASSERTS]] slot_word move(resource_state to) noexcept {
     const slot_word seen = word();
+    LIDO_ASSERT(seen.state() != resource_state::idle, "a slot is moved that any thread may take");
     const slot_word next =
         to == resource_state::in_use ? seen.with_next_turn().in(to) : seen.in(to);
     (void)swap(seen, next);

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <type_traits>
 #include <utility>
 
@@ -33,6 +34,11 @@ concept parallel_executor = requires(const E& executor, std::uint32_t count,
 };
 
 namespace detail {
+
+/// A range whose values are an array, such as `values()` of a map.
+template <class Range, class T>
+concept has_array_of =
+    std::is_convertible_v<decltype(std::data(std::declval<const Range&>())), const T*>;
 
 [[nodiscard]] constexpr bool stops(step verdict) noexcept {
   return verdict == step::stop || verdict == step::erase_and_stop;

@@ -18,6 +18,7 @@
 
 #include "lido/allocator/slot_allocator.hpp"
 #include "lido/base/address_space.hpp"
+#include "lido/base/assert.hpp"
 #include "lido/base/error.hpp"
 #include "lido/base/exceptions_agree.hpp"
 #include "lido/base/fail.hpp"
@@ -139,11 +140,15 @@ class concurrent_slot_map {
 
   concurrent_slot_map(const concurrent_slot_map&) = delete;
   concurrent_slot_map& operator=(const concurrent_slot_map&) = delete;
-  ~concurrent_slot_map() {
+  [[LIDO_ASSERTS]] ~concurrent_slot_map() {
+    LIDO_ASSERT(!walks_.any(), "a concurrent slot map ends during a walk of it");
     entry_.reset();
     for (std::uint32_t i = 0; i < end_.get(); ++i) {
       // Erased first: a destructor that erases others must not find this one.
-      if (states_[i].erase(states_[i].generation()) == detail::slot_state::fate::ours) {
+      const auto fate = states_[i].erase(states_[i].generation());
+      LIDO_ASSERT(fate != detail::slot_state::fate::theirs,
+                  "a concurrent slot map ends while a thread is in one of its values");
+      if (fate == detail::slot_state::fate::ours) {
         value_at(i).~T();
       }
     }
@@ -234,11 +239,11 @@ class concurrent_slot_map {
   /// which may call `f` at once. A stop ends only the current range of an executor. Throws what the
   /// executor throws; `lido::par` passes on what `f` threw.
   template <parallel_executor Executor, class F>
-  void for_each(const Executor& executor, F f) {
+  [[LIDO_ASSERTS]] void for_each(const Executor& executor, F f) {
     walk_on(*this, executor, f);
   }
   template <parallel_executor Executor, class F>
-  void for_each(const Executor& executor, F f) const {
+  [[LIDO_ASSERTS]] void for_each(const Executor& executor, F f) const {
     walk_on(*this, executor, f);
   }
 
@@ -247,16 +252,21 @@ class concurrent_slot_map {
   /// Requires: no other thread is in a call; what they did before happens before this, and this
   /// before what they do next.
   template <class F>
-  bool for_each_alone(F&& f) {
+  [[LIDO_ASSERTS]] bool for_each_alone(F&& f) {
+    LIDO_ASSERT(!walks_.any(), "for_each_alone beside another walk of the map");
     return walk_alone(f, 0, end_.get());
   }
 
   /// Walks likewise on as many threads as `executor` likes, which then are the only ones. `f`
   /// changes the map only by what it returns, and calls nothing of it.
   template <parallel_executor Executor, class F>
-  void for_each_alone(const Executor& executor, F f) {
-    executor(end_.get(),
-             [&](std::uint32_t first, std::uint32_t last) { (void)walk_alone(f, first, last); });
+  [[LIDO_ASSERTS]] void for_each_alone(const Executor& executor, F f) {
+    LIDO_ASSERT(!walks_.any(), "for_each_alone beside another walk of the map");
+    const std::uint32_t count = end_.get();
+    executor(count, [&](std::uint32_t first, std::uint32_t last) {
+      LIDO_ASSERT(first <= last && last <= count, "a range of an executor beyond the count");
+      (void)walk_alone(f, first, last);
+    });
   }
 
   [[nodiscard]] std::size_t max_size() const noexcept { return max_size_; }
@@ -439,9 +449,12 @@ class concurrent_slot_map {
 
   /// Walks in ranges of blocks: two ranges that shared one would enter its values one by one.
   template <class Map, class Executor, class F>
-  static void walk_on(Map& map, const Executor& executor, F& f) {
-    executor(map.blocks(),
-             [&](std::uint32_t first, std::uint32_t last) { (void)walk(map, f, first, last); });
+  [[LIDO_ASSERTS]] static void walk_on(Map& map, const Executor& executor, F& f) {
+    const std::uint32_t count = map.blocks();
+    executor(count, [&](std::uint32_t first, std::uint32_t last) {
+      LIDO_ASSERT(first <= last && last <= count, "a range of an executor beyond the count");
+      (void)walk(map, f, first, last);
+    });
   }
 
   /// Walks over the blocks from `first` to `last`; reads the values if the map is const.

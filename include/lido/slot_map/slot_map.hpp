@@ -94,12 +94,14 @@ class slot_map {
   /// options; its name and hooks are moved-from. Nothing that led into it may be used with it once
   /// refilled. Its inserts allocate memory, despite `reserve`. If moving Hooks throws, there is no
   /// effect. Requires: no walk in `other`. There is no assignment: it might redirect handles.
-  slot_map(slot_map&& other) noexcept(std::is_nothrow_move_constructible_v<Hooks>)
+  [[LIDO_ASSERTS]] slot_map(slot_map&& other) noexcept(std::is_nothrow_move_constructible_v<Hooks>)
       : hooks_(std::move(other.hooks_)),
         name_(std::move(other.name_)),
         options_(other.options_),
         kept_(std::exchange(other.kept_, reserved())),
-        store_(std::move(other.store_)) {}
+        store_(std::move(other.store_)) {
+    LIDO_ASSERT(other.walks_ == 0, "a move of a slot map during a walk of it");
+  }
   slot_map& operator=(slot_map&&) = delete;
   /// Copies the values: handles of `other` lead to the copies, too. Hooks are copied, but not
   /// called. Throws what copying throws, std::bad_alloc. Declared for every T, as in std::vector.
@@ -167,7 +169,8 @@ class slot_map {
   /// Inserts the values of a range, moved if its iterators give rvalues. Returns their handles in
   /// the same order. If it throws, none stays inserted. Requires: the range is not in this map.
   template <class Range>
-  std::vector<handle_type> insert_range(Range&& values) {
+  [[LIDO_ASSERTS]] std::vector<handle_type> insert_range(Range&& values) {
+    LIDO_ASSERT(!has_first_of(values), "insert_range of values that are in this slot map");
     std::vector<handle_type> made;
     if constexpr (requires { std::size(values); }) {
       made.reserve(std::size(values));
@@ -339,14 +342,14 @@ class slot_map {
   /// `lido::par`). f erases nothing, and a false ends only the current range of an executor.
   /// Requires: f calls only const functions of the map.
   template <parallel_executor Executor, class F>
-  void for_each(const Executor& executor, F f) {
+  [[LIDO_ASSERTS]] void for_each(const Executor& executor, F f) {
     close_holes_before_walk();
     walk_on<T>(executor, f);
   }
 
   /// Walks likewise with `const T&`. Steps over holes, and may run beside other const functions.
   template <parallel_executor Executor, class F>
-  void for_each(const Executor& executor, F f) const {
+  [[LIDO_ASSERTS]] void for_each(const Executor& executor, F f) const {
     walk_on<const T>(executor, f);
   }
 
@@ -513,10 +516,25 @@ class slot_map {
   }
 
   template <class Value, class Executor, class F>
-  void walk_on(const Executor& executor, F& f) const {
-    executor(store_.end(), [&](std::uint32_t first, std::uint32_t last) {
+  [[LIDO_ASSERTS]] void walk_on(const Executor& executor, F& f) const {
+    const std::uint32_t count = store_.end();
+    [[maybe_unused]] const auto seen = std::pair(store_.version(), size());
+    executor(count, [&](std::uint32_t first, std::uint32_t last) {
+      LIDO_ASSERT(first <= last && last <= count, "a range of an executor beyond the count");
       (void)detail::walk<Value, const slot_map, F>(*this, f, first, last).run();
     });
+    LIDO_ASSERT(seen == std::pair(store_.version(), size()),
+                "a callback of a parallel walk changed the slot map");
+  }
+
+  /// Returns true if the first value of an array is in this map, as far as can be seen.
+  template <class Range>
+  [[nodiscard]] bool has_first_of(const Range& values) const noexcept {
+    if constexpr (detail::has_array_of<Range, T>) {
+      return std::size(values) != 0 && store_.is_value(*std::data(values));
+    } else {
+      return false;
+    }
   }
 
   template <class... Args>

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "lido/base/assert.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
 
@@ -54,9 +55,10 @@ class slot_state {
   }
 
   /// Makes the constructed value reachable. Requires: the caller owns the slot.
-  void publish() noexcept {
+  [[LIDO_ASSERTS]] void publish() noexcept {
     // relaxed: the caller owns the slot, from the free list
     const std::uint64_t before = word_.load(std::memory_order_relaxed);
+    LIDO_ASSERT((before & live) == 0, "a slot gets a second value");
     // (1) - this release-store synchronizes-with the seq_cst-CAS (2), the seq_cst-CAS (4), the
     // acquire-load (5) and the seq_cst-load (6): a thread that enters sees the value
     word_.store(before | live, std::memory_order_release);
@@ -118,7 +120,8 @@ class slot_state {
   /// Ends the generation of a destroyed value. Returns false if the generations up to `last` are
   /// used up, and the slot with them. Requires: `erase` or `leave` left the value to the caller, or
   /// the caller owns the slot and did not publish it.
-  [[nodiscard]] bool retire_value(std::uint64_t last) noexcept {
+  [[nodiscard, LIDO_ASSERTS]] bool retire_value(std::uint64_t last) noexcept {
+    LIDO_ASSERT(!is_live(), "a value that is not erased is destroyed");
     // relaxed (2x): no thread enters, and the next owner gets the slot from the free list
     const std::uint64_t now = word_.load(std::memory_order_relaxed) >> generation_shift;
     word_.store(now < last ? (now + 1) << generation_shift : 0, std::memory_order_relaxed);
@@ -140,9 +143,10 @@ class slot_state {
   }
 
   /// Links this slot into a list of erased values. Requires: no thread is in this value.
-  void set_next(std::uint32_t link) noexcept {
+  [[LIDO_ASSERTS]] void set_next(std::uint32_t link) noexcept {
     // relaxed (2x): walk_block.hpp (5) publishes it
     const std::uint64_t before = word_.load(std::memory_order_relaxed);
+    LIDO_ASSERT((before & live) == 0, "a value that is not erased is left to a walk");
     word_.store((before & ~visitors) | link, std::memory_order_relaxed);
   }
   [[nodiscard]] std::uint32_t next() const noexcept {

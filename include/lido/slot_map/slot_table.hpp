@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "lido/base/assert.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/huge_pages.hpp"
 #include "lido/base/slot_index.hpp"
@@ -82,7 +83,8 @@ class slot_table {
   }
 
   /// Takes a free slot for `place` and makes it vacant. Requires: prepare().
-  [[nodiscard]] slot_index claim(std::uint32_t place) noexcept {
+  [[nodiscard, LIDO_ASSERTS]] slot_index claim(std::uint32_t place) noexcept {
+    LIDO_ASSERT(first_free_ < words_.size(), "a slot is claimed without one that is free");
     const slot_index slot = first_free_;
     const std::uint64_t free = words_[slot];
     words_[slot] = (free & generation_bits) | (slot ^ place);
@@ -94,7 +96,8 @@ class slot_table {
   void move(slot_index slot, std::uint32_t place) noexcept { words_[slot] = handle(slot) ^ place; }
 
   /// Makes a slot vacant; its handle is stale from now on. Requires: the handle leads to `place`.
-  void vacate(std::uint64_t handle, std::uint32_t place) noexcept {
+  [[LIDO_ASSERTS]] void vacate(std::uint64_t handle, std::uint32_t place) noexcept {
+    LIDO_ASSERT(find(handle) == place, "a slot is vacated under a stale handle");
     const auto slot = static_cast<slot_index>(handle);
     words_[slot] = word_without_value(generation_after(handle), slot ^ place);
   }
@@ -119,7 +122,8 @@ class slot_table {
   }
 
   /// Assigns a vacant slot to the value at its place, under this handle.
-  void fill(std::uint64_t handle, std::uint32_t place) noexcept {
+  [[LIDO_ASSERTS]] void fill(std::uint64_t handle, std::uint32_t place) noexcept {
+    LIDO_ASSERT((words_[static_cast<slot_index>(handle)] & unused) != 0, "a slot is filled twice");
     words_[static_cast<slot_index>(handle)] = handle ^ place;
   }
 
@@ -140,7 +144,9 @@ class slot_table {
   /// Makes a free slot the next one that `claim` returns; adds the slots up to it, if there are
   /// fewer. Searches from the slot that became free last. Throws as `prepare`. Requires: none is
   /// vacant; can_fill_as.
-  void bring_forward(slot_index slot) {
+  [[LIDO_ASSERTS]] void bring_forward(slot_index slot) {
+    LIDO_ASSERT(slot >= words_.size() || (words_[slot] & unused) != 0,
+                "a slot with a value is brought forward");
     while (words_.size() <= slot) {
       add_slot();
     }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "lido/base/address.hpp"
+#include "lido/base/assert.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/huge_pages.hpp"
 #include "lido/base/scope_exit.hpp"
@@ -167,8 +168,9 @@ class value_store {
         holes_(std::exchange(other.holes_, 0)) {}
   value_store& operator=(value_store&&) = delete;
   /// Copies the values to the same places, under the same handles. Requires: no place is open.
-  value_store(const value_store& other)
+  [[LIDO_ASSERTS]] value_store(const value_store& other)
       : places_(other.capacity()), table_(other.table_), end_(other.end_), holes_(other.holes_) {
+    LIDO_ASSERT(!other.is_open(), "a copy of a slot map in a constructor or destructor of T");
     other.make_all_in(places_, [](const T& value) -> const T& { return value; });
   }
   value_store& operator=(const value_store&) = delete;
@@ -225,7 +227,8 @@ class value_store {
 
   /// Returns the place of the least value. Requires: there is a value.
   template <class Less>
-  [[nodiscard]] std::uint32_t least(Less& less) const {
+  [[nodiscard, LIDO_ASSERTS]] std::uint32_t least(Less& less) const {
+    LIDO_ASSERT(size() != 0, "the least of no values");
     static_assert(std::is_invocable_v<Less&, const T&, const T&>,
                   "lido: emplace_or_evict of a slot_map compares by less(const T&, const T&)");
     std::uint32_t best = next_value(0);
@@ -248,7 +251,8 @@ class value_store {
   /// Makes a value as emplace does, by `make(place, bits of the handle)`. If `wanted` is not 0, it
   /// is the handle, whose slot comes next.
   template <class Make>
-  std::uint64_t emplace_by(const Make& make, std::uint64_t wanted = 0) {
+  [[LIDO_ASSERTS]] std::uint64_t emplace_by(const Make& make, std::uint64_t wanted = 0) {
+    LIDO_ASSERT(has_room(), "an emplace into a full array");
     const auto [place, slot] = holes_ != 0 ? open_hole() : open_at_end();
     const std::uint64_t handle = wanted != 0 ? wanted : table_.next_handle(slot);
     make_in(place, make, handle);
@@ -304,7 +308,8 @@ class value_store {
 
   /// Makes a value as emplace does, under the handle with these bits. Returns false if that is not
   /// possible. Requires: there are no holes.
-  bool emplace_as(std::uint64_t handle, std::size_t most, T&& value) {
+  [[LIDO_ASSERTS]] bool emplace_as(std::uint64_t handle, std::size_t most, T&& value) {
+    LIDO_ASSERT(holes() == 0, "an emplace under a known handle beside holes");
     if (!can_emplace_as(handle, most)) {
       return false;
     }
@@ -322,7 +327,8 @@ class value_store {
 
   /// Destroys the value at `place` and leaves a hole there, except at the end. Requires: `handle`
   /// is that value's.
-  void erase(std::uint32_t place, std::uint64_t handle) noexcept {
+  [[LIDO_ASSERTS]] void erase(std::uint32_t place, std::uint64_t handle) noexcept {
+    LIDO_ASSERT(find(handle) == place, "an erase under the handle of another value");
     // The next value is made or moved here, so its memory is loaded already.
     LIDO_PREFETCH_FOR_WRITE(places_.values() + place);
     destroy(place, handle);
@@ -331,7 +337,9 @@ class value_store {
 
   /// Erases as erase does, and moves the last value into the place. Returns false if there is none,
   /// or if there are holes. Requires: moving does not throw.
-  bool erase_and_fill(std::uint32_t place, std::uint64_t handle) noexcept {
+  [[LIDO_ASSERTS]] bool erase_and_fill(std::uint32_t place, std::uint64_t handle) noexcept {
+    LIDO_ASSERT(find(handle) == place, "an erase under the handle of another value");
+    static_assert(std::is_nothrow_move_constructible_v<T>);
     destroy(place, handle);
     if (holes() != 0 || place + 1 == end_) {
       leave(place, static_cast<slot_index>(handle));
@@ -355,7 +363,8 @@ class value_store {
   }
 
   /// Forgets all holes. Requires: there is no value; no place is open.
-  void forget_holes() noexcept {
+  [[LIDO_ASSERTS]] void forget_holes() noexcept {
+    LIDO_ASSERT(size() == 0 && !is_open(), "holes are forgotten beside values");
     end_ = 0;
     drop_holes_behind_end();
   }
@@ -403,13 +412,15 @@ class value_store {
   /// std::bad_array_new_length without effect. If a constructor of T throws, there is no effect if
   /// T can be copied. Otherwise the values stay where they were, some of them moved-from. Requires:
   /// capacity >= end().
-  void relocate(std::uint32_t capacity) {
+  [[LIDO_ASSERTS]] void relocate(std::uint32_t capacity) {
+    LIDO_ASSERT(capacity >= end_, "an array is relocated to a smaller one than its values need");
     place_array<T> to(capacity);
     relocate_into(to);
   }
 
   /// Exchanges the values of two places; handles follow them. Requires: moving does not throw.
-  void swap(std::uint32_t a, std::uint32_t b) noexcept {
+  [[LIDO_ASSERTS]] void swap(std::uint32_t a, std::uint32_t b) noexcept {
+    LIDO_ASSERT(is_value(a) && is_value(b), "a swap with a hole");
     exchange(places_.values() + a, places_.values() + b);
     std::swap(places_.slot(a), places_.slot(b));
     table_.move(places_.slot(a), a);
@@ -422,8 +433,9 @@ class value_store {
   /// Erases all values, and makes copies of `values` under the handles of the image. Returns false
   /// if the image does not belong to them. Then, and when it throws what copying throws or
   /// std::bad_alloc, nothing has changed. Requires: values.size() <= capacity; no place is open.
-  [[nodiscard]] bool restore(std::span<const T> values, const table_image& image,
-                             std::uint32_t capacity) {
+  [[nodiscard, LIDO_ASSERTS]] bool restore(std::span<const T> values, const table_image& image,
+                                           std::uint32_t capacity) {
+    LIDO_ASSERT(values.size() <= capacity && !is_open(), "more values are restored than fit");
     value_store fresh;
     fresh.places_ = place_array<T>(capacity);
     fresh.reserve_slots(capacity);
@@ -446,7 +458,8 @@ class value_store {
   }
 
   /// Shrinks the table; see slot_table::shrink. Requires: there are no holes.
-  void shrink_table(std::size_t reserve) {
+  [[LIDO_ASSERTS]] void shrink_table(std::size_t reserve) {
+    LIDO_ASSERT(holes() == 0, "a table is shrunk beside holes");
     table_.shrink(reserve, [this](slot_index slot) {
       const std::uint32_t place = table_.place_or_any(slot);
       return place < end_ && places_.slot(place) == slot;
@@ -468,6 +481,7 @@ class value_store {
 
   /// Replaces a value by another. Requires: moving does not throw.
   static void replace(T* place, T&& value) noexcept {
+    static_assert(std::is_nothrow_move_constructible_v<T>);
     std::destroy_at(place);
     (void)make<T>(place, std::move(value));
   }

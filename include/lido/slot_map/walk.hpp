@@ -8,6 +8,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "lido/base/assert.hpp"
 #include "lido/platform/compiler.hpp"
 #include "lido/slot_map/callbacks.hpp"
 
@@ -23,8 +24,10 @@ template <class Value, class Map, class F>
 class walk {
  public:
   /// Requires: last <= the end of the store.
-  walk(Map& map, F& f, std::uint32_t first, std::uint32_t last) noexcept
-      : map_(map), f_(f), place_(first), stop_(last), turns_(turns_for(map.store_)) {}
+  [[LIDO_ASSERTS]] walk(Map& map, F& f, std::uint32_t first, std::uint32_t last) noexcept
+      : map_(map), f_(f), place_(first), stop_(last), turns_(turns_for(map.store_)) {
+    LIDO_ASSERT(last <= store().end(), "a walk beyond the end of its store");
+  }
 
   /// Runs the walk. Returns true if it came to its end.
   [[nodiscard]] bool run() {
@@ -142,13 +145,15 @@ class walk {
   }
 
   // Requires: `bits` is not zero. The mask keeps GCC from extending the sign of the place.
-  static std::uint32_t lowest(std::uint64_t bits) noexcept {
+  [[LIDO_ASSERTS]] static std::uint32_t lowest(std::uint64_t bits) noexcept {
+    LIDO_ASSERT(bits != 0, "the lowest of no bits");
     return static_cast<std::uint32_t>(std::countr_zero(bits)) % word;
   }
 
   // Returns one bit for each value among the 64 places from `place_` on. Requires: place_ < stop_
   // <= the end.
-  [[nodiscard]] std::uint64_t window() const noexcept {
+  [[nodiscard, LIDO_ASSERTS]] std::uint64_t window() const noexcept {
+    LIDO_ASSERT(place_ < stop_ && stop_ <= store().end(), "a window beyond the end of a walk");
     const std::uint32_t shift = place_ % word;
     const std::uint32_t next_word = place_ - shift + word;
     std::uint64_t bits = ~store().holes_around(place_) >> shift;
