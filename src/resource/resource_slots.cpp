@@ -226,6 +226,7 @@ void resource_slots::interrupt(pool_slot& slot) const noexcept {
 }
 
 void resource_slots::end_interrupt(pool_slot& slot) noexcept {
+  LIDO_ASSERT(slot.record.pin == slot_pin::interrupt, "an interrupt ends that did not begin");
   slot.record.pin = slot_pin::none;
   if (slot.state() == resource_state::closing) {
     destroy(slot);

@@ -66,8 +66,8 @@ class slot_counts {
     }
     LIDO_ASSERT(outdated_ + kept_ <= creating() && unproven_ <= creating() &&
                     validations_ <= checking() && awaited_ <= checking() &&
-                    validating_ + keepalives_ <= validations_ && silent_ <= validating_ &&
-                    evicted_ <= closing(),
+                    keepalives_ <= checking() && validating_ <= validations_ &&
+                    silent_ <= validating_ && evicted_ <= closing(),
                 "more slots are noted than are in their state");
   }
 

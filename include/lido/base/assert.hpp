@@ -28,10 +28,9 @@
 
 #if LIDO_ASSERTIONS
 /// Checks a precondition that costs less than the function it guards.
-#define LIDO_ASSERT(condition, message)                              \
-  (::lido::detail::hardly_ever(!(condition))                         \
-       ? static_cast<void>(LIDO_ASSERT_HANDLER(#condition, message)) \
-       : static_cast<void>(0))
+#define LIDO_ASSERT(condition, message)                           \
+  static_cast<void>(!::lido::detail::hardly_ever(!(condition)) || \
+                    ((LIDO_ASSERT_HANDLER(#condition, message)), false))
 #else
 #define LIDO_ASSERT(condition, message) static_cast<void>(0)
 #endif

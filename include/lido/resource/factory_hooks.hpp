@@ -40,7 +40,10 @@ class factory_hooks {
     return attempt([&] { return do_judge(slot, thrown); }, [] { return false; });
   }
   /// Ends what the user of a resource waits for. Requires: `can_interrupt`.
-  void interrupt(pool_slot& slot) noexcept { do_interrupt(slot); }
+  [[LIDO_ASSERTS]] void interrupt(pool_slot& slot) noexcept {
+    LIDO_ASSERT(interrupts_, "an interrupt of a factory that has no such function");
+    do_interrupt(slot);
+  }
   /// Calls the factory's `destroy`, if it has one, and the destructor of R.
   void destroy(pool_slot& slot, destroy_reason reason) noexcept;
 
