@@ -1,5 +1,5 @@
 /// Tries to break: every wait ends exactly once, with a resource or with the right error, and no
-/// resource is lost. This holds for waiters of every kind, and beside any other event.
+/// resource is lost. This holds for waiters of every kind, and during any other event.
 ///
 /// Coroutines, handlers, futures and threads wait in one queue, on a pool of threads. During each
 /// wait another thread releases a resource, requests a stop, or signals the operation's slot.
@@ -45,14 +45,14 @@ struct settings : stress::driver {
   const unsigned& pool_threads = option("--pool-threads", 4, "that run handlers and coroutines");
   const unsigned& mode = option("--mode", 0, "0: background, 1: by tick");
   const unsigned& faults = option("--faults", 16, "one create in so many fails; 0: none");
-  // So long that a wait which runs out of it was forgotten.
+  // So long that a wait which exceeds it was forgotten.
   const unsigned& patience =
       option("--patience", 60, "seconds after which a wait has been forgotten");
 };
 
 using wait_pointer = std::shared_ptr<waits::wait>;
 
-/// A coroutine that starts at once and that no coroutine awaits.
+/// A coroutine that starts at once, and that no other coroutine awaits.
 struct detached {
   // NOLINTBEGIN(readability-identifier-naming,readability-convert-member-functions-to-static): the
   // language's names
@@ -95,7 +95,7 @@ net::awaitable<void> in_awaitable(pool_type& pool, wait_pointer mine, std::stop_
 #endif
 
 #if defined(LIDO_STRESS_RACES)
-/// A timer is the timeout of such a wait: the first of the two to end cancels the other.
+/// Waits with a timer as timeout: the first of the two to end cancels the other.
 net::awaitable<void> in_race(pool_type& pool, wait_pointer mine) {
   using namespace net::experimental::awaitable_operators;
   net::steady_timer timer(co_await net::this_coro::executor, mine->time());
@@ -153,7 +153,7 @@ class worker {
     return {.time = patience_, .is_stopped = draw == 1};
   }
 
-  /// If the wait is to be stopped, another thread requests the stop of the token.
+  /// Returns a token. If the wait is to be stopped, another thread requests the stop.
   std::stop_token stop_of(const limits& within) {
     std::stop_source stop;
     if (within.is_stopped) {

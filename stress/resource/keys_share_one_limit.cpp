@@ -1,5 +1,5 @@
 /// Tries to break: all keys together never have more resources than the total, and no key has more
-/// than its own limit. No waiter waits for room that another key does not use.
+/// than its own limit. No waiter waits while another key leaves capacity unused.
 ///
 /// There are more threads than resources, and more keys than the total. Factories fail at random,
 /// and waits are cancelled or time out while they are served. One thread ticks, flushes, and kills
@@ -34,7 +34,7 @@ struct settings : stress::driver {
       option("--faults", 16, "one call of the factory in so many fails; 0: none");
   const unsigned& ticks = option("--ticks", 1, "0: nobody calls tick");
   const unsigned& mode = option("--mode", 1, "0: background, 1: by tick");
-  // So long that a wait which runs out of it was forgotten.
+  // So long that a wait which exceeds it was forgotten.
   const unsigned& patience =
       option("--patience", 60, "seconds after which a wait has been forgotten");
 };
@@ -44,7 +44,7 @@ struct census {
   std::atomic<unsigned> all{0};
   std::array<std::atomic<unsigned>, most_keys> of_key{};
   std::atomic<unsigned> calls{1};
-  std::atomic<unsigned> moved{0};  ///< resources ended to make room for another key
+  std::atomic<unsigned> moved{0};  ///< resources destroyed to make room for another key
 };
 
 struct keyed_resource : stress::owned {
@@ -156,7 +156,7 @@ class worker {
     }
   }
 
-  /// The callback may run after this worker has ended.
+  /// Acquires by a callback, which may run after this worker has ended.
   void by_callback(unsigned key) {
     ++totals_.callbacks;
     pool_.at(key).async_acquire(

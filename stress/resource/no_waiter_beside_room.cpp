@@ -2,8 +2,8 @@
 /// leave room. This holds without ticks, releases, or any other use of the pool.
 ///
 /// Each round makes a new pool. Its threads use the pool for a while, and then keep what they get.
-/// Once all threads are still, each waiter must have a reason to wait. No thread releases anything
-/// then, since a release would serve a forgotten waiter.
+/// Once no thread makes progress, each waiter must have a reason to wait. No thread releases
+/// anything then, since a release would serve a forgotten waiter.
 #include <atomic>
 #include <chrono>
 #include <stdexcept>
@@ -92,7 +92,8 @@ class crowd {
     }
   }
 
-  /// Whether a thread waits beside room for `patience`. Sets `waited` if any thread had to wait.
+  /// Returns true if a thread waits for `patience` although the limits leave room. Sets `waited` if
+  /// any thread had to wait.
   bool forgets(std::chrono::milliseconds patience, bool& waited) {
     std::this_thread::sleep_for(40ms);
     const auto end = std::chrono::steady_clock::now() + patience;

@@ -32,12 +32,12 @@ struct settings : stress::driver {
       option("--resets", 1, "0: the factory has none; 2: by threads of the pool");
   const unsigned& leave =
       option("--leave", 0, "1: all leave it to the pool to validate, before each use");
-  // So long that a wait which runs out of it was forgotten.
+  // So long that a wait which exceeds it was forgotten.
   const unsigned& patience =
       option("--patience", 60, "seconds after which a wait has been forgotten");
 };
 
-/// One in `faults` of its calls fails. It counts the resources that are alive.
+/// A factory that fails one in `faults` calls, and counts the live resources.
 class random_factory {
  public:
   explicit random_factory(unsigned faults) : faults_(faults) {}
@@ -65,7 +65,7 @@ class random_factory {
   std::shared_ptr<std::atomic<int>> alive_ = std::make_shared<std::atomic<int>>(0);
 };
 
-/// Has no `reset`, so that a released resource becomes idle unseen.
+/// A factory without `reset`, so that a released resource becomes idle on the fast path.
 class without_reset {
  public:
   explicit without_reset(random_factory all) : all_(std::move(all)) {}
@@ -152,7 +152,7 @@ class worker {
     }
   }
 
-  /// Any other failure is wrong, since no thread that waits holds a resource.
+  /// Counts a failure. Any but these is wrong, since no thread that waits holds a resource.
   void count(const lido::acquire_result<stress::owned>& failed) {
     if (failed.failure() == lido::acquire_failure::timed_out) {
       ++totals_.timed_out;
@@ -208,7 +208,7 @@ class worker {
   stress::random random_;
 };
 
-/// Each resource may meanwhile be idle, in another lease, or destroyed.
+/// Kills leased resources, each of which may by then be idle, in another lease, or destroyed.
 void kill_what_is_lent(pool_type& pool) {
   for (int round = 0; round < 100; ++round) {
     for (const lido::lease_info& lent : pool.leases()) {
@@ -296,7 +296,7 @@ void check_end(const stress::run& run, pool_type& pool, const totals& totals,
 template <class Factory>
 void work_with(stress::run& run, const Factory& factory, const settings& settings) {
   totals totals;
-  // A validation may take longer than any waiter has time.
+  // A validation may take longer than any waiter waits.
   const std::chrono::seconds longest_answer(settings.leave != 0 ? 2 * settings.patience : 5);
   pool_type pool(factory, {.max_size = settings.size,
                            .reserve = settings.reserve,

@@ -1,5 +1,5 @@
 /// @file
-/// Waits of all kinds that know whether they have ended once.
+/// Waits of all kinds, which check that they end exactly once.
 #pragma once
 
 #include <algorithm>
@@ -80,7 +80,7 @@ struct world {
   std::atomic<std::uint64_t> timed_out{0}, cancelled{0};
   std::array<std::atomic<std::uint64_t>, names.size()> served_by_way{}, refused_by_way{};
 
-  /// Whether each kind has been served and refused, and some wait timed out and was cancelled.
+  /// Returns true if each kind was served and refused, and waits timed out and were cancelled.
   [[nodiscard]] bool has_happened() const {
     return timed_out > 0 && cancelled > 0 && std::all_of(ways.begin(), ways.end(), [this](way one) {
              const auto index = static_cast<unsigned>(one);

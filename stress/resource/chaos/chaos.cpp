@@ -2,7 +2,8 @@
 /// waiter. Every wait ends in time, and the pool serves again as soon as it can.
 ///
 /// Threads use a real server through one pool, with short deadlines and stop tokens. Thousands of
-/// callbacks wait beside them. One thread harms and heals the server, another changes the pool.
+/// callbacks wait at the same time. One thread harms and heals the server, another changes the
+/// pool.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -79,7 +80,7 @@ class asker {
     }
   }
 
-  /// Dozens of waits are stopped at once, together with this thread if it waits by then.
+  /// Stops dozens of waits at once, together with this thread if it waits by then.
   void storm() {
     const auto pool = of_.pool();
     chaos::storm storm(all_, bound_ + pool->slack());
@@ -114,7 +115,7 @@ class asker {
   std::uint64_t asked_ = 0;
 };
 
-/// Thousands of callbacks wait at once, each for some milliseconds.
+/// Lets thousands of callbacks wait at once, each for some milliseconds.
 void crowd(stress::run& run, subject& of, record& all, const settings& settings) {
   stress::random random = run.generator(1000);
   while (!run.over()) {
@@ -160,7 +161,8 @@ void pause(chaos::pool_type& pool, record& all) {
   pool.resume();
 }
 
-/// Where a connect takes long, a thread that meddles at its own pace lets no request through.
+/// Waits until a request is served: if a connect takes long, a thread that meddles at its own pace
+/// lets none through.
 void wait_for_service(const record& all, clock::duration patience) {
   const auto end = clock::now() + patience;
   const std::uint64_t served = all.served;
@@ -210,8 +212,8 @@ void meddle(stress::run& run, subject& of, record& all) {
   }
 }
 
-/// Runs in the main thread, since a server ends with the thread that started it. The time to
-/// recover is noted only after faults that stop the service.
+/// Harms and heals the server, in the main thread, since a server ends with the thread that started
+/// it. Records the time to recover only after faults that stop the service.
 void harm(stress::run& run, chaos::backend& server, record& all, unsigned outage) {
   stress::random random = run.generator(1002);
   while (!run.over()) {
@@ -247,7 +249,8 @@ lease_type acquire_in_the_end(subject& of, record& all, clock::time_point patien
   }
 }
 
-/// With the server healed, all resources can be acquired at once, and the close leaves none.
+/// Checks that with the server healed all resources can be acquired at once, and the close leaves
+/// none.
 void check_pool(const stress::run& run, subject& of, record& all) {
   const auto pool = of.pool();
   (*pool)->resize(of.size());

@@ -83,7 +83,7 @@ class echo_backend : public backend {
   }
 
  private:
-  /// The peer's TCP acknowledges what arrives, but the peer sends no answer.
+  /// Silences the peer: its TCP acknowledges what arrives, but it sends no answer.
   fault fall_silent() {
     server_.fall_silent(/*on=*/true);
     return {"silent", /*stops_service=*/true};

@@ -19,7 +19,8 @@ class link {
   link& operator=(const link&) = delete;
   virtual ~link() = default;
 
-  /// Whether the right answer comes within a fraction of a second. Otherwise the link is useless.
+  /// Returns true if the right answer comes within a fraction of a second. Otherwise the link is
+  /// useless.
   [[nodiscard]] virtual bool ask(const std::string& word) = 0;
   [[nodiscard]] virtual bool validate(const lido::create_context& context) = 0;
   [[nodiscard]] virtual bool reset() = 0;
@@ -28,8 +29,8 @@ class link {
 /// What was done to a backend.
 struct fault {
   std::string_view kind;
-  /// No request succeeds until `heal`. False if only connections end and new ones can be made at
-  /// once, or if the server recovers by itself. `heal` changes nothing then.
+  /// True if no request succeeds until `heal`. False if only connections end and new ones can be
+  /// made at once, or if the server recovers by itself; then `heal` changes nothing.
   bool stops_service;
 };
 
@@ -40,7 +41,7 @@ class backend {
   backend& operator=(const backend&) = delete;
   virtual ~backend() = default;
 
-  /// Throws what the factory of its kind throws.
+  /// Makes a connection. Throws what the factory of its kind throws.
   [[nodiscard]] virtual std::unique_ptr<link> connect(const lido::create_context& context) = 0;
   /// Harms the backend and returns what it did. Call it from one thread only.
   virtual fault harm(stress::random& random) = 0;
@@ -51,7 +52,8 @@ class backend {
 /// leaves connections half-open, as after a power cut or without a cable.
 [[nodiscard]] std::unique_ptr<backend> make_echo();
 
-/// Server processes: killed and restarted, stopped, their clients killed. Null if not installed.
+/// Server processes: killed and restarted, stopped, their clients killed. Return null if not
+/// installed.
 [[nodiscard]] std::unique_ptr<backend> make_redis();
 [[nodiscard]] std::unique_ptr<backend> make_postgres();
 

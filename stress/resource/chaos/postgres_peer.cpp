@@ -24,7 +24,7 @@ namespace {
 using namespace std::chrono_literals;
 using result_pointer = std::unique_ptr<PGresult, decltype(&PQclear)>;
 
-/// The first result of a query, or null if none comes within a fraction of a second.
+/// Returns the first result of a query, or null if none comes within a fraction of a second.
 result_pointer ask_in_time(PGconn* connection, const char* query, const char* value) {
   const auto end = std::chrono::steady_clock::now() + 200ms;
   if (PQsendQueryParams(connection, query, value != nullptr ? 1 : 0, nullptr, &value, nullptr,

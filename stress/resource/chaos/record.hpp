@@ -51,7 +51,7 @@ struct record {
   std::atomic<std::int64_t> worst_late_us{0};
   heartbeat pulse;
 
-  /// Notes the end of a wait whose deadline was `deadline`. Time in which the whole machine stood
+  /// Records the end of a wait whose deadline was `deadline`. Time in which the whole machine stood
   /// still does not count.
   void note_end(clock::time_point deadline, std::chrono::milliseconds bound) {
     const auto moment = clock::now();
@@ -91,8 +91,8 @@ struct record {
     return faults_by_kind_;
   }
 
-  /// Notes the time from `heal` to the next answered request. Only after faults that stop the
-  /// service; otherwise it would be the time between two requests.
+  /// Records the time from `heal` to the next answered request. Called only after faults that stop
+  /// the service; otherwise it would be the time between two requests.
   void note_recovery(clock::duration took) {
     const std::lock_guard guard(mutex_);
     recoveries_.push_back(took);
@@ -101,7 +101,7 @@ struct record {
     const std::lock_guard guard(mutex_);
     return recoveries_.size();
   }
-  /// In milliseconds.
+  /// Returns a quantile of the times to recover, in milliseconds.
   [[nodiscard]] double recovery(double part) {
     const std::lock_guard guard(mutex_);
     if (recoveries_.empty()) {

@@ -21,8 +21,8 @@ class storm {
 
   storm(record& all, std::chrono::milliseconds bound) : crew_(std::make_shared<crew>(all, bound)) {}
 
-  /// A callback that is served keeps its lease until the storm is over. Otherwise a few resources
-  /// that pass from one to the next would serve all callbacks before the stop.
+  /// Begins the waits. A callback that is served keeps its lease until the storm is over. Otherwise
+  /// a few resources, passed from one to the next, would serve all callbacks before the stop.
   void gather(pool_type& pool) {
     for (unsigned i = 0; i < size; ++i) {
       ++crew_->all.callbacks;
@@ -31,7 +31,7 @@ class storm {
     }
   }
 
-  /// From any thread.
+  /// Stops all waits. Called from any thread.
   void stop() {
     crew_->stopped = clock::now();
     (void)stop_.request_stop();
@@ -61,7 +61,7 @@ class storm {
       ++all.called;
     }
 
-    /// The leases end after the mutex is unlocked, since a release may call others of the crew.
+    /// Ends the leases after the mutex is unlocked, since a release may call others of the crew.
     void disband() {
       std::vector<lease_type> last;
       const std::lock_guard guard(mutex);

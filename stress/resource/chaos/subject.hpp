@@ -23,7 +23,7 @@ using pool_type = lido::resource_pool<connection>;
 using lease_type = lido::resource_lease<connection>;
 using result_type = lido::acquire_result<connection>;
 
-/// Follows real time, and jumps ahead.
+/// A clock that follows real time, and jumps ahead.
 class jumping_clock : public lido::time_source {
  public:
   [[nodiscard]] std::chrono::nanoseconds now() const noexcept override {
@@ -37,8 +37,8 @@ class jumping_clock : public lido::time_source {
 
 constexpr std::chrono::milliseconds create_timeout = 300ms;
 
-/// Throws at random, sometimes a permanent failure. Takes a random time, sometimes longer than
-/// create_timeout.
+/// A factory that throws at random, sometimes a permanent failure, and takes a random time,
+/// sometimes longer than create_timeout.
 class random_factory {
  public:
   random_factory(backend& to, record& all, unsigned faults, bool is_sabotaged)
@@ -56,8 +56,8 @@ class random_factory {
       wait_for_the_end(context);
     }
     connection made = to_->connect(context);
-    // Some calls ignore the context, which is of no use then. Counted, not drawn: a busy machine
-    // makes so few connections that draws would seldom choose one.
+    // Some calls ignore the context. Counted, not drawn: a busy machine makes so few connections
+    // that draws would seldom choose one.
     if (common_->made++ % 32 == 16) {
       std::this_thread::sleep_for(create_timeout + std::chrono::milliseconds(draw / 128 % 150));
     }
@@ -67,7 +67,7 @@ class random_factory {
   bool validate(connection& idle, const lido::create_context& context) {
     return (faults_ == 0 || next() % (4 * faults_) != 0) && idle->validate(context);
   }
-  /// From now on each `create` fails permanently, as after a change of the password.
+  /// Makes each `create` fail permanently from now on, as after a change of the password.
   void lock_out(bool on) { common_->is_locked_out = on; }
 
   static bool reset(connection& used) { return used->reset(); }
@@ -79,7 +79,7 @@ class random_factory {
   }
 
  private:
-  /// What all copies share.
+  /// The state that all copies share.
   struct common {
     std::atomic<unsigned> calls{1};
     std::atomic<unsigned> made{0};
@@ -124,8 +124,8 @@ class random_factory {
   std::shared_ptr<common> common_ = std::make_shared<common>();
 };
 
-/// How much later a wait may end in a pool without threads. An acquire or tick may have to run
-/// `create` for others first.
+/// How much later a wait may end in a pool without threads, where an acquire or tick may have to
+/// run `create` for others first.
 constexpr std::chrono::milliseconds slack_without_threads = 3500ms;
 
 /// What differs between pools.
@@ -177,7 +177,7 @@ class subject {
     pool_ = make();
   }
 
-  /// The present pool. It may be closed at any time.
+  /// Returns the present pool, which may be closed at any time.
   [[nodiscard]] std::shared_ptr<subject_pool> pool() {
     const std::lock_guard guard(mutex_);
     return pool_;

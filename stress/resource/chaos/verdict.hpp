@@ -1,5 +1,5 @@
 /// @file
-/// What a run was told to do, what it reports, and what makes it fail.
+/// The settings of a run, its report, and what makes it fail.
 #pragma once
 
 #include <algorithm>
@@ -55,7 +55,7 @@ inline belongings settled(const belongings& expected) {
   return now;
 }
 
-/// "killed:3,stopped:5".
+/// Returns a text such as "killed:3,stopped:5".
 inline std::string kinds_of_faults(const record& all) {
   std::string text;
   for (const auto& [kind, count] : all.faults_by_kind()) {
@@ -91,7 +91,7 @@ inline std::vector<happening> happenings(const record& all, const settings& sett
           {"kills_of_others", all.kills_of_others}};
 }
 
-/// The first thing that has happened too seldom, or nothing.
+/// Returns what has happened too seldom, or nothing.
 inline std::string missing_in(const record& all, const settings& settings) {
   for (const happening& one : happenings(all, settings)) {
     if (one.count < one.least) {
@@ -101,7 +101,7 @@ inline std::string missing_in(const record& all, const settings& settings) {
   return {};
 }
 
-/// "3 waits late, 12 files leaked"; nothing if all is well.
+/// Returns a text such as "3 waits late, 12 files leaked"; empty if all is well.
 inline std::string findings(
     std::initializer_list<std::pair<std::string_view, std::int64_t>> counts) {
   std::string text;
@@ -113,7 +113,7 @@ inline std::string findings(
   return text;
 }
 
-/// Prints the figures, and says what is wrong.
+/// Prints the figures and the findings.
 inline void report(const stress::run& run, record& all, const belongings& before,
                    const settings& settings) {
   const belongings after = settled(before);

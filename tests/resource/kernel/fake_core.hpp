@@ -14,7 +14,7 @@ enum class release_path : std::uint8_t {
   idle     ///< it is idle, and a flag was set: `on_idle`
 };
 
-/// The path of the last release, which it resets to `fast`.
+/// Returns the path of the last release, and resets it to `fast`.
 [[nodiscard]] release_path take_release_path() noexcept;
 
 }  // namespace lido::test

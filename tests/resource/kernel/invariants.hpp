@@ -21,7 +21,7 @@ using detail::resource_state;
 using detail::slot_counts;
 using detail::slot_group;
 
-/// Invariant I1 of one group.
+/// Checks invariant I1 of one group.
 inline const char* counts_of(pool_kernel& pool, const slot_group& group) {
   slot_counts found;
   pool.table.for_each([&](const pool_slot& slot) {
@@ -32,7 +32,7 @@ inline const char* counts_of(pool_kernel& pool, const slot_group& group) {
   return found == group.counts ? nullptr : "I1: a group counts other slots than it has";
 }
 
-/// Invariant I2 of one group.
+/// Checks invariant I2 of one group.
 inline const char* bits_of(pool_kernel& pool, slot_group& group) {
   const char* wrong = nullptr;
   pool.table.for_each([&](const pool_slot& slot) {
@@ -57,7 +57,7 @@ inline const detail::acquire_waiter* first_waiting(const slot_group& group) {
   return waiter;
 }
 
-/// Whether another group with an older waiter may be owed what this group releases.
+/// Returns true if another group with an older waiter may be owed what this group releases.
 inline bool may_be_preempted(pool_kernel& pool, const slot_group& group, std::uint32_t live,
                              const invariant_context& context) {
   const detail::acquire_waiter* const mine = first_waiting(group);
@@ -71,7 +71,7 @@ inline bool may_be_preempted(pool_kernel& pool, const slot_group& group, std::ui
   return found;
 }
 
-/// Invariant I3 of one group.
+/// Checks invariant I3 of one group.
 inline const char* waits_of(pool_kernel& pool, slot_group& group, std::uint32_t live,
                             const invariant_context& context) {
   const detail::acquire_waiter* const first = first_waiting(group);
@@ -103,7 +103,7 @@ inline const char* waits_of(pool_kernel& pool, slot_group& group, std::uint32_t 
   return fit <= awake || all_awake ? nullptr : "I3: a waiter sleeps beside an idle resource";
 }
 
-/// Invariant I4 of one group.
+/// Checks invariant I4 of one group.
 inline const char* links_of(const slot_group& group) {
   for (const detail::acquire_waiter* waiter = group.queue.first(); waiter != nullptr;
        waiter = detail::wait_queue::after(*waiter)) {
@@ -117,7 +117,8 @@ inline const char* links_of(const slot_group& group) {
 
 }  // namespace invariants
 
-/// Null, or the first invariant that does not hold. Call it after the effects of an event have run.
+/// Returns the first invariant that does not hold, or null. Call it after the effects of an event
+/// have run.
 inline const char* broken_invariant(detail::pool_kernel& pool, const invariant_context& context) {
   std::uint32_t live = 0;
   pool.groups().for_each([&](const detail::slot_group& group) { live += group.counts.live(); });

@@ -1,4 +1,4 @@
-// Ages: which resources end, or are validated, by the time that they have been idle or alive.
+// Ages: which resources expire, or are validated, by how long they have been idle or alive.
 // docs/reference/tests.md explains the letters and numbers in test names.
 #include <algorithm>
 #include <chrono>
@@ -201,7 +201,7 @@ TEST(KernelAges, D5MaxUsesCountsHoweverBusy) {
   }
 }
 
-// To validate a resource is not to use it.
+// A validation is not a use.
 TEST(KernelAges, D2AnIdleResourceThatIsKeptAliveEndsInTime) {
   kernel k({.options = fresh({.max_size = 1, .idle_timeout = 600ms, .keepalive = 200ms}),
             .validates = true});
@@ -213,7 +213,7 @@ TEST(KernelAges, D2AnIdleResourceThatIsKeptAliveEndsInTime) {
   EXPECT_EQ(k.tick(190), "destroy 0 (idle too long)");
 }
 
-// They are kept in spite of the idle timeout.
+// Resources of min_idle are kept in spite of the idle timeout.
 TEST(KernelAges, D2ResourcesKeptByMinIdleEndByTheirLifetime) {
   kernel k({.options = fresh({.max_size = 1,
                               .min_idle = 1,
@@ -280,7 +280,7 @@ TEST(KernelAges, D6AnAcquireBesideMaintenanceDoesNotWait) {
 TEST(KernelAges, D6MaintenanceYieldsToWaiters) {
   kernel k({.options = fresh({.max_size = 1, .keepalive = 1000ms}), .validates = true});
   fill(k, 1);
-  k.suspend();  // only a suspended pool has idle resources beside waiters
+  k.suspend();  // only a suspended pool has both idle resources and waiters
   EXPECT_EQ(k.acquire('b'), "");
   EXPECT_EQ(k.tick(1100), "");
   EXPECT_EQ(k.suspend(false), "b has 0");

@@ -183,7 +183,7 @@ TEST_F(KernelControl, AnAdoptedResourceTakesTheRoomOfACreate) {
   EXPECT_EQ(k.stats().idle, 1);
 }
 
-/// What may happen between the two.
+/// What may happen between the begin and the end of an adoption.
 TEST_F(KernelControl, AnAdoptedResourceEndsIfItsPoolDidNotWaitForIt) {
   EXPECT_EQ(k.discard('A'), "destroy 0 (discarded)");
   k.destroyed(0);
@@ -234,7 +234,7 @@ TEST_F(KernelControl, AResourceMadeAfterTheCloseEnds) {
   EXPECT_EQ(k.created(2), "destroy 2 (closed)");
 }
 
-/// What ends the use of a resource that is being interrupted, and what becomes of it.
+/// What ends the use of a resource that is being interrupted, and what happens to it.
 TEST(KernelInterrupts, AResourceOutlivesItsInterrupt) {
   constexpr auto now = ongoing_uses::interrupt;
   struct row {
@@ -341,8 +341,7 @@ TEST(KernelInterrupts, AnOwnerThatMovesTheResourceOutIsLeftAlone) {
   EXPECT_EQ(k.interrupted(0), "");
 }
 
-// jedis #561, r2dbc-pool #232: farewells take long. They are the tasks of threads, and hold up no
-// others.
+// jedis #561, r2dbc-pool #232: farewells take long. They are tasks of threads, and delay no others.
 TEST(KernelEnds, EightResourcesAreDestroyedAtOnce) {
   kernel k({.options = {.max_size = 10, .max_creating = 10}});
   fill(k, 10);

@@ -177,7 +177,7 @@ TEST(KernelCreates, B2ARefusedResetLeavesRoomForOneResource) {
   }
 }
 
-// The same issue; #18: wrong counts after a failed create.
+// deadpool CHANGELOG 0.9.5; #18: wrong counts after a failed create.
 TEST(KernelCreates, B2B4AFailedCreateTakesNoRoom) {
   kernel k({.options = {.max_size = 2, .retry_first = 1ms, .retry_longest = 1ms}});
   k.acquire('A');
@@ -279,7 +279,7 @@ TEST(KernelCreates, WhileAClientWaitsOneCreateIsTriedTenTimesASecond) {
     EXPECT_EQ(k.next_timer_in_ms(), wait);
     const auto begun = k.tick(wait);
     ASSERT_EQ(begun.size(), 1U);
-    EXPECT_EQ(k.tick(94), "");  // not beside the one that is under way
+    EXPECT_EQ(k.tick(94), "");  // not beside the one in progress
     k.created(begun[0].slot, false);
   }
   const auto begun = k.tick(95);
@@ -362,7 +362,7 @@ TEST(KernelCreates, ThePauseHoldsBackCreatesThatNoClientWaitsFor) {
   EXPECT_EQ(k.created(1), "");
 }
 
-// HikariCP #1674: errors go on long after the server is back.
+// HikariCP #1674: errors continue long after the server is back.
 TEST(KernelCreates, AfterAPermanentFailureOneAcquireInATenthOfASecondTries) {
   kernel k({.options = {.max_size = 4, .max_creating = 4}});
   EXPECT_EQ(k.acquire('A'), "create 0");

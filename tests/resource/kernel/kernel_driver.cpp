@@ -186,7 +186,7 @@ happenings kernel_driver::begin(client& one) {
   return go_to_sleep(one, std::move(all));
 }
 
-/// A thread that still waits looks once more, and sleeps.
+/// Lets a thread that still waits look once more, and sleep.
 happenings kernel_driver::go_to_sleep(client& one, happenings all) {
   if (one.does == client::state::waiting && one.is_thread()) {
     const happenings more = look(one.name);
@@ -340,7 +340,7 @@ happenings kernel_driver::has_validated(char name, bool valid) {
 
 // ---- tasks --------------------------------------------------------------------------------------
 
-/// Whether the slot is among the open ones. It is no more.
+/// Returns true if the slot is among the open ones, and removes it.
 bool kernel_driver::is_open(std::vector<std::uint32_t>& open, std::uint32_t slot) {
   const bool found = std::erase(open, slot) != 0;
   if (!found) {
@@ -570,7 +570,7 @@ void kernel_driver::read_calls(effects& out) {
   }
 }
 
-/// What became of the waiters, in order of arrival.
+/// Reads what happened to the waiters, in order of arrival.
 void kernel_driver::read_ends(happenings& all) {
   std::vector<client*> ended;
   for (const auto& one : clients_) {
@@ -672,13 +672,13 @@ void kernel_driver::read_slots(effects& out, happenings& all) {
   }
 }
 
-/// Of what a client has waited for.
+/// Begins the use of what a client has waited for.
 void kernel_driver::begin_use(client& one) {
   one.grant.slot->note_holder(pool_.gate.now(), one.waiter->thread, 0, detail::place{});
   pool_.gate.begin_use(*one.grant.slot, /*queued=*/true);
 }
 
-/// No slot is held twice.
+/// Checks that no slot is held twice.
 void kernel_driver::check_clients() {
   std::uint64_t held = 0;
   for (const auto& one : clients_) {

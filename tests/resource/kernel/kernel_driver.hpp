@@ -18,7 +18,7 @@
 
 namespace lido::test {
 
-/// A factory that answers only what functions it has: no event calls any.
+/// A factory that only reports which functions it has: no event calls any.
 class fake_hooks final : public detail::factory_hooks {
  public:
   fake_hooks(bool validates, bool resets, bool interrupts)
@@ -53,7 +53,7 @@ struct happening {
     creates,    ///< a client is told to create
     validates,  ///< a client is told to validate
     refused,    ///< a client's wait ends without a resource
-    called,     ///< a sleeping client is woken to look for itself
+    called,     ///< a sleeping client is woken to look for a resource
     create,     ///< from here on: tasks of the pool
     validate,
     reset,
@@ -73,7 +73,7 @@ struct happening {
 };
 using happenings = std::vector<happening>;
 
-/// "A has 0; create 1".
+/// Returns a text such as "A has 0; create 1".
 [[nodiscard]] std::string to_text(const happenings& all);
 
 struct pool_setup {
@@ -123,11 +123,11 @@ class kernel_driver {
   // ---- clients ----------------------------------------------------------------------------------
 
   happenings acquire(char name, const wait_setup& how = {});
-  /// On the fast path. False if it found no resource.
+  /// Acquires on the fast path. Returns false if it found no resource.
   bool acquire_fast(char name, std::uint32_t group = 0);
-  /// A woken thread looks for a resource itself.
+  /// Lets a woken thread look for a resource itself.
   happenings look(char name);
-  /// A thread ends its own wait. It leaves the queue with `leave`.
+  /// Lets a thread end its own wait. It leaves the queue with `leave`.
   bool give_up(char name);
   happenings leave(char name);
   happenings cancel(char name);
@@ -154,7 +154,7 @@ class kernel_driver {
                : happenings{};
   }
   happenings destroyed(std::uint32_t slot);
-  /// Ends all tasks well, and those that follow.
+  /// Ends all tasks successfully, and those that follow.
   void end_tasks();
 
   // ---- the pool ---------------------------------------------------------------------------------
@@ -168,12 +168,12 @@ class kernel_driver {
   happenings suspend(bool on = true);
   happenings flush(std::uint32_t group = 0, ongoing_uses uses = ongoing_uses::finish);
   happenings retry_now(std::uint32_t group = 0);
-  /// Only what is of that generation, and only if that is the present one.
+  /// Flushes the group if that is its present generation.
   happenings flush_of(std::uint32_t generation, std::uint32_t group = 0);
   [[nodiscard]] std::uint32_t generation(std::uint32_t group = 0) const {
     return groups_[group]->cache.epoch();
   }
-  /// Returns the slot of a resource that comes from outside, or nothing.
+  /// Returns the slot for a resource from outside, or nothing.
   [[nodiscard]] std::optional<std::uint32_t> adopt(std::uint32_t group = 0);
   happenings adopted(std::uint32_t slot, bool made = true);
   happenings replace_factory(std::uint32_t group = 0);
@@ -187,7 +187,7 @@ class kernel_driver {
     pool_.numbers().count_slots();
     return pool_.numbers().stats(*groups_[number]);
   }
-  /// Most in use at once, of all groups.
+  /// Returns the most resources in use at once, over all groups.
   [[nodiscard]] std::size_t high_water() {
     pool_.numbers().count_slots();
     return pool_.numbers().high_water();
@@ -197,7 +197,7 @@ class kernel_driver {
   [[nodiscard]] std::uint32_t max_total() const { return max_total_; }
   [[nodiscard]] client& of(char name);
   [[nodiscard]] const std::vector<std::unique_ptr<client>>& clients() const { return clients_; }
-  /// Slots with an unfinished task of that kind, and slots to be destroyed.
+  /// Returns slots with an unfinished task of that kind; `doomed` returns slots to be destroyed.
   [[nodiscard]] std::vector<std::uint32_t> tasks(happening::kind what);
   [[nodiscard]] const std::vector<std::uint32_t>& doomed() const { return doomed_; }
   [[nodiscard]] const std::vector<std::uint32_t>& interrupts() const { return interrupts_; }
@@ -208,14 +208,14 @@ class kernel_driver {
   // ---- what a pool knows ------------------------------------------------------------------------
 
   static constexpr int never = -1;
-  /// In how many milliseconds something is due: a tick, or one for another reason than a look at
-  /// all slots; the next try to create. At least 1 if it is not due now.
+  /// Returns in how many milliseconds something is due: a tick, or one for another reason than a
+  /// sweep; the next try to create. At least 1 if it is not due now.
   [[nodiscard]] int next_tick_in_ms() const { return in_ms(pool_.next_tick()); }
   [[nodiscard]] int next_timer_in_ms() const { return in_ms(pool_.next_timer()); }
   [[nodiscard]] int next_try_in_ms(std::uint32_t group = 0) const {
     return in_ms(groups_[group]->retry.at(/*is_asked=*/false));
   }
-  /// In how many milliseconds a create is due that a client waits for.
+  /// Returns in how many milliseconds a create is due that a client waits for.
   [[nodiscard]] int next_asked_try_in_ms(std::uint32_t group = 0) const {
     return in_ms(groups_[group]->retry.at(/*is_asked=*/true));
   }
@@ -226,12 +226,12 @@ class kernel_driver {
     return groups_[group]->retry.waits(now_.real, is_asked);
   }
   [[nodiscard]] bool is_drained() const { return pool_.control.is_drained(); }
-  /// Resources that are neither gone nor in use.
+  /// Returns the number of resources that are neither gone nor in use.
   [[nodiscard]] std::size_t unsettled() const { return pool_.control.count_unsettled(); }
   [[nodiscard]] std::vector<lease_info> longest_leases() {
     return pool_.monitor.longest().infos(now_.age);
   }
-  /// The age that releases see, which stands still between ticks.
+  /// Returns the age that releases see, which stands still between ticks.
   [[nodiscard]] detail::nanos age_of_last_tick() { return pool_.gate.now(); }
 
   [[nodiscard]] std::uint32_t slots() const { return pool_.table.size(); }
@@ -239,9 +239,9 @@ class kernel_driver {
     return this->slot(slot).state();
   }
   [[nodiscard]] std::uint32_t group_of(std::uint32_t slot);
-  /// Whether a release of the slot tells the pool.
+  /// Returns true if a release of the slot notifies the kernel.
   [[nodiscard]] bool is_marked(std::uint32_t slot) { return this->slot(slot).word().marked(); }
-  /// Which factory makes, or made, the resource: the first, or the one that replaced it.
+  /// Returns which factory makes, or made, the resource: the first, or the one that replaced it.
   [[nodiscard]] std::size_t factory_of(std::uint32_t slot);
   [[nodiscard]] const detail::group_limits& limits_of(std::uint32_t group) const {
     return groups_[group]->limits;
@@ -257,21 +257,22 @@ class kernel_driver {
   [[nodiscard]] bool is_late(char name) {
     return of(name).waiter->until.nanoseconds() <= now_.real;
   }
-  /// The waiter whose thread runs in the present event, and may take what is idle; or 0.
+  /// Returns the waiter whose thread runs in the present event, and may take an idle resource; or
+  /// 0.
   [[nodiscard]] char looker() const { return looker_; }
   [[nodiscard]] bool may_look(char name) { return of(name).waiter->may_look; }
   [[nodiscard]] detail::nanos came_at(char name) { return of(name).waiter->came.at; }
   [[nodiscard]] bool came_before(char name, char other) {
     return of(name).waiter->came.order < of(other).waiter->came.order;
   }
-  /// Expects the lease to last that much longer; `never` ends.
+  /// Expects the lease to last that much longer, or for ever if `never`.
   void extend(char name, int ms) {
     of(name).grant.slot->extend(ms == never ? detail::never : ms * one_ms);
   }
-  /// What the calling thread had last.
+  /// Returns what the calling thread had last.
   [[nodiscard]] detail::relaxed<detail::pool_slot*>& last() { return pool_.gate.mine().last[0]; }
   [[nodiscard]] detail::pool_slot* slot_at(std::uint32_t slot) { return &this->slot(slot); }
-  /// A thread that has released a resource is about to leave the pool.
+  /// Calls `f` while a thread that has released a resource is still leaving the pool.
   template <class F>
   void beside_a_release(const F& f) {
     const detail::leaving_guard mark(pool_.gate.mine());
@@ -314,7 +315,7 @@ class kernel_driver {
   [[nodiscard]] bool is_open(std::vector<std::uint32_t>& open, std::uint32_t slot);
   [[nodiscard]] bool is_free(const client& one);
   void begin_use(client& one);
-  /// The slot that the client holds, and holds no more. Null if it holds none.
+  /// Takes from the client the slot that it holds. Returns null if it holds none.
   detail::pool_slot* take_from(client& one);
   happenings begin(client& one);
   happenings go_to_sleep(client& one, happenings all);

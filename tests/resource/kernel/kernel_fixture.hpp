@@ -40,7 +40,7 @@ inline void fill(kernel& k, std::uint32_t count) {
   k.tick(0);
 }
 
-/// `EXPECT_EQ(k.acquire('A'), "create 0")`.
+/// Compares effects with a text: `EXPECT_EQ(k.acquire('A'), "create 0")`.
 inline bool operator==(const happenings& all, const char* text) {
   return to_text(all) == text;
 }

@@ -22,7 +22,7 @@ class KernelGroups : public ::testing::Test {
       k.add_group({.max_size = 4, .min_idle = 0, .max_creating = 4});
     }
   }
-  /// `name` acquires a resource of the group.
+  /// Lets `name` acquire a resource of the group.
   void take(char name, std::uint32_t group) {
     k.acquire(name, {.group = group});
     k.created(k.tasks(test::happening::kind::create).front());
@@ -416,7 +416,7 @@ class KernelGroupsOfOne : public KernelGroups {
   KernelGroupsOfOne() : KernelGroups(1, 0) {}
 };
 
-// However the busy threads end their leases.
+// It does not matter how the busy threads end their leases.
 TEST_F(KernelGroupsOfOne, B6ABusyKeyDoesNotStarveOthers) {
   using way = void (*)(kernel&, char);
   for (const way end : {way([](kernel&in, char name) { in.release(name); }),

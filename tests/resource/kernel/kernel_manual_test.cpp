@@ -110,7 +110,7 @@ TEST_F(KernelManual, AResourceMadeBeforeAFlushEndsAndItsThreadIsFirstAgain) {
   EXPECT_EQ(k.has_created('A', true), "destroy 0 (flushed); A creates 1");
 }
 
-// Its thread is in no queue meanwhile, where one that asks for it would be seen.
+// A thread that creates is in no queue, where its claim to the reserve would be seen.
 TEST_F(KernelManual, TheReserveServesTheUrgentThreadThatCreates) {
   kernel with_reserve(
       {.options = {.max_size = 1, .reserve = 1, .maintenance = maintenance::by_tick}});

@@ -44,7 +44,7 @@ class kernel_model {
 
   kernel_model(kernel_driver& driver, std::uint32_t slots) : driver_(driver), slots_(slots) {}
 
-  /// Null, or a description of what the kernel did wrong.
+  /// Returns a description of what the kernel did wrong, or null.
   const char* judge(const happenings& all) {
     wrong_ = nullptr;
     refused_ = 0;
@@ -106,7 +106,7 @@ class kernel_model {
       std::erase(group.queue, name);
     }
   }
-  /// The kernel receives a slot with a resource.
+  /// Notes that the kernel receives a slot with a resource.
   void comes_back(std::uint32_t slot) { slots_[slot].is = state::in_hand; }
   void gives_up(char name) {
     ++groups[driver_.group_of(name)].numbers.timed_out;
@@ -117,7 +117,7 @@ class kernel_model {
     ++numbers_of(slots_[slot]).acquires;
     ++numbers_of(slots_[slot]).hits;
   }
-  /// Destroyed, or detached.
+  /// Empties a slot whose resource was destroyed or detached.
   void is_empty(std::uint32_t slot) {
     resource_pool_stats& numbers = numbers_of(slots_[slot]);
     const bool is_gone = slots_[slot].is == state::closing;
@@ -223,13 +223,13 @@ class kernel_model {
         std::count_if(slots_.begin(), slots_.end(),
                       [](const model_slot& slot) { return slot.is != state::empty; }));
   }
-  /// Unfinished creates of the present factory.
+  /// Returns the number of unfinished creates of the present factory.
   [[nodiscard]] std::uint32_t creating(std::uint32_t group) const {
     return count(group, [&](const model_slot& slot) {
       return slot.is == state::creating && slot.epoch == groups[group].epoch;
     });
   }
-  /// Those of them that began a short while ago.
+  /// Returns the number of those that began a short while ago.
   [[nodiscard]] std::uint32_t young_creates(std::uint32_t group) const {
     return count(group, [&](const model_slot& slot) {
       return slot.is == state::creating && slot.epoch == groups[group].epoch &&
@@ -246,14 +246,14 @@ class kernel_model {
         slots_.begin(), slots_.end(),
         [](const model_slot& slot) { return slot.is == state::creating && slot.is_unproven; }));
   }
-  /// Threads that have ended their own waits, unknown to the kernel.
+  /// Returns the number of threads that have ended their own waits, unknown to the kernel.
   [[nodiscard]] std::uint32_t leaving() const {
     const auto& all = driver_.clients();
     return static_cast<std::uint32_t>(std::count_if(all.begin(), all.end(), [](const auto& one) {
       return one->does == client::state::gave_up;
     }));
   }
-  /// The waiters that the kernel may still serve.
+  /// Returns the number of waiters that the kernel may still serve.
   [[nodiscard]] std::uint32_t waiting(std::uint32_t group) const {
     return static_cast<std::uint32_t>(groups[group].queue.size());
   }
@@ -357,7 +357,7 @@ class kernel_model {
     last_hand_over_ = now;
   }
 
-  /// Checks that an event serves only waiters near the front of the queue, and one that looks.
+  /// Checks that an event serves only waiters near the front of the queue, and the one that looks.
   void grant(const happening& one) {
     using kind = happening::kind;
     check(!is_suspended && !is_closed, "something is given in a pool that gives nothing");
@@ -451,7 +451,8 @@ class kernel_model {
           "a create begins unneeded");
   }
 
-  /// Threads that have ended their waits are counted some time until they leave.
+  /// Checks the numbers of a group. Threads that have ended their waits are counted until they
+  /// leave.
   void check_numbers(std::uint32_t number) {
     model_group& group = groups[number];
     resource_pool_stats& mine = group.numbers;
@@ -463,7 +464,7 @@ class kernel_model {
     const std::uint32_t promised = count(number, [](const model_slot& slot) {
       return slot.is == state::creating && slot.is_kept;  // to a waiter in no queue
     });
-    // Those that are refused as they come did not wait.
+    // Acquires that are refused on arrival did not wait.
     const std::uint64_t exhausted = mine.handed_over + mine.timed_out + mine.cancelled +
                                     mine.refused + waiting(number) + promised;
     mine.high_water = std::max(mine.high_water, in_use);
@@ -533,7 +534,7 @@ class kernel_model {
     }
   }
 
-  /// Whether an older waiter of another group has a claim to what the group releases.
+  /// Returns true if an older waiter of another group has a claim to what the group releases.
   [[nodiscard]] bool is_owed(std::uint32_t number) const {
     return total() >= max_total &&
            std::any_of(groups.begin(), groups.end(), [&](const model_group& other) {
@@ -550,11 +551,11 @@ class kernel_model {
     if ((waiters + kept(number) <= creating(number) && !is_late) ||
         live(number) >= group.limits.max_size || creating(number) >= group.limits.max_creating ||
         driver_.backs_off(number, /*is_asked=*/true) ||
-        (is_tried && (!is_late || driver_.setup().max_total != 0))) {  // that is looked at later
+        (is_tried && (!is_late || driver_.setup().max_total != 0))) {  // that is matched later
       return;
     }
     const bool works = !driver_.backs_off(number, /*is_asked=*/false);
-    std::uint32_t idle = 0;  // without those that are left for waiters that came before
+    std::uint32_t idle = 0;  // without those left for waiters that arrived before
     std::uint32_t closing = 0;
     for (const model_slot& slot : slots_) {
       const bool is_left =

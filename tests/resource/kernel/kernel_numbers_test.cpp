@@ -1,4 +1,4 @@
-// The numbers of a pool that random events, which count the others, do not tell.
+// The numbers of a pool that the random events do not check.
 #include <chrono>
 #include <utility>
 

@@ -36,7 +36,7 @@ TEST(KernelOrder, A6ANewcomerLeavesIdleResourcesToWaiters) {
   EXPECT_TRUE(k.acquire_fast('C'));
 }
 
-/// Something that is done to a pool whose only resource is held by A.
+/// An action on a pool whose only resource is held by A.
 struct way_to_make_room {
   const char* name;
   void (*make_room)(kernel&);
@@ -317,7 +317,7 @@ TEST(KernelOrder, C23TheReserveIsForUrgentWaitersAlone) {
   EXPECT_EQ(k.acquire('C', {.is_urgent = true}), "create 1");
   EXPECT_EQ(k.acquire('D', {.is_urgent = true}), "");  // the reserve is in use
   EXPECT_EQ(k.created(1), "C has 1");
-  EXPECT_EQ(k.release('A'), "D has 0");  // one too many, but an urgent waiter is there
+  EXPECT_EQ(k.release('A'), "D has 0");  // surplus, but an urgent waiter is there
   EXPECT_EQ(k.release('C'), "destroy 1 (surplus)");
   EXPECT_EQ(k.destroyed(1), "");
   EXPECT_EQ(k.release('D'), "B has 0");
@@ -384,7 +384,7 @@ TEST(KernelOrder, ASmallerPoolClosesACycle) {
   EXPECT_EQ(k.destroyed(1), "C fails: deadlock");
 }
 
-// Its thread had a lease a moment ago, which another thread has ended.
+// The waiter's thread had a lease a moment ago, which another thread has ended.
 TEST(KernelOrder, NoThreadWaitsForItselfWhereNothingIsHeld) {
   kernel k({.options = {.max_size = 1}});
   k.acquire('A');

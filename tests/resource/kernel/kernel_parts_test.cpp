@@ -1,4 +1,4 @@
-// The kernel's parts by themselves.
+// The kernel's parts in isolation.
 #include <gtest/gtest.h>
 
 #include <algorithm>

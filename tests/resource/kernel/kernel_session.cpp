@@ -267,7 +267,7 @@ void kernel_session::finish_task() {
 
 void kernel_session::control() {
   const std::uint32_t which = next(groups());
-  // By what is left, so that recorded sessions go on as before.
+  // Chosen by how much is left, so that recorded sessions continue as before.
   const auto uses = rest_.size() % 2 == 0 ? ongoing_uses::finish : ongoing_uses::interrupt;
   switch (next(13)) {
     case 0:

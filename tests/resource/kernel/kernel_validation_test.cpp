@@ -26,7 +26,7 @@ class KernelValidation : public ::testing::Test {
     test::fill(k, count);
     k.tick(500);
   }
-  /// The same without threads of the pool, with two.
+  /// Makes two idle resources in a pool without threads.
   static void fill_by_threads(kernel& k) {
     for (const char name : {'A', 'B'}) {
       k.acquire(name);
@@ -130,7 +130,7 @@ TEST_F(KernelValidation, C11ASilentResourceHoldsUpNoWaiter) {
   EXPECT_EQ(k.validated(0), "");
 }
 
-// Each validation has its own time limit, which a younger one does not extend.
+// Each validation has its own time limit, which a later one does not extend.
 TEST_F(KernelValidation, ASilentResourceHoldsUpNoWaiterBesideAYoungerValidation) {
   fill(k, 2);
   EXPECT_EQ(k.acquire('A'), "validate 0");
@@ -204,7 +204,7 @@ TEST_F(KernelValidation, A9AThreadWithoutTimeFindsTheValidResourceItself) {
   EXPECT_EQ(manual.has_validated('A', false), "destroy 0 (invalid); A validates 1");
 }
 
-// The answer came too late. It made room, but the thread has no time left to create.
+// The answer came too late. It freed a slot, but the thread has no time left to create.
 TEST_F(KernelValidation, NoCreateBeginsForAThreadWhoseTimeIsUp) {
   kernel manual(setup_of(maintenance::by_tick));
   manual.acquire('A');
