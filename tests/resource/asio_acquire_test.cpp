@@ -38,7 +38,7 @@ TEST_F(AsioAcquire, AHandlerRunsWhereItsExecutorSaysAndNotBefore) {
   EXPECT_TRUE(out.lease);
 }
 
-// Also where a handler gets what its thread had last.
+// Each use is counted, even where a handler gets what its thread had last.
 TEST_F(AsioAcquire, CountsEachUseOnce) {
   for (int i = 0; i < 10; ++i) {
     pool.acquire().reset();
@@ -74,7 +74,8 @@ TEST_F(AsioAcquire, TheLongestTimesNeverEndAndNegativeOnesEndAtOnce) {
   EXPECT_EQ(late, 2);
 }
 
-// Also where the handler could run at once: within another handler of its executor.
+// The default applies even where the handler could run at once: within another handler of its
+// executor.
 TEST_F(AsioAcquire, AnAcquireWithoutATimeHasTheDefaultTimeout) {
   fake_pool hasty(test::fake_factory{&server}, {.max_size = 1, .acquire_timeout = 2ms});
   EXPECT_EQ(hasty.acquire_timeout(), 2ms);
@@ -282,7 +283,7 @@ TEST_F(AsioAcquire, WithDiscardsTheResourceAfterAnException) {
 net::awaitable<int> length_of(std::string& used) {
   co_return static_cast<int>(used.size());
 }
-// The views and their keys are gone when the coroutine goes on.
+// The views and their keys are gone when the coroutine resumes.
 TEST_F(AsioAcquire, WithFindsItsKeyLater) {
   keyed_resource_pool<std::string, std::string> keyed([](const std::string& key) { return key; });
   int length = 0;
@@ -318,7 +319,7 @@ TEST_F(AsioAcquire, A1A2AStoppedOperationSwallowsNothing) {
     ask(threads, other.handler());
     net::post(threads, [stop]() mutable { stop.request_stop(); });
     held.reset();
-    // Whichever is served gives the resource back for the other one.
+    // The operation that is served gives the resource back for the other one.
     ASSERT_TRUE(eventually([&] { return stopped.calls == 1; }));
     EXPECT_TRUE(stopped.lease || stopped.failure == make_asio_error(acquire_failure::cancelled));
     stopped.lease.reset();

@@ -25,7 +25,7 @@ using test::fake_pool;
 /// Operations with one slot.
 class AsioCancellation : public test::asio_operations {
  protected:
-  /// Begins an acquire in the slot. Notes whether the slot was in use when its handler ran.
+  /// Begins an acquire in the slot. Records whether the slot was in use when its handler ran.
   void begin(asio_outcome& out, std::stop_token stop = {}) {
     auto handler = [this, note = out.handler()](asio_error_code error, fake_lease lease) {
       had_slot = signal.slot().has_handler();
@@ -107,7 +107,7 @@ TEST_F(AsioCancellation, A1SignalsBesideReleasesSwallowNothing) {
   EXPECT_TRUE(pool.acquire_for(10s));
 }
 
-/// Two threads meet here as closely as threads can, and then each may delay itself.
+/// A rendezvous of two threads, as close as threads can, after which each may delay itself.
 class meeting_point {
  public:
   void arrive(int turns_later) {
@@ -128,8 +128,8 @@ class meeting_point {
 /// run in any of them.
 class AsioCancellationInThreads : public AsioCancellation {
  protected:
-  /// One operation is served or cancelled, as both happen at about the same moment. A second
-  /// operation must be served in either case.
+  /// Serves and cancels an operation at about the same moment. A second operation must be served in
+  /// either case.
   void race(int releases_later, int cancels_later) {
     fake_lease held = pool.acquire_for(100s);
     const auto strand = asio::make_strand(threads);

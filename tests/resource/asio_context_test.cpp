@@ -112,7 +112,7 @@ struct old_kind {
 template <class Kind>
 class AsioStrands : public test::asio_operations {
  protected:
-  /// Afterwards the context has Lido's service, but no strands.
+  /// Gives the context Lido's service, but no strands.
   void ask_without_strand(net::io_context& where) {
     std::stop_source stop;
     (void)stop.request_stop();
@@ -123,7 +123,7 @@ class AsioStrands : public test::asio_operations {
 using kinds_of_strand = ::testing::Types<new_kind, old_kind>;
 TYPED_TEST_SUITE(AsioStrands, kinds_of_strand);
 
-/// Its destructor notes whether another object has ended.
+/// Records in its destructor whether another object was destroyed.
 class witness {
  public:
   witness(std::weak_ptr<fake_lease> other, std::optional<bool>& has_ended)
@@ -142,7 +142,7 @@ class witness {
   std::optional<bool>* has_ended_;
 };
 
-// While a strand ends, no thread may post through it.
+// While a strand is destroyed, no thread may post through it.
 TYPED_TEST(AsioStrands, WaitsEndBeforeStrandsThatAreNewerThanTheFirst) {
   std::optional<bool> strand_has_ended;
   {
@@ -157,7 +157,7 @@ TYPED_TEST(AsioStrands, WaitsEndBeforeStrandsThatAreNewerThanTheFirst) {
   EXPECT_FALSE(*strand_has_ended);
 }
 
-// The context ends beside a releasing thread, which may use the strands at any moment.
+// The context ends while a thread releases, which may use the strands at any moment.
 TYPED_TEST(AsioStrands, AContextMayEndWhileWaitsInItsStrandsEnd) {
   constexpr int size = 20;
   this->pool.resize(size);

@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::eventually;
 
-/// A connection that parent and child have.
+/// A connection that parent and child share.
 struct inherited {
   int id = 0;
 };
@@ -80,7 +80,7 @@ TEST(ServerCases, C13AnAcquireWhoseCreateForksIsRefusedInTheChild) {
   EXPECT_EQ(status, 0);
 }
 
-// In a pool without threads: nothing else keeps it alive.
+// In a pool without threads, as nothing else keeps it alive.
 TEST(ServerCases, C13ALeaseMayOutliveItsPoolInAForkedChild) {
   struct factory {
     static inherited create() { return {}; }

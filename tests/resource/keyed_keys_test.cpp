@@ -138,7 +138,7 @@ TEST(KeyedLookup, ANullFactoryIsRefused) {
   EXPECT_THROW(pool{std::function<int(const std::string&)>()}, std::invalid_argument);
 }
 
-/// Counts its calls; a comparison throws when `left_until_throw` of them have gone by.
+/// Counts its calls; a comparison throws after `left_until_throw` others.
 struct counting_hash {
   static inline int hashes = 0;
   static inline int comparisons = 0;
@@ -154,7 +154,7 @@ struct counting_hash {
 };
 using counting_pool = keyed_resource_pool<int, int, counting_hash>;
 
-/// Locks of the mutex, and comparisons, of one acquire that finds no room.
+/// Returns locks of the mutex, and comparisons, of one acquire in a full pool.
 std::pair<std::uint64_t, int> cost_of_refusal(counting_pool& pool, int key) {
   const std::uint64_t locks = pool.stats().mutex_locks;
   const int comparisons = counting_hash::comparisons;
@@ -246,7 +246,7 @@ std::string to_string(const host& of) {
   return of.name + ':' + std::to_string(of.port);
 }
 
-/// Has no `to_string`.
+/// A key without `to_string`.
 struct number {
   int value = 0;
   friend bool operator==(const number&, const number&) = default;
@@ -267,13 +267,13 @@ struct key_hash<number> {
 
 namespace {
 
-/// Has the `to_string` that the enumerations of this library have.
+/// A key with a `to_string` like those of this library's enumerations.
 enum class region { near, far };
 std::string_view to_string(region of) {
   return of == region::near ? "near" : "far";
 }
 
-/// Its `to_string` throws for some values.
+/// A key whose `to_string` throws for some values.
 struct moody {
   int value = 0;
 };
@@ -288,7 +288,7 @@ struct hash_of_moody {
   static bool equal(const moody& left, const moody& right) { return left.value == right.value; }
 };
 
-/// The error of an acquire that times out.
+/// Returns the error of an acquire that times out.
 template <class Key>
 std::string refusal(const Key& key) {
   keyed_resource_pool<Key, int> pool([](const Key&) { return 1; },

@@ -133,7 +133,7 @@ struct departure {
   void (*act)(keyed_resource_pool<std::string, int>&);
 };
 
-// hector #216, proxysql #1323: a host has left, and the pool goes on connecting to it.
+// hector #216, proxysql #1323: a host has left, and the pool continues to connect to it.
 TEST(KeyedForget, NothingIsMadeAheadForAHostThatHasLeft) {
   const departure rows[] = {
       {"flush", [](auto& pool) { pool.at("old").flush(); }},

@@ -386,7 +386,7 @@ TEST(KeyedReentry, EveryFunctionMayUseThePool) {
   (void)pool.at("a").acquire();
   EXPECT_TRUE(guest.seen.contains(call::validate));
 
-  // Room for another key is made by ending an idle resource.
+  // Capacity for another key is freed by evicting an idle resource.
   guest.pool = nullptr;
   for (const auto& lease : {pool.at("a").acquire(), pool.at("a").acquire()}) {
     EXPECT_TRUE(lease);

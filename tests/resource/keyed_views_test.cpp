@@ -1,4 +1,4 @@
-// Views of keys: what they have of the pool and of the key, and what goes on without them.
+// Views of keys: what they store of the pool and of the key, and what continues without them.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -16,7 +16,7 @@
 namespace lido {
 namespace test {
 
-/// A coroutine that begins when it is told to.
+/// A coroutine that begins when a test resumes it.
 struct lazy {
   struct promise_type {  // NOLINT(readability-identifier-naming): the language's
     lazy get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
@@ -39,7 +39,8 @@ struct lazy {
 /// Not in the namespace below, as GCC warns of coroutines with such types in their frames.
 struct name_taker {
   std::string* name;
-  // NOLINTNEXTLINE(readability-static-accessed-through-instance): what the compiler makes of it
+  // NOLINTNEXTLINE(readability-static-accessed-through-instance): from code that the compiler
+  // generates
   lazy operator()(std::string& link) const {
     *name = link;
     co_return;
@@ -56,7 +57,7 @@ std::string link_named(const std::string& host) {
   return host;
 }
 
-/// What a view has of a key that `at` is given as a K.
+/// How a view stores a key that `at` is given as a K.
 template <class K>
 using kept_of = detail::kept_key<std::string, key_hash<std::string>, K>;
 static_assert(std::is_same_v<kept_of<const std::string&>, const std::string&>);

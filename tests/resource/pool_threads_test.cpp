@@ -1,4 +1,4 @@
-// The threads of a pool: what debuggers call them, and that they take no signal of the program.
+// The threads of a pool: their names in debuggers, and that they take no signal of the program.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <unistd.h>

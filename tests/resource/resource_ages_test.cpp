@@ -1,4 +1,4 @@
-// Ages, by the pool's own clock: which resources end, are validated, or are lent first.
+// Ages, by the pool's own clock: which resources expire, are validated, or are lent first.
 // docs/reference/tests.md explains the letters and numbers in test names.
 #include <gtest/gtest.h>
 

@@ -85,7 +85,7 @@ TEST(ResourceCoroutines, OneThatIsDestroyedBeforeItIsResumedGivesItsResourceBack
   EXPECT_FALSE(served);
 }
 
-// It keeps no place in the queue either.
+// It does not stay in the queue either.
 TEST_P(ResourceCallbacks, A10ADestroyedCoroutineLeavesTheQueue) {
   fake_pool& pool = start({.max_size = 1, .max_waiters = 2, .detect_hold_and_wait = false});
   const fake_lease held = pool.acquire();
@@ -146,7 +146,8 @@ TEST_P(ResourceCallbacks, G2CloseWakesEveryWaiter) {
   EXPECT_TRUE(pool.close(10s).complete());
 }
 
-// The first callback waits for the resource of the second, which therefore must run meanwhile.
+// The first callback waits for the resource of the second, which therefore must run before the
+// first returns.
 TEST_P(ResourceCallbacks, ACallbackThatWaitsLetsTheNextRunFirst) {
   fake_pool& pool = start({.max_size = 1, .reset_by = reset_by::releasing_thread});
   fake_lease held = pool.acquire();
@@ -166,7 +167,7 @@ TEST_P(ResourceCallbacks, ACallbackThatWaitsLetsTheNextRunFirst) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 8s);
 }
 
-// While a waiter runs a callback it cannot look for a resource, so others are served.
+// While a waiter runs a callback it cannot look for a resource, so other waiters are served.
 TEST_P(ResourceCallbacks, NoWaiterWaitsForAThreadInACallback) {
   fake_pool& pool =
       start({.max_size = 3, .reset_by = reset_by::releasing_thread, .detect_hold_and_wait = false});
@@ -267,7 +268,7 @@ TEST_P(ResourceCallbacks, ManyCallbacksThatReleaseAtOnceAreServed) {
   EXPECT_EQ(served, 20'000);
 }
 
-// Whether the callback got what its thread had last, the lowest that was idle, or waited.
+// It is counted whether the callback got what its thread had last, the lowest idle one, or waited.
 TEST(ResourceCallbacksReset, RunsOnAThreadOfThePoolHoweverTheCallbackWasServed) {
   struct factory {
     std::thread::id user;

@@ -96,7 +96,7 @@ TEST_F(ResourceControl, ASuspendedPoolHasNoConnectionAfterAFlushUntilItResumes) 
 
 // ---- a flush of what was seen to fail -----------------------------------------------------------
 
-// MongoDB CMAP: of all that fail with connections of before a failover, the first one flushes.
+// MongoDB CMAP: of all that fail with connections from before a failover, the first one flushes.
 TEST_F(ResourceControl, AFlushOfALeaseEndsWhatIsAsOldOnce) {
   fake_pool pool(test::fake_factory{&server}, {.max_size = 4});
   fake_pool other(test::fake_factory{&server}, {.max_size = 1});
@@ -122,7 +122,7 @@ TEST_F(ResourceControl, AFlushOfALeaseEndsWhatIsAsOldOnce) {
   EXPECT_FALSE(pool.flush(young));
 }
 
-// Each of 20 threads meets a connection to a server that is gone, and flushes what is as old.
+// Each of 20 threads gets a connection to a server that is gone, and flushes its generation.
 TEST_F(ResourceControl, C57AFlushByEachThreadMakesNoMoreConnectsThanOne) {
   constexpr int threads = 20;
   for (int round = 0; round < 5; ++round) {
@@ -194,7 +194,7 @@ TEST_F(ResourceControl, ADetachedResourceMayComeBack) {
   EXPECT_EQ(server.creates, 1);
 }
 
-/// What moves once only, and tells.
+/// A resource that records whether it was moved from, and may throw when it is moved.
 struct movable {
   explicit movable(bool* told) : throws(told) {}
   movable(movable&& other) : throws(other.throws), is_there(std::exchange(other.is_there, false)) {
@@ -248,7 +248,7 @@ struct server_said_no : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Keeps a resource after what the server said.
+/// A factory that keeps a resource after errors that the server reported.
 struct judging_factory : test::fake_factory {
   [[nodiscard]] static bool is_clean_after(test::connection& used, const std::exception& thrown) {
     if (used.id < 0) {
@@ -279,7 +279,7 @@ TEST_F(ResourceControl, TheFactorySaysWhichExceptionsLeaveAResourceClean) {
   EXPECT_FALSE(survives(without, server_said_no("duplicate key")));
 }
 
-/// What is left to which hook, and what that says.
+/// The setting of after_exception, and what the hook decides.
 struct left_to {
   const char* name;
   after_exception what;
@@ -461,7 +461,7 @@ TEST_F(ResourceControl, AnUnusedPoolClosesAtOnce) {
   }
 }
 
-// What the factory points to must not end before.
+// What the factory points to must outlive the destroy.
 TEST_F(ResourceControl, ACloseIsNotCompleteWhileALeaseIsBeingEnded) {
   fake_pool& pool = start({.max_size = 1});
   fake_lease held = pool.acquire();

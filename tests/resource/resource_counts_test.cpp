@@ -1,4 +1,4 @@
-// What holds beside many threads: counts, and which waiter gets what. docs/reference/tests.md
+// What holds with many threads: counts, and which waiter gets what. docs/reference/tests.md
 // explains the letters and numbers in test names.
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ using test::fake_pool;
 
 struct stub {};
 
-/// Has neither `reset` nor `validate`.
+/// A factory with neither `reset` nor `validate`.
 struct counted_stubs {
   std::atomic<int>* alive;
 
@@ -62,7 +62,7 @@ TEST(ResourceCounts, B1CountsSurviveKillsBesideReleases) {
   EXPECT_GT(stats.destroyed_for(destroy_reason::killed), 0U);
 }
 
-/// What holds in each snapshot, whatever other threads do. Each of `users` may have made a
+/// Expects what holds in each snapshot, whatever other threads do. Each of `users` may have made a
 /// resource, or left the queue, without being counted yet.
 void expect_agreement(const resource_pool_stats& stats, std::size_t users) {
   const std::size_t parts =
@@ -80,7 +80,7 @@ void expect_agreement(const resource_pool_stats& stats, std::size_t users) {
   EXPECT_GE(over + users, stats.exhausted);
 }
 
-// POOL-419 again, seen by a thread that reads the numbers meanwhile.
+// POOL-419 again, seen by a thread that reads the numbers at the same time.
 TEST(ResourceCounts, B1NumbersAgreeBesideUse) {
   constexpr unsigned users = 3;
   test::fake_server server;

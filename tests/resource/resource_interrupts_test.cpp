@@ -1,4 +1,4 @@
-// Uses that are ended from outside: `flush` and `kill` with ongoing_uses::interrupt.
+// Uses that other threads end: `flush` and `kill` with ongoing_uses::interrupt.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -22,7 +22,7 @@ using test::fake_server;
 
 constexpr auto cut = ongoing_uses::interrupt;
 
-/// What the wires of a test share.
+/// State that the wires of a test share.
 struct exchange_office {
   fake_server server;
   std::atomic<int> interrupts{0};
@@ -127,7 +127,7 @@ TEST_P(ResourceInterrupts, AUserThatWaitsIsToldAndItsResourceEnds) {
   EXPECT_EQ(office.interrupts, 2);
 }
 
-/// Ends of a use beside the hook.
+/// A use may end in each way while the hook runs.
 TEST_P(ResourceInterrupts, AResourceIsNotDestroyedWhileItIsInterrupted) {
   void (*const ends[])(wire_pool::lease_type&) = {
       [](wire_pool::lease_type& held) { held.reset(); },
@@ -241,7 +241,7 @@ TEST_P(ResourceInterrupts, AFlushOfAKeyInterruptsItsUsesAlone) {
   EXPECT_TRUE(pool.kill(two.handle(), cut));
   EXPECT_TRUE(two->is_cut());
   pool.flush(cut);
-  EXPECT_EQ(office.interrupts, 4);  // each once more: they go on
+  EXPECT_EQ(office.interrupts, 4);  // each once more: their uses continue
 }
 
 TEST_P(ResourceInterrupts, TheHookMayUseThePool) {
@@ -260,7 +260,7 @@ TEST_P(ResourceInterrupts, TheHookMayUseThePool) {
   office.in_interrupt = nullptr;
 }
 
-/// Users that end their uses beside interrupts of all kinds.
+/// Users end their uses during interrupts of all kinds.
 TEST_P(ResourceInterrupts, UsersThatComeAndGoLoseNoResource) {
   wire_pool pool(wire_factory{{&office}}, options(2));
   std::atomic<bool> over{false};

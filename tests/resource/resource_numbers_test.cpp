@@ -64,7 +64,7 @@ TEST(ResourceNumbers, CountEachWayToAcquireOnce) {
   EXPECT_EQ(pool.stats().exhausted, 1U);
 }
 
-// With threads of the pool beside those of users: gauges while something is under way, and sums.
+// With threads of the pool and of users: gauges while something is in progress, and sums.
 TEST(ResourceNumbers, WithThreadsAddUpAtRest) {
   test::fake_server server;
   server.slow = true;

@@ -98,7 +98,7 @@ TEST(ResourceWords, NegativeTimesAndTooManyCreatesAreRefused) {
   EXPECT_FALSE(is_refused({}));
 }
 
-// The shortest limit decides how often a pool looks at its resources: within a millisecond and a
+// The shortest limit decides how often a pool checks its resources: between a millisecond and a
 // second.
 TEST(ResourceWords, EachLimitIsCheckedFourTimes) {
   const resource_pool_options none{

@@ -39,8 +39,8 @@ void fill(fake_pool& pool, std::size_t size) {
   EXPECT_TRUE(eventually([&] { return pool.stats().idle == size; }));
 }
 
-/// How often the mutex was locked while two threads used idle resources. The lock of one `stats()`
-/// does not count.
+/// Returns how often the mutex was locked while two threads used idle resources, without the lock
+/// of one `stats()`.
 std::uint64_t locks_of_two_threads(fake_pool& pool, int uses) {
   const std::uint64_t before = pool.stats().mutex_locks;
   test::run_crew(2, [&](unsigned /*thread*/) {
@@ -103,7 +103,7 @@ TEST(ResourcePool, WrongOptionsAreRefusedByName) {
   EXPECT_TRUE(names(refusal_of({.name = "db", .close_timeout = -1s}), "close_timeout"));
 }
 
-// Has no functions but a constructor and a destructor, and cannot be moved.
+// A resource with no functions but a constructor and a destructor, which cannot be moved.
 struct immovable {
   explicit immovable(int start) : value(start) {}
   immovable(const immovable&) = delete;
@@ -128,7 +128,7 @@ TEST(ResourcePool, AnErrorWithoutATextIsReportedWithoutOne) {
   EXPECT_THROW((void)pool.acquire_for(10ms), acquire_error);
 }
 
-// As the pointer classes for COM do.
+// Overloads `operator&`, as the pointer classes for COM do.
 struct secretive {
   int secret = 5;
   int* operator&() { return &secret; }  // NOLINT(google-runtime-operator): what is tested
@@ -143,7 +143,7 @@ TEST(ResourcePool, AnOverloadedAddressOperatorIsNotCalled) {
 
 class ResourceSurface : public test::resource_by_tick {};
 
-/// What a factory was told.
+/// What a factory received.
 struct instructions {
   std::chrono::nanoseconds create_within{0};
   std::chrono::nanoseconds validate_within{0};
@@ -204,7 +204,7 @@ TEST(ResourceFactory, IsToldHowLongItMayTake) {
   EXPECT_LE(told.validate_within, 100s);
 }
 
-/// Once it is dead, each validation takes all the time it is given, and then fails.
+/// A factory that, once it is dead, takes all the time of each validation, and then fails it.
 struct dying_factory {
   std::atomic<bool>* dead;
 
@@ -418,7 +418,7 @@ TEST(ResourceEnd, DetachDestroysWhatIsLeftBehindInThePool) {
   EXPECT_EQ(alive, 1);
 }
 
-// Or all instances of a program would end their connections at the same moments.
+// Otherwise all instances of a program would end their connections at the same moments.
 TEST(ResourceEnd, TwoPoolsDrawDifferentLifetimes) {
   const auto lifetimes = [] {
     test::manual_clock clock;
@@ -470,7 +470,7 @@ TEST_F(ResourceSurface, AThreadGetsItsNumberWithItsFirstResource) {
   }).join();
 }
 
-// A reset may hang, and no thread would use the resource.
+// A reset may hang, for a resource that no thread would use.
 TEST_F(ResourceSurface, ASurplusResourceIsNotResetFirst) {
   fake_pool& pool = start({.max_size = 2});
   fake_lease surplus = pool.acquire();
@@ -522,7 +522,7 @@ TEST(ResourceHooks, AResourceEndsWhenItsValidationOrResetThrows) {
 
 // ---- an idle resource or nothing ----------------------------------------------------------------
 
-/// A state of a pool of one resource, made by a factory that must not be called afterwards.
+/// A state of a pool of one resource, whose factory must not be called afterwards.
 struct idle_case {
   const char* name;
   void (*prepare)(fake_pool&, test::fake_server&);

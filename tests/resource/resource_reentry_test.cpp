@@ -26,7 +26,7 @@ using nosy_lease = resource_lease<int>;
 
 enum class call { create, validate, reset, interrupt, destroy, event, done, stopped };
 
-/// What the user's functions share.
+/// State that the user's functions share.
 struct visitor {
   nosy_pool* pool = nullptr;
   std::set<call> seen;
@@ -47,7 +47,7 @@ struct visitor {
     seen.insert(from);
   }
 
-  /// Everything that a pool offers to the code that it calls.
+  /// Uses everything that a pool offers to the code that it calls.
   void use() const {
     const resource_pool_stats stats = pool->stats();
     (void)pool->leases();
@@ -68,7 +68,7 @@ struct visitor {
     (void)pool->try_acquire_for(0ns);
   }
 
-  /// Gives a resource, takes an idle one, and flushes that with all that are as old, once.
+  /// Gives a resource, takes an idle one, and flushes the generation of that, once.
   void give(call from) {
     if (!pool->adopt(7)) {
       took_nothing.insert(from);
@@ -163,7 +163,7 @@ TEST_F(ResourceReentry, CreateValidateAndReset) {
   EXPECT_TRUE(guest.seen.contains(call::validate));
 }
 
-// Each hook gives the pool a resource, takes one that is idle, and flushes what is as old.
+// Each hook gives the pool a resource, takes an idle one, and flushes its generation.
 TEST_F(ResourceReentry, ResourcesThatHooksTakeAndGive) {
   start({.max_size = 4});
   guest.gives = true;
@@ -364,7 +364,7 @@ TEST(ResourceReentryThreads, AnEventBesideAClose) {
   EXPECT_EQ(watched.stats().capacity, 3U);
 }
 
-// An event that does not return must not hold up a close beyond the time of the close.
+// An event that does not return must not delay a close beyond the close's own time.
 TEST(ResourceReentryThreads, ACloseDoesNotWaitForAnEventForEver) {
   std::atomic<bool> told = false;
   std::atomic<bool> may_return = false;

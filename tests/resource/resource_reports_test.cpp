@@ -26,7 +26,7 @@ using test::eventually;
 using test::fake_lease;
 using test::fake_pool;
 
-/// A way to acquire, and a text that its place must contain.
+/// A way to acquire, and a text that its call site must contain.
 struct way {
   std::string place;
   std::function<void()> acquire;
@@ -38,7 +38,7 @@ class ResourcePlaces : public test::resource_by_tick {
  protected:
   fake_pool& pool = start({.max_size = 1});
 
-  /// Notes where the leased resource was acquired.
+  /// Records where the leased resource was acquired.
   void note() { place = test::resolve(pool.leases().front().where()); }
 
   void expect_places(const std::vector<way>& ways) {
@@ -99,7 +99,7 @@ TEST_F(ResourcePlaces, E1NamesFileAndLineOfCallbacksAndCoroutines) {
                  {"await_one_for", [&] { await_one_for(pool, then); }}});
 }
 
-// Each event of a lease identifies it: its pool, its time, its place.
+// Each event of a lease identifies it: its pool, its time, its call site.
 TEST_F(ResourceReports, E1NamesFileAndLineOfALeaseThatIsReported) {
   std::vector<pool_event> told;
   std::vector<std::string> pools;
@@ -285,7 +285,7 @@ TEST_F(ResourceReports, AnExtendedLeaseIsReportedLater) {
   EXPECT_EQ(told, 2);
 }
 
-/// Its reset takes a minute of `clock`, during which the pool ticks.
+/// A factory whose reset takes a minute of `clock`, during which the pool ticks.
 struct slow_to_reset {
   test::manual_clock* clock;
   resource_pool<int>** pool;

@@ -1,4 +1,4 @@
-// The slot of one resource by itself. Time is a number here: no test sleeps or reads a clock.
+// The slot of one resource in isolation. Time is a number here: no test sleeps or reads a clock.
 #include "lido/resource/slot.hpp"
 
 #include <gtest/gtest.h>
@@ -45,8 +45,8 @@ TEST_F(ResourceSlot, IsLentToOneAtATime) {
   EXPECT_FALSE(slot.take(other, resource_state::checking));
 }
 
-// netty/netty #9433 (F1), dotnet/runtime #75518 (F3): returned twice. The check is free (F2), as it
-// is the compare of the compare-and-swap that releases.
+// netty/netty #9433 (F1), dotnet/runtime #75518 (F3): returned twice. The check is free (F2): it is
+// the comparison of the compare-and-swap that releases.
 TEST_F(ResourceSlot, F1F3ATicketIsGoodForOneTurn) {
   const slot_word first = activate_at(0);
   ASSERT_TRUE(slot.put_back(first));

@@ -1,5 +1,5 @@
 // Callbacks, events and functions of the factory may take long, or wait for the pool itself. None
-// of them holds up another.
+// of them blocks another.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -134,7 +134,7 @@ TEST_F(ResourceTimekeeping, OnEventOfFailedCreatesMayTakeLong) {
 }
 
 // Callbacks of a thread that is in a callback wait until that returns, except those of a pool that
-// ends meanwhile.
+// ends before.
 TEST_F(ResourceTimekeeping, APoolThatEndsInACallbackOfAnotherRunsItsCallbacksFirst) {
   fake_pool outer(fake_factory{&server_}, {.max_size = 1});
   int told = 0;
@@ -196,7 +196,7 @@ TEST_F(ResourceQuestions, TheEndOfThePoolStopsValidations) {
   EXPECT_EQ(asked, 4);
 }
 
-/// The first resources are invalid, and take long to end.
+/// A factory whose first resources are invalid, and take long to destroy.
 struct lingering {
   std::atomic<int>* made;
   std::atomic<bool>* lingers;

@@ -20,7 +20,7 @@ int make_number() {
   return 1;
 }
 
-/// A moment that the test waits for in the thread that makes a use longer.
+/// Lets time pass in a use.
 void pass(nanoseconds length) {
   std::this_thread::sleep_for(length);
 }

@@ -51,7 +51,7 @@ TEST_P(ResourceWaiting, A1A2ACancelledWaiterLosesNothingAndSwallowsNothing) {
   EXPECT_TRUE(pool.try_acquire());
 }
 
-// vitessio/vitess #17662, djc/bb8 #122: released after the look and before the waiter was queued.
+// vitessio/vitess #17662, djc/bb8 #122: released after the waiter looked and before it was queued.
 TEST_P(ResourceWaiting, A5NoWaiterSleepsBesideAnIdleResource) {
   fake_pool& pool = start({.max_size = 1});
   test::run_crew(3, [&](unsigned) {
@@ -111,7 +111,7 @@ LIDO_TEST_IN_ALL_MODES(ResourceWaiting);
 
 // ---- how long the ways to acquire wait ---------------------------------------------------------
 
-/// What a coroutine was told.
+/// The result of a coroutine.
 struct awaited {
   std::atomic<bool> over{false};
   std::optional<acquire_failure> failure;
@@ -185,7 +185,7 @@ TEST_F(ResourceGivenTimes, ATokenEndsAWaitWithADeadline) {
             acquire_failure::cancelled);
 }
 
-// Although a resource is idle.
+// It gets nothing even if a resource is idle.
 TEST_F(ResourceGivenTimes, AnAcquireStoppedFromTheStartGetsNothing) {
   pool.acquire_for(20s).reset();
   std::stop_source stop;
@@ -282,7 +282,7 @@ TEST_P(ResourceDeadlock, ALeaseThatWasMovedWithinItsThreadIsStillKnown) {
   }
 }
 
-// Another thread may end it.
+// Another thread may end such a lease.
 TEST_P(ResourceDeadlock, ALeaseThatWasMovedOffTheStackHoldsUpNoWait) {
   fake_pool& pool = start({.max_size = 1});
   auto kept = std::make_unique<fake_lease>(returned(pool));

@@ -179,7 +179,7 @@ TEST(ServerCases, C15AHugePoolHasFewThreads) {
   EXPECT_LE(most - before, 8 + 4 + 1);
 }
 
-/// The shortest time of a few rounds, each of many calls.
+/// Returns the shortest time of a few rounds, each of many calls.
 template <class F>
 steady_clock::duration best_of(const F& f) {
   auto best = steady_clock::duration::max();

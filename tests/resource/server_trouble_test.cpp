@@ -31,8 +31,8 @@ std::chrono::milliseconds passed_from(steady_clock::time_point begin) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - begin);
 }
 
-/// Sleeps a millisecond at a time until `done()`. Returns the most by which a sleep was too long: a
-/// machine that wakes this thread late wakes those of a pool late, too.
+/// Sleeps a millisecond at a time until `done()`. Returns by how much the longest sleep was too
+/// long: a machine that wakes this thread late wakes those of a pool late, too.
 template <class Done>
 std::chrono::milliseconds most_overslept_until(const Done& done) {
   std::chrono::milliseconds most{};
@@ -86,7 +86,7 @@ TEST(ServerTrouble, C86APoolIsBackWithinATenthOfASecondOfItsServer) {
   }
 }
 
-// A server is stopped, then its packets are dropped, and what was sent to it meanwhile is lost.
+// A server is stopped, then its packets are dropped, and what was sent to it by then is lost.
 TEST(ServerTrouble, C86AConnectThatHangsHoldsUpTheNextForATenthOfASecond) {
   enum class server { refuses, is_silent, answers };
   struct factory {
@@ -189,7 +189,7 @@ TEST(ServerTrouble, C51ThreadsThatTakeTurnsKeepAFewResources) {
   }
 }
 
-// A firewall forgets what is silent for longer than the keepalive.
+// A firewall forgets a connection that is silent for longer than the keepalive.
 TEST(ServerTrouble, C68EachIdleResourceIsValidatedInTime) {
   struct link {
     steady_clock::time_point last = steady_clock::now();
@@ -276,7 +276,7 @@ TEST(ServerTrouble, C68TwoSilentHostsLeaveKeepalivesToOthers) {
   }
 }
 
-/// Each end takes a fifth of a second, like a QUIT to a peer that is gone.
+/// A factory whose destroy takes a fifth of a second, like a QUIT to a peer that is gone.
 struct slow_farewell {
   static constexpr auto time = 200ms;
   std::atomic<int>* under_way;

@@ -1,4 +1,4 @@
-// The threads that pools share: how many there are, and that no pool holds up another.
+// The threads that pools share: how many there are, and that no pool blocks another.
 #include <gtest/gtest.h>
 #if defined(__GLIBC__)
 #include <malloc.h>
@@ -43,7 +43,7 @@ int threads_now() {
       std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
 }
 
-/// Lets calls that wait for it go on once it is open, or the test ends.
+/// Lets calls that wait for it continue once it is open, or the test ends.
 class barrier_of_calls {
  public:
   ~barrier_of_calls() { open(); }
@@ -97,7 +97,7 @@ TEST(SharedThreads, AHundredPoolsHaveThree) {
   EXPECT_TRUE(eventually([&] { return threads_now() == before; }));
 }
 
-/// How often the thread that keeps time has slept.
+/// Returns how often the timekeeping thread has slept.
 long sleeps_of_timekeeper() {
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     std::ifstream status(task.path() / "status");
@@ -131,7 +131,7 @@ TEST(SharedThreads, WakeOnceForAllIdlePools) {
 #define LIDO_TEST_GLIBC_TELLS __GLIBC_PREREQ(2, 33)
 #endif
 #if !LIDO_TEST_TSAN && !LIDO_TEST_ASAN && LIDO_TEST_GLIBC_TELLS  // whose own allocators do not tell
-/// Bytes in memory of what has no name: mapped, and not of the heap.
+/// Returns resident bytes of anonymous mappings, without the heap.
 std::size_t nameless_bytes() {
   std::ifstream maps("/proc/self/smaps");
   std::size_t sum = 0;
@@ -216,7 +216,7 @@ TEST(SharedThreads, AHangingCreateHoldsUpNoOtherPool) {
   gate.open();
 }
 
-// What hangs is more than a pool may have at once: callbacks of one pool, and none of another.
+// More callbacks of one pool hang than a pool may run at once; another pool is not affected.
 TEST(SharedThreads, HangingCallbacksHoldUpNoOtherPool) {
   barrier_of_calls gate;
   resource_pool<int> pool([] { return 1; }, {.max_size = 1});
