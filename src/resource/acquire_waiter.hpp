@@ -23,9 +23,9 @@ class slot_group;
 /// What a failed acquire reports: the numbers of its group at that moment.
 struct refusal {
   resource_pool_stats counts;
-  std::size_t total_live = 0;               ///< of all keys
+  std::size_t total_live = 0;               ///< resources of all keys
   std::size_t max_total = 0;                ///< 0: a pool without keys
-  std::shared_ptr<const std::string> pool;  ///< with the key; null without keys
+  std::shared_ptr<const std::string> pool;  ///< name with the key; null without keys
   std::shared_ptr<const create_failure_text> error;
   holder_list holders;
 };
@@ -86,7 +86,7 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
   }
 
   wait_word word;
-  deadline until;              ///< in real time; changed where a waiter waits for an answer
+  deadline until;              ///< real time; changed when a waiter waits for an answer
   const std::uint32_t thread;  ///< 0: a callback
   const delivery deliver;
   slot_group* group = nullptr;

@@ -21,7 +21,7 @@ struct coroutine_line {
   atomic<acquire_outcome*> result;  ///< null once the coroutine is gone
   meeting both;
   std::stop_source end;
-  std::optional<std::stop_callback<stop_request>> on_stop;  ///< by the coroutine's own thread
+  std::optional<std::stop_callback<stop_request>> on_stop;  ///< used by the coroutine's own thread
 };
 
 void coroutine_line::end_wait(acquire_outcome found, std::coroutine_handle<> coroutine) noexcept {

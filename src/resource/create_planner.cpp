@@ -1,4 +1,4 @@
-// When resources are created, and which are evicted for them.
+// Decides when resources are created, and which are evicted for them.
 #include "create_planner.hpp"
 
 #include <algorithm>

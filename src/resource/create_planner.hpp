@@ -1,5 +1,5 @@
 /// @file
-/// Internal. When resources are created, and which are evicted for them.
+/// Internal. Decides when resources are created, and which are evicted for them.
 #pragma once
 
 #include <cstdint>

@@ -53,7 +53,7 @@ class slot_queue {
 /// A report of a lease that is held for long, or has come back after all.
 struct lease_report {
   pool_event event;
-  std::shared_ptr<const std::string> pool;  ///< with the key; null without keys
+  std::shared_ptr<const std::string> pool;  ///< name with the key; null without keys
 };
 
 using sleep_word = const atomic<std::uint32_t>*;

@@ -49,7 +49,7 @@ bool factory_calls::call_stoppable(const pool_slot& slot, const std::stop_token&
 slot_grant factory_calls::create(pool_slot& slot, const deadline& until,
                                  const std::stop_token& stop) noexcept {
   const pool_scope inside(shell_.core());
-  const slot_group& group = group_of(slot);  // may go as soon as the kernel is told
+  const slot_group& group = group_of(slot);  // may be removed as soon as the kernel is notified
   const nanos begin = steady_now();
   create_outcome outcome;
   const bool is_current = call_stoppable(slot, stop, [&](const std::stop_token& token) {

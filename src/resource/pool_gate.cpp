@@ -34,7 +34,7 @@ struct gate_memory {
   thread_state_column threads;
   std::unique_ptr<relaxed<pool_slot*>[]> last_of_keys;
   std::unique_ptr<relaxed<std::uint32_t>[]> keys_like;
-  zeroed_array<duration_counts> use_times;  ///< of each thread state
+  zeroed_array<duration_counts> use_times;  ///< one for each thread state
 };
 
 pool_gate::pool_gate(const life_limits& limits, std::uint32_t max_total)

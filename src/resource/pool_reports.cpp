@@ -19,7 +19,7 @@ resource_pool_stats pool_reports::stats_of(const slot_group& group) {
   return found;
 }
 
-/// Under the mutex. Calls `f(key, stats)` for each group.
+/// Calls `f(key, stats)` for each group, under the mutex.
 template <class F>
 void pool_reports::for_each_locked(const F& f) {
   pool_kernel& kernel = core_.shell().kernel();

@@ -222,7 +222,8 @@ void pool_waiters::note_awake(acquire_waiter& waiter, bool on) noexcept {
 
 void pool_waiters::begin_sleep(acquire_waiter& waiter) const noexcept {
   note_awake(waiter, /*on=*/false);
-  set_flags(*waiter.group);  // before its last look at idle resources: see slow_path_flags.hpp (2)
+  set_flags(*waiter.group);  // before it reads idle resources for the last time: see
+                             // slow_path_flags.hpp (2)
 }
 
 void pool_waiters::wake(acquire_waiter& waiter) const noexcept {
@@ -297,7 +298,8 @@ void pool_waiters::give_idle(slot_group& group, acquire_waiter* looker) noexcept
 void pool_waiters::give_or_make_idle(slot_group& group, pool_slot& slot, bool is_owed) noexcept {
   const bool gives = !context_.is_suspended && !context_.out->has_no_room() && !is_owed;
   while (acquire_waiter* const waiter = gives ? first_open(group) : nullptr) {
-    // One that was validated for a waiter would have to be validated again if it were left idle.
+    // A resource that was validated for a waiter would need another validation if it were left
+    // idle.
     if (!is_due(*waiter) && !slots_.needs_validation(group, slot)) {
       break;
     }

@@ -39,7 +39,7 @@ struct group_limits {
 /// The factory of a group, and how its last create ended.
 struct group_factory {
   std::shared_ptr<factory_hooks> hooks;
-  std::stop_source stop;  ///< of creates and validations; asked to stop without the mutex
+  std::stop_source stop;  ///< source of creates and validations; asked to stop without the mutex
   std::shared_ptr<const create_failure_text> error;  ///< null if the last create succeeded
   bool has_created = false;                          ///< a create has succeeded
   nanos tried_at = 0;                                ///< when the last create began, in real time
@@ -60,8 +60,8 @@ struct group_factory {
 
 /// The name of a group, in pools with keys.
 struct group_name {
-  std::uint64_t hash = 0;                   ///< of the key
-  std::shared_ptr<const std::string> key;   ///< as text, for reports; null without keys
+  std::uint64_t hash = 0;                   ///< hash of the key
+  std::shared_ptr<const std::string> key;   ///< text of the key, for reports; null without keys
   std::shared_ptr<const std::string> pool;  ///< the pool's name with the key; null without keys
 };
 

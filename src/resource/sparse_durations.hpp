@@ -37,7 +37,7 @@ class sparse_durations {
   }
 
  private:
-  static constexpr std::size_t buckets = 16;  ///< of a part
+  static constexpr std::size_t buckets = 16;  ///< number of buckets in a part
   using part = std::array<std::uint64_t, buckets>;
 
   std::array<std::uint8_t, duration_buckets::size / buckets> places_{};  ///< + 1 in `parts_`; or 0

@@ -180,14 +180,14 @@ std::shared_ptr<void> task_runner::on_alarm(lock& guard, nanos now) noexcept {
   return last_reference();
 }
 
-/// Under the mutex. Runs all tasks.
+/// Runs all tasks. Under the mutex.
 void task_runner::run_alone(lock& guard) noexcept {
   while (tasks() != 0) {
     (void)run_next(guard);  // the caller keeps the core alive
   }
 }
 
-/// Under the mutex. Offers the threads as many tasks as may begin. Returns false if there are no
+/// Offers the threads as many tasks as may begin, under the mutex. Returns false if there are no
 /// threads; the caller runs the tasks.
 bool task_runner::offer() noexcept {
   if (threads_ == nullptr || (stopping_ && kept_ == nullptr)) {
@@ -199,7 +199,7 @@ bool task_runner::offer() noexcept {
   return true;
 }
 
-/// Under the mutex. Calls a worker if there is a task that may begin. At the limit, and if no
+/// Calls a worker, under the mutex, if there is a task that may begin. At the limit, and if no
 /// worker can be started, the timekeeping thread tries again. Returns what the caller has to wake,
 /// or null.
 sleep_word task_runner::call_worker() noexcept {
@@ -218,7 +218,7 @@ sleep_word task_runner::call_worker() noexcept {
   return called;
 }
 
-/// Under the mutex. Returns what keeps the core alive if the last task after `stop` has ended.
+/// Returns what keeps the core alive if the last task after `stop` has ended. Under the mutex.
 std::shared_ptr<void> task_runner::last_reference() noexcept {
   return limit_.busy() == 0 && tasks() == 0 ? std::move(kept_) : nullptr;
 }

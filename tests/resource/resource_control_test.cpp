@@ -194,7 +194,7 @@ TEST_F(ResourceControl, ADetachedResourceMayComeBack) {
   EXPECT_EQ(server.creates, 1);
 }
 
-/// A resource that records whether it was moved from, and may throw when it is moved.
+/// A resource that records if it was moved from, and throws when a test says so.
 struct movable {
   explicit movable(bool* told) : throws(told) {}
   movable(movable&& other) : throws(other.throws), is_there(std::exchange(other.is_there, false)) {
@@ -236,7 +236,7 @@ TEST_F(ResourceControl, AnAdoptedResourceServesAWaiterOfItsKey) {
   std::atomic<int> got{0};
   pool.at(1).async_acquire([&](acquire_result<int> found) { got = found ? *found : -1; }, 20s);
   while (!pool.at(1).adopt(5)) {
-    std::this_thread::sleep_for(1ms);  // a create is under way
+    std::this_thread::sleep_for(1ms);  // a create is in progress
   }
   EXPECT_TRUE(eventually([&] { return got == 5; }));
   EXPECT_FALSE(pool.at(2).adopt(6));  // beyond max_total
@@ -279,7 +279,7 @@ TEST_F(ResourceControl, TheFactorySaysWhichExceptionsLeaveAResourceClean) {
   EXPECT_FALSE(survives(without, server_said_no("duplicate key")));
 }
 
-/// The setting of after_exception, and what the hook decides.
+/// The setting of after_exception, the state of the resource, and whether it survives.
 struct left_to {
   const char* name;
   after_exception what;

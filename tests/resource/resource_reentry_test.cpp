@@ -35,7 +35,7 @@ struct visitor {
   bool down = false;  // create throws
   bool flushes = false;
   bool gives = false;           ///< resources of its own
-  std::set<call> took_nothing;  ///< from where `adopt` was refused
+  std::set<call> took_nothing;  ///< calls from which `adopt` was refused
 
   void visit(call from) {
     if (pool == nullptr || inside_ || ignored.contains(from)) {

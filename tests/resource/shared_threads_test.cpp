@@ -245,7 +245,8 @@ TEST(SharedThreads, APoolWithItsOwnSharesNone) {
   EXPECT_EQ(seen.size(), 3U);
 }
 
-// Its resources, threads and times are those of another pool's task by then.
+// A task that hangs outlives its pool. Its resource is destroyed, its thread ends, and other pools
+// keep working.
 TEST(SharedThreads, APoolMayEndBesideATaskThatHangs) {
   const int before = threads_now();
   static std::atomic<int> live{0};

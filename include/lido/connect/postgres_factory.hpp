@@ -30,7 +30,7 @@ enum class postgres_pooling : std::uint8_t {
 struct postgres_target {
   std::string conninfo;  ///< as for PQconnectdb: "host=db dbname=shop user=web"
   postgres_pooling pooling = postgres_pooling::session;
-  time_limit reset_timeout = std::chrono::seconds(5);  ///< of a reset, and of a cancel
+  time_limit reset_timeout = std::chrono::seconds(5);  ///< timeout of a reset, and of a cancel
   tcp_keep_alive keep_alive = {};  ///< keepalives_idle and the like in the conninfo take precedence
   bool query_to_validate = false;  ///< if set, a late answer of a busy proxy ends a connection
   /// Called after connecting, where it may fail the create, and after each reset.

@@ -25,11 +25,11 @@ class redis_connection;
 struct redis_target {
   std::string host = "127.0.0.1";
   int port = 6379;
-  std::string path = {};  ///< of a Unix socket, instead of host and port
+  std::string path = {};  ///< a Unix socket, instead of host and port
   std::string user = {};  ///< empty: the default user; others may have no password
   std::string password = {};
   int database = 0;
-  time_limit command_timeout = std::chrono::seconds(5);  ///< of a command, and of a reset
+  time_limit command_timeout = std::chrono::seconds(5);  ///< timeout of a command, and of a reset
   tcp_keep_alive keep_alive = {};
   bool ping_to_validate = false;  ///< if set, a late answer of a busy proxy ends a connection
   /// Called after connecting, where it may fail the create, and after each reset that sends RESET.

@@ -25,11 +25,11 @@ namespace lido::inline v0 {
 enum class destroy_reason {
   invalid,        ///< validate returned false, or threw
   reset_refused,  ///< reset returned false, or threw
-  too_old,        ///< max_lifetime
-  idle_too_long,  ///< idle_timeout
-  used_up,        ///< max_uses
-  discarded,      ///< by its user
-  killed,         ///< by `kill`
+  too_old,        ///< reached max_lifetime
+  idle_too_long,  ///< reached idle_timeout
+  used_up,        ///< reached max_uses
+  discarded,      ///< discarded by its user, or by an exception
+  killed,         ///< destroyed by `kill`
   flushed,        ///< made before the last `flush` or `replace_factory`
   surplus,        ///< the pool was made smaller
   closed,         ///< the pool was closed

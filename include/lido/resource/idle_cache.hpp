@@ -108,9 +108,8 @@ class idle_cache {
   [[nodiscard]] bool is_off_limits() const noexcept {
     return (gate_.flags.get() & slow_path_flags::keep_off) != 0;
   }
-  /// Returns true if a release has to notify the kernel. A waiter that is awake looks for a
-  /// resource before it sleeps, so meanwhile this is true only once the first waiter is due for a
-  /// hand-over.
+  /// Returns true if a release has to notify the kernel. While a waiter is awake, and so looks for
+  /// a resource before it sleeps, this is true only once the first waiter is due for a hand-over.
   [[nodiscard]] bool must_tell_kernel() const noexcept {
     const std::uint32_t flags = flags_.get() | gate_.flags.get();
     return flags != 0 &&

@@ -66,9 +66,9 @@ enum class reset_by : std::uint8_t {
 
 /// What happens to a resource whose lease an exception ends.
 enum class after_exception : std::uint8_t {
-  discard,   ///< it is destroyed
-  reset,     ///< it is reset, and destroyed if `reset` refuses
-  validate,  ///< it is reset, and validated before its next use
+  discard,   ///< destroys it
+  reset,     ///< resets it, and destroys it if `reset` refuses
+  validate,  ///< resets it, and validates it before its next use
 };
 
 /// Which failures of `create` fail waiters at once, if no resource is left that could come back.
@@ -315,7 +315,7 @@ struct pool_settings : resource_pool_options {
   nanos slow_after;
   nanos leak_after;
   nanos period;  ///< between ticks: a quarter of the smallest limit, a twentieth of keepalive
-  std::uint32_t max_total = 0;  ///< of a pool with keys
+  std::uint32_t max_total = 0;  ///< limit over all keys, in a keyed pool
   nanos prefer_same_key_for = 0;
 };
 

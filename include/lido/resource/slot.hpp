@@ -108,8 +108,8 @@ struct pool_slot_record {
   slot_pin pin = slot_pin::none;
 };
 
-/// A value of a slot or a pool that any thread may read at any time. An old value does no harm: it
-/// is a hint, goes into a report, or is checked again by a thread that owns the slot.
+/// A value of a slot or a pool, which any thread may read at any time. An old value does no harm:
+/// it is a hint, goes into a report, or is checked again by a thread that owns the slot.
 template <class T>
 class relaxed {
  public:
@@ -143,7 +143,7 @@ struct lease_record {
   /// `unless_kept`: it discards however it ends.
   relaxed<int> unwinding;
   relaxed<nanos> held_since{never};  ///< `never`: on its way to its holder
-  relaxed<nanos> use_began;          ///< by the steady clock, where uses are timed
+  relaxed<nanos> use_began;          ///< steady clock, if uses are timed
   relaxed<const void*> address;      ///< code address of the acquire
   relaxed<nanos> quiet_for;          ///< delay of reports; `never`: no reports
   relaxed<bool> resets_by_pool;      ///< the pool's threads reset the resource afterwards
@@ -163,15 +163,15 @@ class alignas(no_false_sharing) pool_slot {
 
  public:
   // What each use touches, in two cache lines with the word.
-  relaxed<std::uint64_t> key_hash;  ///< of the group's key; set by the kernel at each create
+  relaxed<std::uint64_t> key_hash;  ///< hash of the group's key; set by the kernel at each create
   relaxed<std::uint64_t> hits;      ///< uses of the resource that began without the queue
-  relaxed<std::uint64_t> handed;    ///< those that began in it
-  relaxed<std::uint32_t> epoch;     ///< of the flush before its create; a later one ends it
-  relaxed<reset_way> resets;        ///< how a release resets the resource
+  relaxed<std::uint64_t> handed;    ///< uses that began in the queue
+  relaxed<std::uint32_t> epoch;  ///< epoch at its create; it expires when a flush begins a new one
+  relaxed<reset_way> resets;     ///< how a release resets the resource
   resource_ages ages;
   lease_record lease;
   pool_slot_record record;         ///< under the mutex; the owner may read `cache`
-  factory_hooks* maker = nullptr;  ///< of the resource, or of the create; set by the kernel
+  factory_hooks* maker = nullptr;  ///< hooks of the resource or its create; set by the kernel
   std::uint32_t number = 0;        ///< constant
 
   pool_slot() noexcept = default;

@@ -40,7 +40,7 @@ struct lease_info {
   std::chrono::nanoseconds held_for{0};
   std::uint32_t thread = 0;  ///< the one that acquired it, as the system numbers it; 0: unknown
   const void* address = nullptr;  ///< code address of the acquire
-  bool exempt = false;            ///< from reports, by `lease.expect_long_use()`
+  bool exempt = false;            ///< exempt from reports by `lease.expect_long_use()`
   std::string key;                ///< text of the key in reports on all keys of a pool; else empty
 
   /// Returns module and offset of `address`, and the command that names function, file and line.
@@ -54,7 +54,7 @@ struct resource_pool_stats : pool_stats {
   std::size_t creating = 0;  ///< includes those due, which a tick or acquire will make
   std::size_t checking = 0;
   std::size_t closing = 0;
-  bool suspended = false;  ///< by `suspend()`: acquires wait even if resources are idle
+  bool suspended = false;  ///< `suspend()` is in force: acquires wait even if resources are idle
 
   std::uint64_t timed_out = 0;
   std::uint64_t cancelled = 0;
@@ -63,7 +63,7 @@ struct resource_pool_stats : pool_stats {
   std::uint64_t detached = 0;
   std::array<std::uint64_t, destroy_reasons> destroyed{};
   std::uint64_t suspected_leaks = 0;  ///< leases reported so far
-  std::uint64_t mutex_locks = 0;      ///< of the pool's mutex: none for idle, valid resources
+  std::uint64_t mutex_locks = 0;      ///< locks of the pool's mutex: none for idle, valid resources
 
   /// Real time of waits in the queue that ended with a resource. A validation by the waiter itself
   /// is not included.
@@ -97,8 +97,8 @@ struct resource_pool_report {
 struct pool_event {
   enum class kind : std::uint8_t {
     create_failed,
-    validate_failed,  ///< it threw
-    reset_failed,     ///< it threw
+    validate_failed,  ///< `validate` threw
+    reset_failed,     ///< `reset` threw
     slow_lease,
     suspected_leak,
     returned_after_all,  ///< a lease that was reported before
@@ -106,9 +106,9 @@ struct pool_event {
   };
   kind what;
   std::string_view pool = {};
-  std::exception_ptr error = nullptr;   ///< of create_failed
-  std::string_view text = {};           ///< of what a function of the factory threw
-  std::vector<lease_info> leases = {};  ///< of the others
+  std::exception_ptr error = nullptr;   ///< exception of create_failed
+  std::string_view text = {};           ///< message of what a function of the factory threw
+  std::vector<lease_info> leases = {};  ///< leases of the other events
 };
 
 /// Returns "create failed", "slow lease", ...
@@ -127,10 +127,10 @@ struct close_report {
 
 enum class acquire_failure : std::uint8_t {
   timed_out,
-  cancelled,         ///< by the stop token, or the cancellation slot of Asio
-  closed,            ///< the pool
-  too_many_waiters,  ///< max_waiters
-  create_failed,     ///< and waiting longer is of no use
+  cancelled,         ///< stopped by the stop token, or the cancellation slot of Asio
+  closed,            ///< the pool is closed
+  too_many_waiters,  ///< more than max_waiters
+  create_failed,     ///< a create failed, and waiting longer is useless
   self_deadlock,     ///< all resources are held by threads that wait for this pool
   other_process,     ///< the pool was made by a process that this one was forked from
 };

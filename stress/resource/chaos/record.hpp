@@ -28,18 +28,18 @@ struct record {
   std::atomic<std::uint64_t> served{0};     ///< requests with the right answer
   std::atomic<std::uint64_t> failed{0};     ///< requests with no answer, or a wrong one
   std::atomic<std::uint64_t> refused{0};    ///< acquires that ended with an error
-  std::atomic<std::uint64_t> cancelled{0};  ///< of these, by a stop token
+  std::atomic<std::uint64_t> cancelled{0};  ///< refused by a stop token
   std::atomic<std::uint64_t> most_cancelled_at_once{0};
-  std::atomic<std::uint64_t> refused_for_good{0};  ///< of these, by a permanent failure
-  std::atomic<std::uint64_t> faults{0};            ///< of the backend
-  std::atomic<std::uint64_t> thrown_creates{0};    ///< by the factory, at random
+  std::atomic<std::uint64_t> refused_for_good{0};  ///< refused by a permanent failure
+  std::atomic<std::uint64_t> faults{0};            ///< faults of the backend
+  std::atomic<std::uint64_t> thrown_creates{0};    ///< creates that threw at random
   std::atomic<std::uint64_t> permanent_failures{0};
   std::atomic<std::uint64_t> reopened{0};
   std::atomic<std::uint64_t> clock_jumps{0};
   std::atomic<std::uint64_t> resizes{0};
   std::atomic<std::uint64_t> flushes{0};
   std::atomic<std::uint64_t> suspends{0};
-  std::atomic<std::uint64_t> kills{0};  ///< of resources, by their holders
+  std::atomic<std::uint64_t> kills{0};  ///< resources killed by their holders
   std::atomic<std::uint64_t> kills_of_others{0};
   std::atomic<std::uint64_t> slow_connects{0};  ///< took longer than they should
   std::atomic<std::int64_t> slowest_connect_ms{0};
@@ -86,7 +86,7 @@ struct record {
     ++faults;
     ++faults_by_kind_[kind];
   }
-  /// Call it from the thread that notes faults.
+  /// Call it from the thread that records faults.
   [[nodiscard]] const std::map<std::string_view, std::uint64_t>& faults_by_kind() const {
     return faults_by_kind_;
   }

@@ -302,7 +302,7 @@ TEST(KernelInterrupts, OnlyUsesAreInterruptedAndOnlyByAFactoryThatCan) {
     EXPECT_EQ(k.flush(0, ongoing_uses::interrupt), interrupts ? "interrupt 0" : "");
     if (interrupts) {
       EXPECT_EQ(k.interrupted(0), "");
-      EXPECT_EQ(k.kill(0, ongoing_uses::interrupt), "interrupt 0");  // again, as it goes on
+      EXPECT_EQ(k.kill(0, ongoing_uses::interrupt), "interrupt 0");  // again, as the use continues
       EXPECT_EQ(k.interrupted(0), "");
     }
     EXPECT_EQ(k.release('A'), interrupts ? "destroy 0 (killed)" : "destroy 0 (flushed)");

@@ -94,7 +94,7 @@ TEST(KernelCreates, A8ACreateGoesOnWithoutItsWaiter) {
   EXPECT_EQ(k.acquire('A'), "A has 0");
 }
 
-// deadpool-rs/deadpool #462: a waiter for a create cannot get a resource released meanwhile.
+// deadpool-rs/deadpool #462: a waiter for a create cannot get a resource that is released.
 TEST(KernelCreates, A9AReleaseServesAWaiterForACreate) {
   kernel k({.options = {.max_size = 2}});
   k.acquire('A');

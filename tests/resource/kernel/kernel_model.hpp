@@ -94,7 +94,7 @@ class kernel_model {
     return wrong_;
   }
 
-  // ---- events, before the kernel is told of them ------------------------------------------------
+  // ---- events, before they are passed to the kernel ---------------------------------------------
 
   void comes(char name, std::uint32_t group) { groups[group].queue.push_back(name); }
   void comes_again(const client& one) {
