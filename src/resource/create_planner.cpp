@@ -152,7 +152,7 @@ void create_planner::start_creates() noexcept {
   }
 }
 
-/// Evicts a resource, unless as many as waiters need are closing.
+/// Evicts a resource, unless enough for the waiters are closing already.
 bool create_planner::evict_for(const slot_group& group) noexcept {
   return group.hunger.wanted != 0 && slots_.counts().evicted() < quota_.wanted() &&
          slots_.evict(create_quota::order_of(group));

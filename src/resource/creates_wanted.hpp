@@ -9,7 +9,7 @@ namespace lido::inline v0::detail {
 
 /// What a group needs resources for.
 struct create_demand {
-  std::uint32_t waiters = 0;  ///< those for which nothing but a create may do
+  std::uint32_t waiters = 0;  ///< waiters that only a create may serve
   std::uint32_t urgent = 0;   ///< waiters that may get a resource of the reserve
   std::uint32_t min_idle = 0;
 };

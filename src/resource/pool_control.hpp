@@ -42,8 +42,8 @@ class pool_control {
   /// Flushes the group if `generation` is its present one, so once for each generation. Returns
   /// false otherwise.
   [[nodiscard]] bool on_flush_of(slot_group& group, std::uint32_t generation) noexcept;
-  /// Destroys a resource, at once or when it comes back. Sets `found` to true if there is such a
-  /// one.
+  /// Destroys a resource, at once or when it comes back. `found` becomes true if it exists,
+  /// otherwise false.
   void on_kill(pool_slot& slot, std::uint64_t birth, ongoing_uses uses, bool& found) noexcept;
   /// Ends the interrupt of a resource, whose hook has returned.
   void on_interrupted(pool_slot& slot) noexcept { slots_.end_interrupt(slot); }

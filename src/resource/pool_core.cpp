@@ -329,8 +329,7 @@ void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
   if (shell_->is_foreign()) {
     return;  // the mutex may belong to a thread that is not there
   }
-  std::shared_ptr<const create_failure_text>
-      error;  // of the old factory; destroyed without the mutex
+  std::shared_ptr<const create_failure_text> error;  // of the old factory; destroyed unlocked
   std::stop_source stopped;
   effects out;
   {

@@ -222,8 +222,7 @@ void pool_waiters::note_awake(acquire_waiter& waiter, bool on) noexcept {
 
 void pool_waiters::begin_sleep(acquire_waiter& waiter) const noexcept {
   note_awake(waiter, /*on=*/false);
-  set_flags(*waiter.group);  // before it reads idle resources for the last time: see
-                             // slow_path_flags.hpp (2)
+  set_flags(*waiter.group);  // before its last look: see slow_path_flags.hpp (2)
 }
 
 void pool_waiters::wake(acquire_waiter& waiter) const noexcept {

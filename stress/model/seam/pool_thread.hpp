@@ -30,7 +30,7 @@ void set_threads_aside(unsigned count);
 void serve();
 void dismiss_threads();
 
-/// As std::thread.
+/// A thread with the interface of std::thread.
 class pool_thread {
  public:
   using id = thread_id;
