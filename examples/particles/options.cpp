@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t most_births = std::numeric_limits<std::uint32_t>::max() / 4;
 
 void describe_run(CLI::App& app, options& into, std::string& policy) {
-  app.add_option("--policy", policy, "Answer to a full pool: tuned, refuse, evict, grow or all")
+  app.add_option("--policy", policy, "Answer to a full map: tuned, refuse, evict, grow or all")
       ->check(CLI::IsMember({"tuned", "refuse", "evict", "grow", "all"}))
       ->capture_default_str();
   app.add_option("--frames", into.frames, "Frames to show")
@@ -24,7 +24,7 @@ void describe_run(CLI::App& app, options& into, std::string& policy) {
   app.add_option("--seed", into.seed, "Of all chance: the same seed, the same picture")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_option("--threads", into.threads, "Threads that emit, move and draw")
+  app.add_option("--threads", into.threads, "Threads that move the particles")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
 }
@@ -42,20 +42,12 @@ void describe_pictures(CLI::App& app, options& into) {
   app.add_option("--out", into.out, "Folder for the pictures; made if it is not there")
       ->check([](const std::string& path) { return path.empty() ? "has no name" : ""; })
       ->capture_default_str();
-  app.add_flag("--headless", into.headless, "No preview on the terminal");
-}
-
-std::vector<answer> answers_named(const std::string& policy) {
-  std::vector<answer> named;
-  std::copy_if(all_answers.begin(), all_answers.end(), std::back_inserter(named),
-               [&](answer one) { return policy == "all" || policy == name_of(one); });
-  return named;
 }
 
 }  // namespace
 
 parsed parse(int count, char** arguments) {
-  CLI::App app("A fountain of particles from Lido's pools, with four answers to a full pool.");
+  CLI::App app("A fountain of particles in a slot map, with four answers to a full map.");
   options wanted;
   std::string policy = "all";
   wanted.threads = std::clamp(std::thread::hardware_concurrency(), 1U, 1024U);
@@ -70,7 +62,8 @@ parsed parse(int count, char** arguments) {
   } catch (const CLI::ParseError& problem) {
     return {std::nullopt, app.exit(problem) == 0 ? 0 : 2};
   }
-  wanted.answers = answers_named(policy);
+  std::copy_if(all_answers.begin(), all_answers.end(), std::back_inserter(wanted.answers),
+               [&](answer one) { return policy == "all" || policy == name_of(one); });
   return {wanted, 0};
 }
 

@@ -30,9 +30,9 @@ struct closer {
 };
 
 image without_alpha(const std::uint8_t* rgba, const WebPAnimInfo& about) {
-  image frame(about.canvas_width, about.canvas_height);
-  for (std::size_t i = 0; i < frame.pixels.size(); ++i) {
-    frame.pixels[i] = {rgba[i * 4], rgba[i * 4 + 1], rgba[i * 4 + 2]};
+  image frame{about.canvas_width, about.canvas_height};
+  for (std::size_t i = 0; i < frame.bytes.size(); ++i) {
+    frame.bytes[i] = rgba[i / 3 * 4 + i % 3];
   }
   return frame;
 }
@@ -44,8 +44,8 @@ image read_png(const std::filesystem::path& file) {
   header.version = PNG_IMAGE_VERSION;
   expect(png_image_begin_read_from_file(&header, file.c_str()) != 0, file);
   header.format = PNG_FORMAT_RGB;
-  image picture(header.width, header.height);
-  expect(png_image_finish_read(&header, nullptr, picture.pixels.data(), 0, nullptr) != 0, file);
+  image picture{header.width, header.height};
+  expect(png_image_finish_read(&header, nullptr, picture.bytes.data(), 0, nullptr) != 0, file);
   return picture;
 }
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "picture/image.hpp"
+#include "picture.hpp"
 
 namespace particles {
 

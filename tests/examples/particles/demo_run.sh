@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs the particle demo with one answer to a full pool: its counts add up, they fit the answer, and its pictures decode.
+# The particle demo with one answer to a full map: its counts add up, they fit the answer, and its
+# pictures decode.
 # Usage: demo_run.sh PARTICLE_DEMO PICTURE_CHECK POLICY
 set -euo pipefail
 export LC_ALL=C
@@ -17,7 +18,7 @@ fail() {
 }
 
 status=0
-"$demo" --headless --policy "$policy" --frames $frames --particles $particles --width 128 --height 72 \
+"$demo" --policy "$policy" --frames $frames --particles $particles --width 128 --height 72 \
   --every 48 --seed 3 --threads 4 --out "$out/pictures" >"$out/text" 2>&1 || status=$?
 [ $status -eq 0 ] || fail "status $status"
 
@@ -26,7 +27,7 @@ read -r asked peak < <(sed -n 's/^  \([0-9]*\) particles are asked for.* room fo
 read -r born refused died evicted alive most capacity _ < <(grep "^  $policy " "$out/text" | grep -oE '[0-9.]+' | xargs)
 [ "$asked" -eq $((born + refused)) ] || fail "$asked asked for is not $born born + $refused refused"
 [ "$born" -eq $((alive + died + evicted)) ] || fail "$born born is not $alive + $died + $evicted"
-[ "$died" -gt 0 ] || fail "nobody died"
+[ "$died" -gt 0 ] || fail "no particle died"
 
 ! grep -q "was never full" "$out/text" || fail "never full"
 

@@ -1,4 +1,4 @@
-// The fountain over each store, and over stores with a fault that the checks must find.
+// The fountain with each answer to a full map.
 #include "fountain.hpp"
 
 #include <gmock/gmock.h>
@@ -8,21 +8,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <ostream>
 #include <string>
 #include <vector>
 
-#include "faulty_store.hpp"
-#include "picture/painter.hpp"
-#include "stores/evicting_store.hpp"
-#include "stores/growing_store.hpp"
-#include "stores/refusing_store.hpp"
-#include "stores/tuned_store.hpp"
+#include "picture.hpp"
 
 namespace particles {
 namespace {
 
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr std::size_t frames = 120;
@@ -32,137 +25,78 @@ struct outcome {
   tally sums;
   std::vector<std::string> complaints;
   std::vector<std::uint8_t> last_picture;
+  std::size_t in_map;
+  std::size_t capacity;
 };
 
-std::vector<std::uint8_t> bytes_of(const image& picture) {
-  std::vector<std::uint8_t> bytes;
-  for (const colour& pixel : picture.pixels) {
-    bytes.insert(bytes.end(), {pixel.red, pixel.green, pixel.blue});
-  }
-  return bytes;
-}
-
-/// The load of a store, and the books that it may have to report to.
-struct season {
-  explicit season(std::uint64_t seed) : load(usual, frames, seed), books(load.total()) {}
-  demand load;
-  ledger books;
-};
-
-template <class Store>
-outcome run_here(Store& store, season& one, std::uint64_t seed) {
-  auto& [load, books] = one;
-  nursery births(seed, books);
-  fountain<Store> running(store, books, births);
+outcome run(answer policy, const lido::slot_map_options& size, const demand& load) {
+  ledger books(load.total());
+  fountain running(policy, size, load, books);
   for (std::size_t frame = 0; frame < frames; ++frame) {
-    running.advance(load.births(frame), demand::pressure(frame));
+    running.advance(frame);
     running.check();
   }
   painter paints(64, 48, usual);
-  return {books.totals(), books.found_wrong().first(), bytes_of(paints.paint(store, 0, {}))};
+  running.particles().for_each([&paints](const particle& p) { paints.add(p); });
+  return {books.totals(), books.wrong(), paints.develop({0, 1, 1}).bytes,
+          running.particles().size(), running.particles().capacity()};
 }
 
-/// Runs on that many threads, which may exceed the cores.
-template <class Body>
-outcome on_threads(std::size_t threads, const Body& body) {
+outcome run(answer policy, std::uint64_t seed, std::size_t threads) {
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
   tbb::task_arena arena(static_cast<int>(threads));
-  return arena.execute(body);
+  const demand load(usual, frames, seed);
+  return arena.execute([&] { return run(policy, size_for(policy, load), load); });
 }
 
-template <class Store>
-outcome run(Store& store, std::uint64_t seed, std::size_t threads) {
-  season one(seed);
-  return on_threads(threads, [&] { return run_here(store, one, seed); });
-}
-
-TEST(Fountain, RefusesNoParticleInAPoolOfExactlyTheRightSize) {
-  tuned_store store(demand(usual, frames, 1).peak());
-  const outcome found = run(store, 1, 4);
+TEST(Fountain, RefusesNoParticleInAMapOfExactlyTheRightSize) {
+  const outcome found = run(answer::tuned, 1, 4);
   EXPECT_THAT(found.complaints, IsEmpty());
   EXPECT_EQ(found.sums.born, demand(usual, frames, 1).total());
-  EXPECT_EQ(found.sums.alive(), store.in_use());
+  EXPECT_EQ(found.sums.alive(), found.in_map);
 }
 
 TEST(Fountain, ThrowsWhenTheTuningIsWrongByOne) {
-  tuned_store store(demand(usual, frames, 1).peak() - 1);
-  EXPECT_THROW(run(store, 1, 4), lido::pool_exhausted);
+  const demand load(usual, frames, 1);
+  EXPECT_THROW(run(answer::tuned, {.max_size = load.peak() - 1}, load), lido::pool_exhausted);
 }
 
 TEST(Fountain, CountsTheRefused) {
-  refusing_store store(usual);
-  const outcome found = run(store, 1, 4);
+  const outcome found = run(answer::refuse, 1, 4);
   EXPECT_THAT(found.complaints, IsEmpty());
   EXPECT_GT(found.sums.refused, 0U);
-  EXPECT_EQ(found.sums.asked, found.sums.born + found.sums.refused);
+  EXPECT_EQ(demand(usual, frames, 1).total(), found.sums.born + found.sums.refused);
 }
 
-/// Runs the fountain on the store that `make(books)` makes.
-template <class Make>
-outcome run_new(const Make& make, std::uint64_t seed, std::size_t threads) {
-  season one(seed);
-  return on_threads(threads, [&] {
-    auto store = make(one.books);
-    return run_here(store, one, seed);
-  });
+TEST(Fountain, CountsTheEvicted) {
+  const outcome found = run(answer::evict, 1, 4);
+  EXPECT_THAT(found.complaints, IsEmpty());
+  EXPECT_GT(found.sums.evicted, 0U);
+  EXPECT_EQ(demand(usual, frames, 1).total(), found.sums.born);
 }
 
-template <class Make>
-void expect_same_picture(const Make& make) {
-  const outcome first = run_new(make, 7, 1);
-  EXPECT_THAT(first.complaints, IsEmpty());
-  const outcome same = run_new(make, 7, 4);
-  const outcome other = run_new(make, 8, 4);
-  EXPECT_THAT(same.complaints, IsEmpty());
-  EXPECT_THAT(other.complaints, IsEmpty());
-  EXPECT_EQ(first.last_picture, same.last_picture);
-  EXPECT_NE(first.last_picture, other.last_picture);
+TEST(Fountain, GivesMemoryBackAtEbb) {
+  const outcome found = run(answer::grow, 1, 4);
+  EXPECT_THAT(found.complaints, IsEmpty());
+  EXPECT_LE(found.capacity, 2 * found.in_map);
+  EXPECT_LT(found.capacity, demand(usual, frames, 1).peak());
 }
 
 TEST(Fountain, LooksTheSameWithTheSameSeedOnAnyNumberOfThreads) {
-  expect_same_picture([](ledger& /*books*/) { return tuned_store(usual * 2); });
-  expect_same_picture([](ledger& /*books*/) { return refusing_store(usual); });
-  expect_same_picture([](ledger& books) { return evicting_store(usual, books); });
-  expect_same_picture([](ledger& /*books*/) { return growing_store(usual, usual * 2); });
+  for (const answer policy : all_answers) {
+    const outcome first = run(policy, 7, 1);
+    const outcome same = run(policy, 7, 4);
+    const outcome other = run(policy, 8, 4);
+    EXPECT_EQ(first.last_picture, same.last_picture) << name_of(policy);
+    EXPECT_NE(first.last_picture, other.last_picture) << name_of(policy);
+  }
 }
 
-struct seeded_fault {
-  fault which;
-  std::string complaint;
-  std::string name;
-
-  friend void PrintTo(const seeded_fault& what, std::ostream* out) { *out << what.name; }
-};
-
-class FountainFault : public testing::TestWithParam<seeded_fault> {};
-
-TEST_P(FountainFault, IsFound) {
-  faulty_store store(usual, GetParam().which);
-  const outcome found = run(store, 1, 1);
-  ASSERT_FALSE(found.complaints.empty());
-  EXPECT_THAT(found.complaints.front(), HasSubstr(GetParam().complaint));
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Seeded, FountainFault,
-    testing::Values(seeded_fault{fault::hides_one, "is lost", "lost"},
-                    seeded_fault{fault::shows_one_twice, "is there twice", "doubled"},
-                    seeded_fault{fault::keeps_a_dead_one, "is a ghost", "dead"},
-                    seeded_fault{fault::swallows_a_refusal, "places were asked for", "unanswered"}),
-    [](const auto& about) { return about.param.name; });
-
-TEST(FountainWithoutFault, HasNoComplaint) {
-  faulty_store store(usual, fault::none);
-  EXPECT_THAT(run(store, 1, 1).complaints, IsEmpty());
-}
-
-TEST(Demand, PeaksWhereAPoolIsFullest) {
+TEST(Demand, PeaksWhereAMapIsFullest) {
   const demand load(usual, frames, 3);
   EXPECT_GT(load.peak(), usual);
-  refusing_store store(load.peak());
-  EXPECT_EQ(run(store, 3, 2).sums.refused, 0U);
-  refusing_store smaller(load.peak() - 1);
-  EXPECT_EQ(run(smaller, 3, 2).sums.refused, 1U);
+  EXPECT_EQ(run(answer::refuse, {.max_size = load.peak()}, load).sums.refused, 0U);
+  EXPECT_EQ(run(answer::refuse, {.max_size = load.peak() - 1}, load).sums.refused, 1U);
 }
 
 }  // namespace
