@@ -49,6 +49,11 @@ void timed(double& seconds, const Action& action) {
   seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+image drawn(const fountain::map& map, std::size_t peak, painter& by) {
+  map.for_each([&by](const particle& p) { by.add(p); });
+  return by.develop({map.size(), map.capacity(), peak});
+}
+
 outcome show(answer policy, const options& wanted, const demand& load) {
   ledger books(load.total());
   fountain running(policy, size_for(policy, load), load, books);
@@ -64,10 +69,7 @@ outcome show(answer policy, const options& wanted, const demand& load) {
     result.most = std::max(result.most, map.size());
     result.least_capacity = std::min(result.least_capacity, map.capacity());
     result.most_capacity = std::max(result.most_capacity, map.capacity());
-    timed(result.drawing, [&] {
-      map.for_each([&paints](const particle& p) { paints.add(p); });
-      picture = paints.develop({map.size(), map.capacity(), load.peak()});
-    });
+    timed(result.drawing, [&] { picture = drawn(map, load.peak(), paints); });
     moving.add(picture);
     if (frame % wanted.every == 0) {
       write_png(picture, fmt::format("{}-{:04}.png", file, frame));
@@ -99,7 +101,7 @@ void print_outcome(const outcome& one, const options& wanted) {
              name_of(one.policy), meaning_of(one.policy), sums.born, sums.refused, sums.died,
              sums.evicted, sums.alive(), one.most, capacity, one.simulating / frames,
              one.drawing / frames);
-  std::fflush(stdout);
+  (void)std::fflush(stdout);
   for (const std::string& line : one.wrong) {
     fmt::print(stderr, "lido_particle_demo: {}: {}\n", name_of(one.policy), line);
   }

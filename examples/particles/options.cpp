@@ -11,37 +11,23 @@ namespace {
 
 constexpr std::size_t most_births = std::numeric_limits<std::uint32_t>::max() / 4;
 
-void describe_run(CLI::App& app, options& into, std::string& policy) {
+void describe(CLI::App& app, options& into, std::string& policy) {
   app.add_option("--policy", policy, "Answer to a full map: tuned, refuse, evict, grow or all")
-      ->check(CLI::IsMember({"tuned", "refuse", "evict", "grow", "all"}))
-      ->capture_default_str();
-  app.add_option("--frames", into.frames, "Frames to show")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
+      ->check(CLI::IsMember({"tuned", "refuse", "evict", "grow", "all"}));
+  app.add_option("--frames", into.frames, "Frames to show")->check(CLI::Range(1, 100'000));
   app.add_option("--particles", into.particles, "Alive at once when the fountain runs as usual")
-      ->check(CLI::Range(100, 10'000'000))
-      ->capture_default_str();
+      ->check(CLI::Range(100, 10'000'000));
   app.add_option("--seed", into.seed, "Of all chance: the same seed, the same picture")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--threads", into.threads, "Threads that move the particles")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-}
-
-void describe_pictures(CLI::App& app, options& into) {
-  app.add_option("--width", into.width, "Of the pictures, in pixels")
-      ->check(CLI::Range(32, 1920))
-      ->capture_default_str();
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--width", into.width, "Of the pictures, in pixels")->check(CLI::Range(32, 1920));
   app.add_option("--height", into.height, "Of the pictures, in pixels")
-      ->check(CLI::Range(32, 1080))
-      ->capture_default_str();
+      ->check(CLI::Range(32, 1080));
   app.add_option("--every", into.every, "Of so many frames one becomes a PNG")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
+      ->check(CLI::Range(1, 100'000));
   app.add_option("--out", into.out, "Folder for the pictures; made if it is not there")
-      ->check([](const std::string& path) { return path.empty() ? "has no name" : ""; })
-      ->capture_default_str();
+      ->check([](const std::string& path) { return path.empty() ? "has no name" : ""; });
 }
 
 }  // namespace
@@ -52,8 +38,8 @@ parsed parse(int count, char** arguments) {
   std::string policy = "all";
   wanted.threads = std::clamp(std::thread::hardware_concurrency(), 1U, 1024U);
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  describe_run(app, wanted, policy);
-  describe_pictures(app, wanted);
+  app.option_defaults()->always_capture_default();
+  describe(app, wanted, policy);
   try {
     app.parse(count, arguments);
     if (wanted.frames * wanted.particles / 20 > most_births) {

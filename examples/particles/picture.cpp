@@ -43,13 +43,11 @@ void draw(const gauge& bar, image& into) {
   using pixel = std::array<std::uint8_t, 3>;
   const pixel used = bar.in_use < bar.capacity ? pixel{150, 196, 226} : pixel{244, 108, 76};
   constexpr pixel unused{44, 56, 84};
-  for (std::size_t row = into.height - (into.height + 89) / 90; row < into.height; ++row) {
-    for (std::size_t column = 0; column < into.width; ++column) {
-      const std::size_t value = column * bar.peak / into.width;
-      if (value < bar.capacity) {
-        std::copy_n((value < bar.in_use ? used : unused).begin(), 3,
-                    &into.bytes[(row * into.width + column) * 3]);
-      }
+  const std::size_t top = into.height - (into.height + 89) / 90;
+  for (std::size_t i = top * into.width; i < into.height * into.width; ++i) {
+    const std::size_t value = i % into.width * bar.peak / into.width;
+    if (value < bar.capacity) {
+      std::copy_n((value < bar.in_use ? used : unused).begin(), 3, &into.bytes[i * 3]);
     }
   }
 }
@@ -78,10 +76,11 @@ void painter::add_disc(float x, float y, float radius, const light& glow, float 
     for (std::size_t column = first(x, width_); column < right; ++column) {
       const float across = (static_cast<float>(column) - x) / radius;
       const float edge = std::max(1 - across * across - down * down, 0.0F);
+      const float part = brightness * edge * edge;
       light& pixel = field_[row * width_ + column];
-      for (std::size_t c = 0; c < pixel.size(); ++c) {
-        pixel[c] += glow[c] * (brightness * edge * edge);
-      }
+      pixel[0] += glow[0] * part;
+      pixel[1] += glow[1] * part;
+      pixel[2] += glow[2] * part;
     }
   }
 }
@@ -124,7 +123,7 @@ image painter::develop(const gauge& bar) {
       const float direct = field_[row * width_ + i / 3][c];
       const float reflected = row < floor_ ? 0 : field_[mirrored * width_ + i / 3][c] * 0.2F;
       const float seen = std::sqrt(1 - std::exp(-behind - direct - reflected));
-      picture.bytes[row * width_ * 3 + i] = static_cast<std::uint8_t>(seen * 255 + 0.5F);
+      picture.bytes[row * width_ * 3 + i] = static_cast<std::uint8_t>(seen * 255.99F);
     }
   }
   std::fill(field_.begin(), field_.end(), light{});
