@@ -4,7 +4,6 @@
 
 #include "allocator_state.hpp"
 #include "growth.hpp"
-#include "lido/base/assert.hpp"
 #include "lido/base/tuning.hpp"
 
 namespace lido::inline v0::detail {
