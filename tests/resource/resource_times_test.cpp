@@ -20,7 +20,7 @@ int make_number() {
   return 1;
 }
 
-/// Lets time pass in a use.
+/// Lets time pass, to make a use longer.
 void pass(nanoseconds length) {
   std::this_thread::sleep_for(length);
 }

@@ -28,7 +28,7 @@ enum class postgres_pooling : std::uint8_t {
 };
 
 struct postgres_target {
-  std::string conninfo;  ///< as for PQconnectdb: "host=db dbname=shop user=web"
+  std::string conninfo;  ///< argument of PQconnectdb: "host=db dbname=shop user=web"
   postgres_pooling pooling = postgres_pooling::session;
   time_limit reset_timeout = std::chrono::seconds(5);  ///< timeout of a reset, and of a cancel
   tcp_keep_alive keep_alive = {};  ///< keepalives_idle and the like in the conninfo take precedence

@@ -17,9 +17,9 @@
 
 namespace lido::inline v0 {
 
-/// Nanoseconds, made from any duration of std::chrono. One longer than nanoseconds can count, such
-/// as `std::chrono::hours::max()`, becomes the longest that they can. Fractions of a nanosecond are
-/// rounded up.
+/// Nanoseconds, made from any duration of std::chrono. A duration longer than nanoseconds can
+/// count, such as `std::chrono::hours::max()`, becomes the longest that they can. Fractions of a
+/// nanosecond are rounded up.
 class time_limit : public std::chrono::nanoseconds {
   using nanoseconds = std::chrono::nanoseconds;
 

@@ -126,7 +126,7 @@ class relaxed {
 
 /// Ages of a resource, by the pool's clock. The owner writes them.
 struct resource_ages {
-  relaxed<nanos> fresh_until;  ///< later it is validated before its next use
+  relaxed<nanos> fresh_until;  ///< time after which a use validates it first
   relaxed<nanos> expires{never};
   relaxed<nanos> last_used;
   relaxed<nanos> looked_after;  ///< used or validated
