@@ -4,7 +4,7 @@ import re
 import gdb
 import gdb.printing
 
-THREAD_STRIDE, KEPT_USES = 1024, 4  # of thread_number.hpp and slot_record.hpp
+THREAD_STRIDE, KEPT_STEPS = 1024, 8  # of thread_number.hpp and slot_record.hpp
 FROZEN, IN_USE = 0, 3  # of slot_cache::phase and resource_state
 NO_SLOT = 0xFFFFFFFF  # of slot_index.hpp
 NAMED_POOLS = "'lido::v0::detail::(anonymous namespace)::named_pools'"
@@ -95,10 +95,10 @@ def checked_uses(first):
         trace = trace["next"]
     for index in range(int(trace["capacity"]) if trace else 0):
         record = inner(as_type(trace["pool"], "checked_slots")["records_"])[index]
-        use = int(inner(record["uses_"]))
-        if use > max(int(inner(record["ended_"])), int(inner(record["claimed_"]))):
-            thread, place = (inner(record[one]).address + use % KEPT_USES for one in ("threads_", "acquired_at_"))
-            yield int(inner(thread.dereference())) & 0xFFFFFFFF, int(inner(place.dereference()))
+        step = int(inner(record["steps_"]))
+        if step % 2 != 0:
+            thread, place = (inner(record[one]).address + step % KEPT_STEPS for one in ("threads_", "places_"))
+            yield int(inner(thread.dereference())), int(inner(place.dereference()))
 
 
 def where(address):

@@ -76,6 +76,9 @@ report_text& report_text::where(place at) noexcept {
 }
 
 report_text& report_text::thread(std::uint32_t id) noexcept {
+  if (id == 0) {
+    return *this << "some thread";
+  }
   *this << "thread " << id;
   std::array<char, 64> name{};
   if (const std::size_t size = platform::thread_name(id, name); size > 0) {

@@ -24,7 +24,8 @@ class report_text {
   /// Appends `server+0x1a2b`: the module that has the code, and the offset in it.
   report_text& where(place at) noexcept;
 
-  /// Appends `thread 7 'main'`; the system forgets the name when the thread ends.
+  /// Appends `thread 7 'main'`, or `some thread` for 0; the system forgets the name when the thread
+  /// ends.
   report_text& thread(std::uint32_t id) noexcept;
 
   /// Appends a line for each module in the report: the command that turns its addresses into lines.

@@ -27,15 +27,14 @@ void append_event(report_text& text, std::string_view what, slot_record::event e
 
 /// Appends the last events of a slot, newest first. Acquires have odd steps, releases even ones.
 void append_history(report_text& text, const slot_record& record) noexcept {
-  const std::uint64_t last = record.last_use();
-  const std::uint64_t kept = (std::min)(last, slot_record::kept_uses);
+  const std::uint64_t last = record.last_step();
+  const std::uint64_t kept = slot_record::kept_steps - last % 2;
   text << (last == 0 ? "  the slot was never acquired\n"
                      : "  last events of the slot, newest first:\n");
-  for (std::uint64_t use = last; use > last - kept; --use) {
-    if (record.has_ended(use)) {
-      append_event(text << "  step " << use * 2, ": released", record.release_of(use));
-    }
-    append_event(text << "  step " << use * 2 - 1, ": acquired", record.acquire_of(use));
+  for (std::uint64_t step = last; step > last - (std::min)(last, kept); --step) {
+    const bool is_acquire = slot_record::is_used_after(step);
+    append_event(text << "  step " << step, is_acquire ? ": acquired" : ": released",
+                 record.event_of(step));
   }
 }
 
@@ -110,23 +109,8 @@ void checked_slots::begin_use(void* slot, place at) noexcept {
 }
 
 void checked_slots::watch(void* slot) const noexcept {
-  pattern_.fill(slot, record_at(slot).last_use());
+  pattern_.fill(slot, record_at(slot).uses());
   tell_release(slot);
-}
-
-bool checked_slots::try_end_slow(const void* object, place at, std::uint64_t held_use) noexcept {
-  const std::uintptr_t distance = distance_to(object);
-  bool ended = false;
-  if (const std::uint64_t slots = admitted();
-      slots != 0 && distance % trace_.stride == 0 && distance / trace_.stride < slots) {
-    slot_record& record = records_[distance / trace_.stride];
-    ended =
-        held_use != 0 ? release_bias::settle(record, held_use, at) : bias_.end_as_other(record, at);
-  }
-  if (!ended) {
-    refuse(object, at);
-  }
-  return ended;
 }
 
 // NOLINTNEXTLINE(readability-function-size): macros of Valgrind
@@ -178,7 +162,7 @@ void checked_slots::report(misuse_kind kind, const void* object, place at) const
   }
   if (is_write) {
     append_written(text, static_cast<const std::byte*>(object),
-                   pattern_.first_overwritten(object, record_at(object).last_use()), trace_.stride);
+                   pattern_.first_overwritten(object, record_at(object).uses()), trace_.stride);
   }
   const bool is_acquire = object == nullptr;
   append_event(text,
@@ -212,7 +196,7 @@ void checked_slots::report_leaks() const noexcept {
     if (is_used(slot)) {
       ++described;
       append_pointer(text, first_ + trace_.stride * slot, trace_);
-      append_event(text, "  acquired", records_[slot].acquire_of(records_[slot].last_use()));
+      append_event(text, "  acquired", records_[slot].event_of(records_[slot].last_step()));
     }
   }
   if (count > described) {

@@ -30,5 +30,10 @@ TEST(ReportText, APlaceThatIsNotKnownHasNoCommand) {
   EXPECT_EQ(text.where({}).commands().view(), "an unknown place");
 }
 
+TEST(ReportText, AThreadThatIsNotWrittenDownYetHasNoNumber) {
+  report_text text;
+  EXPECT_EQ(text.thread(0).view(), "some thread");
+}
+
 }  // namespace
 }  // namespace lido::detail

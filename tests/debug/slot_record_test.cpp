@@ -11,117 +11,82 @@
 namespace lido::detail {
 namespace {
 
-TEST(SlotRecord, WhatWasNeverAcquiredIsHeldByNoThread) {
-  const slot_record record;
+TEST(SlotRecord, NoReleaseEndsWhatWasNeverAcquired) {
+  slot_record record;
   EXPECT_FALSE(record.is_used());
-  EXPECT_FALSE(record.is_held_by(0, record.last_use()));
+  EXPECT_FALSE(record.try_end(record.last_step(), {}, 1));
+  EXPECT_FALSE(record.is_used());
+  EXPECT_EQ(record.uses(), 0U);
 }
 
-TEST(SlotRecord, IsHeldByTheThreadThatAcquiredUntilTheUseEnds) {
+TEST(SlotRecord, OneReleaseEndsAUseWhicheverThreadMakesIt) {
   slot_record record;
   record.begin_use({}, 1);
+  const std::uint64_t step = record.last_step();
   EXPECT_TRUE(record.is_used());
-  EXPECT_TRUE(record.is_held_by(1, record.last_use()));
-  EXPECT_FALSE(record.is_held_by(2, record.last_use()));
-  record.publish_end(record.last_use());
+  EXPECT_TRUE(record.try_end(step, {}, 2));
   EXPECT_FALSE(record.is_used());
-  EXPECT_FALSE(record.is_held_by(1, record.last_use()));
+  EXPECT_FALSE(record.try_end(step, {}, 1));
+  EXPECT_FALSE(record.try_end(record.last_step(), {}, 1));
+  EXPECT_FALSE(record.is_used());
+  EXPECT_EQ(record.uses(), 1U);
 }
 
-TEST(SlotRecord, OneClaimEndsAUse) {
+TEST(SlotRecord, AReleaseIsForItsUseAlone) {
   slot_record record;
   record.begin_use({}, 1);
-  EXPECT_TRUE(record.try_claim(1));
-  EXPECT_FALSE(record.is_used());
-  EXPECT_FALSE(record.try_claim(1));
-}
-
-TEST(SlotRecord, AClaimIsForItsUseAlone) {
-  slot_record record;
-  record.begin_use({}, 1);
-  ASSERT_TRUE(record.try_claim(1));
+  const std::uint64_t first = record.last_step();
+  ASSERT_TRUE(record.try_end(first, {}, 1));
   record.begin_use({}, 3);
-  EXPECT_FALSE(record.try_claim(1));
+  EXPECT_FALSE(record.try_end(first, {}, 1));
   EXPECT_TRUE(record.is_used());
-}
-
-// A holder that lost against a claim may store its release late, during a later use.
-TEST(SlotRecord, ALateStoreOfALosingHolderEndsNoOtherUse) {
-  slot_record record;
-  record.begin_use({}, 1);
-  ASSERT_TRUE(record.try_claim(1));
-  record.begin_use({}, 3);
-  ASSERT_TRUE(record.try_claim(2));
-  record.publish_end(2);
-  record.publish_end(1);
-  EXPECT_FALSE(record.is_used());
-  EXPECT_FALSE(record.try_claim(2));
-  record.begin_use({}, 4);
-  EXPECT_TRUE(record.is_used());
-  EXPECT_TRUE(record.is_held_by(4, 3));
+  EXPECT_EQ(record.uses(), 2U);
 }
 
 TEST(SlotRecord, KeepsItsLastEvents) {
   slot_record record;
   const int somewhere = 0;
+  const int elsewhere = 0;
   for (std::uint32_t use = 1; use <= 10; ++use) {
     record.begin_use({&somewhere}, use);
-    record.publish_end(use);
-    if (use % 2 == 0) {
-      record.note_release(use, {&somewhere});
-    } else {
-      record.note_release_by(use, {&somewhere}, 100 + use);
-    }
+    ASSERT_TRUE(record.try_end(record.last_step(), {&elsewhere}, 100 + use));
   }
   for (std::uint64_t use = 7; use <= 10; ++use) {
-    EXPECT_EQ(record.acquire_of(use).at.address, &somewhere);
-    EXPECT_EQ(record.acquire_of(use).thread, use);
-    EXPECT_EQ(record.release_of(use).at.address, &somewhere);
-    EXPECT_EQ(record.release_of(use).thread, use % 2 == 0 ? use : 100 + use);
+    const slot_record::event acquire = record.event_of(2 * use - 1);
+    EXPECT_EQ(acquire.at.address, &somewhere);
+    EXPECT_EQ(acquire.thread, use);
+    const slot_record::event release = record.event_of(2 * use);
+    EXPECT_EQ(release.at.address, &elsewhere);
+    EXPECT_EQ(release.thread, 100 + use);
   }
 }
 
+// A release counts its step before it writes down the event.
 TEST(SlotRecord, AReleaseThatIsNotWrittenDownYetIsNotTakenForAnOlderOne) {
   slot_record record;
   const int somewhere = 0;
-  for (std::uint64_t use = 1; use <= 5; ++use) {
+  for (std::uint32_t use = 1; use <= 5; ++use) {
     record.begin_use({&somewhere}, 1);
-    record.publish_end(use);
-    if (use < 5) {
-      record.note_release(use, {&somewhere});
-    }
+    ASSERT_TRUE(use == 5 || record.try_end(record.last_step(), {&somewhere}, 1));
   }
-  EXPECT_NE(record.release_of(4).at.address, nullptr);
-  EXPECT_EQ(record.release_of(5).at.address, nullptr);
+  EXPECT_EQ(record.event_of(8).thread, 1U);
+  EXPECT_EQ(record.event_of(10).thread, 0U);
+  EXPECT_EQ(record.event_of(10).at.address, nullptr);
 }
 
-TEST(SlotRecord, OfManyClaimsExactlyOneWins) {
+TEST(SlotRecord, OfManyReleasesExactlyOneCounts) {
   for (int round = 0; round < 2000; ++round) {
     slot_record record;
     record.begin_use({}, 1);
-    std::atomic<int> won{0};
+    const std::uint64_t step = record.last_step();
+    std::atomic<int> counted{0};
     std::latch start(4);
-    test::run_crew(4, [&](unsigned /*self*/) {
+    test::run_crew(4, [&](unsigned self) {
       start.arrive_and_wait();
-      won += record.try_claim(1) ? 1 : 0;
+      counted += record.try_end(step, {}, self + 1) ? 1 : 0;
     });
-    ASSERT_EQ(won.load(), 1);
+    ASSERT_EQ(counted.load(), 1);
   }
-}
-
-TEST(ReleaseBias, TheHolderEndsAloneUntilAnotherThreadHasReleased) {
-  release_bias bias;
-  slot_record record;
-  record.begin_use({}, 1);
-  const bool alone = bias.end_alone(record, 1, {});
-  EXPECT_EQ(alone, heavy_fence_available());
-  record.begin_use({}, 1);
-  EXPECT_TRUE(bias.end_as_other(record, {}));
-  EXPECT_FALSE(bias.end_as_other(record, {}));
-  record.begin_use({}, 1);
-  EXPECT_FALSE(bias.end_alone(record, 3, {}));
-  EXPECT_TRUE(release_bias::settle(record, 3, {}));
-  EXPECT_FALSE(release_bias::settle(record, 3, {}));
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ class checked_slots {
   void begin_use(void* slot, place at) noexcept;
   /// Ends a use. Returns true if `watch` and a release must follow, false if it was reported.
   [[nodiscard]] bool try_end_use(const void* slot, place at) noexcept {
-    return try_end_slow(slot, at, 0);
+    return try_end_of(slot, trace_.stride, at);
   }
   void watch(void* slot) const noexcept;
 
@@ -81,8 +81,20 @@ class checked_slots {
     return admitted_.load(std::memory_order_relaxed);
   }
 
-  /// Ends a use if releases are shared, or if the thread is not the holder (`held_use` is 0).
-  [[nodiscard]] bool try_end_slow(const void* object, place at, std::uint64_t held_use) noexcept;
+  /// Ends the use of an object; exactly one release does. Returns false for wrong use, which it
+  /// reports.
+  [[nodiscard, LIDO_ALWAYS_INLINE]] bool try_end_of(const void* object, std::size_t stride,
+                                                    place at) noexcept {
+    const std::uint64_t slots = admitted();
+    const std::uintptr_t distance = distance_to(object);
+    const bool is_slot = slots != 0 && distance % stride == 0 && distance / stride < slots;
+    if (hardly_ever(!is_slot) || hardly_ever(!end_use(records_[distance / stride], at))) {
+      refuse(object, at);
+      return false;
+    }
+    return true;
+  }
+
   /// Reports a wrong release, or for null a wrong acquire.
   [[LIDO_COLD, LIDO_NOINLINE]] void refuse(const void* object, place at) const noexcept;
   /// Reports a write to the free slot, if there was one.
@@ -92,17 +104,20 @@ class checked_slots {
 
   std::byte* const first_;
   std::unique_ptr<slot_record[]> records_;
-  release_bias bias_;
   atomic<bool> ends_{false};
 
  private:
+  [[nodiscard, LIDO_ALWAYS_INLINE]] static bool end_use(slot_record& record, place at) noexcept {
+    return record.try_end(record.last_step(), at, this_thread_id());
+  }
+
   void report(misuse_kind kind, const void* object, place at) const noexcept;
   void report_leaks() const noexcept;
   [[nodiscard]] const slot_record& record_at(const void* object) const noexcept {
     return records_[distance_to(object) / trace_.stride];
   }
   [[nodiscard]] bool is_intact(const void* slot) const noexcept {
-    return pattern_.is_intact(slot, record_at(slot).last_use());
+    return pattern_.is_intact(slot, record_at(slot).uses());
   }
 
   atomic<std::uint64_t> admitted_;  ///< slots that may be released: all, or none after destruction
@@ -115,9 +130,8 @@ class checked_slots {
 /// interface and does nothing.
 ///
 /// A slot is free, and contains the fill pattern, from `after_destruction` to
-/// `before_construction`. Wait-free if nothing is wrong. Needs no read-modify-write as long as the
-/// acquiring threads release their objects; otherwise each release needs one compare-and-swap of
-/// the slot's own word.
+/// `before_construction`. Wait-free if nothing is wrong: a release has one compare-and-swap, of the
+/// slot's own word.
 template <class T, std::size_t Whole>
 class slot_checks : public checked_slots {
  public:
@@ -154,17 +168,7 @@ class slot_checks : public checked_slots {
   /// Ends the use of an object; exactly one release does. Returns false after it reported wrong
   /// use. Also works, as far as memory allows, for a destroyed pool.
   [[nodiscard, LIDO_ALWAYS_INLINE]] bool try_end(const void* object, place at) noexcept {
-    if (hardly_ever(distance_to(object) % sizeof(T) != 0 || slot_of(object) >= admitted())) {
-      return try_end_slow(object, at, 0);
-    }
-    slot_record& record = records_[slot_of(object)];
-    const std::uint64_t use = record.last_use();
-    // A thread whose id is not known has acquired nothing.
-    const bool held = record.is_held_by(own_checked_thread_id(), use);
-    if (held && bias_.end_alone(record, use, at)) {
-      return true;
-    }
-    return try_end_slow(object, at, held ? use : 0);
+    return try_end_of(object, sizeof(T), at);
   }
 
   /// Fills a slot that goes to the free list, after its use or a constructor that threw.
@@ -184,7 +188,7 @@ class slot_checks : public checked_slots {
 
   /// Returns the use that decides which bytes are watched.
   [[nodiscard, LIDO_ALWAYS_INLINE]] std::uint64_t use_of(const void* slot) const noexcept {
-    return pattern.watches_all() ? 0 : records_[slot_of(slot)].last_use();
+    return pattern.watches_all() ? 0 : records_[slot_of(slot)].uses();
   }
 };
 
