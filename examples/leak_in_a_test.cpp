@@ -20,9 +20,7 @@ bool deliver(Pool& pool, int number) {
 }
 
 void test_delivery() {
-  const lido::testing::flaky_list list;
-  lido::object_pool<message> pool{
-      {.capacity = 1000, .caches = lido::cache_kind::none, .list = &list}};
+  lido::object_pool<message> pool(1000);
   lido::testing::leak_check guard{pool};
   std::cout << "a good number: " << deliver(pool, 1) << ", leaked: " << guard.leaked() << '\n';
   std::cout << "a bad number: " << deliver(pool, -1) << ", leaked: " << guard.leaked() << '\n';

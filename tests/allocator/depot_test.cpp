@@ -243,7 +243,7 @@ class DepotInShards : public ::testing::Test {
 };
 
 TEST_F(DepotInShards, SmallPoolsHaveNoneNorHaveListsOfOthers) {
-  const testing::narrow_tags others;
+  const test::narrow_tags others;
   EXPECT_EQ(depot(1023, room::fixed).shard_of(1), 0U);
   EXPECT_EQ(depot(1024, room::fixed, &others).shard_of(1), 0U);
   EXPECT_NE(depot(1024, room::fixed).shard_of(1), depot(1024, room::fixed).shard_of(2));

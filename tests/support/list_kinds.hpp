@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lido/freelist/boost_list.hpp"
-#include "lido/testing/lists.hpp"
+#include "support/list_for_tests.hpp"
 #include "support/sanitizers.hpp"
 
 namespace lido::test {
@@ -36,8 +36,8 @@ struct list_kind {
 /// Returns the lists that several threads may use. The links of Boost's stack race by the letter of
 /// the standard, so ThreadSanitizer must not see it.
 inline std::vector<list_kind> shared_lists() {
-  static const testing::narrow_tags own(64);
-  static const testing::flaky_list flaky;
+  static const narrow_tags own(64);
+  static const flaky_list flaky;
   std::vector<list_kind> kinds{
       {"treiber", &own}, {"growing", &own, detail::room::grows}, {"flaky", &flaky}};
 #if !LIDO_TEST_TSAN
@@ -48,7 +48,7 @@ inline std::vector<list_kind> shared_lists() {
 
 /// Returns all lists, including that with the narrow tag, which only one thread may use.
 inline std::vector<list_kind> all_lists() {
-  static const testing::narrow_tags narrow(1);
+  static const narrow_tags narrow(1);
   std::vector<list_kind> kinds = shared_lists();
   kinds.push_back({"narrow", &narrow});
   return kinds;

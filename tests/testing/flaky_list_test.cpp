@@ -13,14 +13,15 @@
 #include "lido/testing.hpp"
 #include "support/crew.hpp"
 #include "support/drain.hpp"
+#include "support/list_for_tests.hpp"
 
-namespace lido::testing {
+namespace lido::test {
 namespace {
 
 using words = std::array<long, 4>;
 
 TEST(FlakyAtomic, FailsOnceInFive) {
-  detail::flaky_atomic word(0);
+  flaky_atomic word(0);
   std::uint64_t seen = 0;
   int failures = 0;
   for (int i = 0; i < 100'000; ++i) {
@@ -40,10 +41,10 @@ TEST(FlakyAtomic, FailsOnceInFive) {
 TEST(FlakyAtomic, EachThreadThrowsASequenceOfItsOwn) {
   std::set<std::vector<bool>> sequences;
   for (int thread = 0; thread < 4; ++thread) {
-    test::run_in_new_thread([&] {
+    run_in_new_thread([&] {
       std::vector<bool> throws;
       for (int i = 0; i < 64; ++i) {
-        throws.push_back(detail::throw_flaky_dice() % 2 == 0);
+        throws.push_back(throw_flaky_dice() % 2 == 0);
       }
       sequences.insert(throws);
     });
@@ -55,7 +56,7 @@ TEST(NarrowTags, WrapWhileOneThreadWorks) {
   const narrow_tags list(1);
   object_pool<int> pool({.capacity = 8, .caches = cache_kind::none, .list = &list});
   for (int round = 0; round < 1000; ++round) {
-    EXPECT_EQ(test::count_acquirable(pool), 8U);
+    EXPECT_EQ(count_acquirable(pool), 8U);
   }
 }
 
@@ -65,7 +66,7 @@ TEST(FlakyList, FailsNoAcquireThatMustNotFail) {
   for (const auto caches : {cache_kind::revocable, cache_kind::locked, cache_kind::none}) {
     object_pool<words, checked_traits<words>> pool(
         {.capacity = std::size_t{threads} * 3, .caches = caches, .list = &list});
-    test::run_crew(threads, [&](unsigned self) {
+    run_crew(threads, [&](unsigned self) {
       std::array<words*, 3> held{};
       for (int round = 0; round < 500; ++round) {
         for (auto*& object : held) {
@@ -78,7 +79,7 @@ TEST(FlakyList, FailsNoAcquireThatMustNotFail) {
         }
       }
     });
-    EXPECT_TRUE(conserved(pool)) << conserved(pool);
+    EXPECT_TRUE(testing::conserved(pool)) << testing::conserved(pool);
   }
 }
 
@@ -90,7 +91,7 @@ TEST(FlakyList, ServesEveryWaiter) {
   // Runs again if no thread had to wait: on a busy machine they may come one after the other.
   for (int attempt = 0; attempt < 20 && pool.stats().handed_over == 0; ++attempt) {
     std::atomic<int> served{0};
-    test::run_crew(6, [&](unsigned self) {
+    run_crew(6, [&](unsigned self) {
       for (int round = 0; round < 200; ++round) {
         const auto mine = pool.acquire();
         mine->fill(self);
@@ -101,7 +102,7 @@ TEST(FlakyList, ServesEveryWaiter) {
     EXPECT_EQ(served, 6 * 200);
   }
   EXPECT_GT(pool.stats().handed_over, 0U);
-  EXPECT_TRUE(conserved(pool)) << conserved(pool);
+  EXPECT_TRUE(testing::conserved(pool)) << testing::conserved(pool);
 }
 
 TEST(FlakyList, LetsPoolsGrow) {
@@ -111,7 +112,7 @@ TEST(FlakyList, LetsPoolsGrow) {
                                           .max_capacity = 4096,
                                           .when_full = when_full::grow,
                                           .list = &list});
-  test::run_crew(4, [&](unsigned self) {
+  run_crew(4, [&](unsigned self) {
     for (int round = 0; round < 300; ++round) {
       std::vector<decltype(pool.try_acquire())> held;
       for (int i = 0; i < 8; ++i) {
@@ -126,8 +127,8 @@ TEST(FlakyList, LetsPoolsGrow) {
     }
   });
   EXPECT_EQ(pool.stats().in_use, 0U);
-  EXPECT_TRUE(conserved(pool)) << conserved(pool);
+  EXPECT_TRUE(testing::conserved(pool)) << testing::conserved(pool);
 }
 
 }  // namespace
-}  // namespace lido::testing
+}  // namespace lido::test

@@ -32,7 +32,7 @@ namespace lido::inline v0::detail {
 ///   pop that reads any later head is still in the release sequence of the push of its node.
 /// Progress: lock-free.
 ///
-/// `Head` is the word of the head; that of lido/testing.hpp fails its compare-and-swaps more often.
+/// `Head` is the word of the head; that of a test may fail its compare-and-swaps more often.
 template <class Head>
 class basic_treiber_list final : public index_list {
  public:

@@ -1,5 +1,5 @@
 /// @file
-/// Public. Free lists for tests, as the option `list` of a pool.
+/// Free lists that have bad luck, or narrow tags, as the option `list` of a pool.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,9 @@
 #include "lido/freelist/index_list.hpp"
 #include "lido/freelist/treiber_list.hpp"
 
-namespace lido::inline v0 {
-namespace detail {
+namespace lido::test {
 
-inline constinit atomic<std::uint64_t> flaky_threads{0};  ///< number of threads that have thrown
+inline constinit detail::atomic<std::uint64_t> flaky_threads{0};  ///< how many have thrown
 inline constinit thread_local std::uint64_t flaky_dice = 0;
 
 /// Returns the next of a sequence of numbers (Steele, Lea, Flood: SplitMix, OOPSLA 2014), the same
@@ -43,7 +42,7 @@ class flaky_atomic {
                              std::memory_order success_order,
                              std::memory_order failure_order) noexcept {
     if (throw_flaky_dice() % 50 == 0) {
-      throw_flaky_dice() % 4 == 0 ? nap_thread() : yield_thread();
+      throw_flaky_dice() % 4 == 0 ? detail::nap_thread() : detail::yield_thread();
     }
     if (throw_flaky_dice() % 5 == 0) {
       expected = value_.load(failure_order);
@@ -53,7 +52,7 @@ class flaky_atomic {
   }
 
  private:
-  atomic<std::uint64_t> value_;
+  detail::atomic<std::uint64_t> value_;
 };
 
 template <class Head>
@@ -68,24 +67,20 @@ class list_for_tests final : public shared_list {
 
   [[nodiscard]] bool can_grow() const noexcept override { return true; }
 
-  [[nodiscard]] std::unique_ptr<index_list> make(std::uint32_t nodes, slot_index first,
-                                                 room kind) const override {
-    return std::make_unique<basic_treiber_list<Head>>(nodes, first, kind, most_tag_bits_);
+  [[nodiscard]] std::unique_ptr<detail::index_list> make(std::uint32_t nodes,
+                                                         detail::slot_index first,
+                                                         detail::room kind) const override {
+    return std::make_unique<detail::basic_treiber_list<Head>>(nodes, first, kind, most_tag_bits_);
   }
 
  private:
   unsigned most_tag_bits_;
 };
 
-}  // namespace detail
-
-namespace testing {
-
 /// Lido's own list, with narrow tags. It must outlive the pools that use it.
-using narrow_tags = detail::list_for_tests<detail::shared_atomic<std::uint64_t>>;
+using narrow_tags = list_for_tests<detail::shared_atomic<std::uint64_t>>;
 
 /// Lido's own list, whose compare-and-swaps fail and are late far more often than by chance.
-using flaky_list = detail::list_for_tests<detail::flaky_atomic>;
+using flaky_list = list_for_tests<flaky_atomic>;
 
-}  // namespace testing
-}  // namespace lido::inline v0
+}  // namespace lido::test
