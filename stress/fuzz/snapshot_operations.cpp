@@ -15,6 +15,7 @@
 #include "fuzz/check.hpp"
 #include "fuzz/target.hpp"
 #include "lido/slot_map.hpp"
+#include "support/few_generations.hpp"
 
 namespace {
 
@@ -31,7 +32,7 @@ struct counted {
   int number;
   static inline std::size_t live = 0;
 };
-using map_type = lido::slot_map<counted, lido::no_hooks, last>;
+using map_type = lido::slot_map<counted, lido::test::few_generations<last>>;
 using handle = map_type::handle_type;
 
 struct image {

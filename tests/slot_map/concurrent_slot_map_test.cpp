@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "support/crew.hpp"
+#include "support/few_generations.hpp"
 #include "support/tracked.hpp"
 
 namespace lido {
@@ -212,7 +213,8 @@ TEST(ConcurrentSlotMap, HandleThatARefusingHookSawIsStaleForEver) {
 TEST(ConcurrentSlotMap, RefusedInsertsUseASlotUp) {
   slot_handle<int> seen;
   bool refuse = true;
-  concurrent_slot_map<int, remembering_hooks, 2> map({.max_size = 1}, {&seen, &refuse});
+  concurrent_slot_map<int, test::few_generations_with<2, remembering_hooks>> map(
+      {.max_size = 1}, {{&seen, &refuse}});
   EXPECT_THROW((void)map.insert(1), test::refused);
   EXPECT_EQ(map.used_up_slots(), 0U);
   EXPECT_THROW((void)map.insert(1), test::refused);
@@ -249,7 +251,7 @@ TEST(ConcurrentSlotMap, HoldsWhatCannotMove) {
 }
 
 TEST(ConcurrentSlotMap, SlotWithoutGenerationsLeftIsNotUsedAgain) {
-  concurrent_slot_map<int, no_hooks, 2> numbers(2);
+  concurrent_slot_map<int, test::few_generations<2>> numbers(2);
   std::set<slot_handle<int>> given;
   for (int i = 0; i < 4; ++i) {
     const auto fresh = numbers.insert(i);

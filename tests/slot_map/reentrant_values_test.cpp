@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lido/slot_map.hpp"
+#include "support/few_generations.hpp"
 #include "support/tracked.hpp"
 
 namespace lido {
@@ -253,7 +254,7 @@ TEST(SlotMapReentrant, AnEvictionWhoseConstructorUsesTheMap) {
 }
 
 TEST(SlotMapReentrant, AHandleIsGivenOnceWhenSlotsAreUsedUp) {
-  using few = slot_map<int, no_hooks, 2>;
+  using few = slot_map<int, test::few_generations<2>>;
   struct maker {
     static int make(few& map, std::vector<slot_handle<int>>& all, int depth) {
       if (depth > 0) {

@@ -12,13 +12,14 @@
 #include <vector>
 
 #include "lido/slot_map.hpp"
+#include "support/few_generations.hpp"
 #include "support/tracked.hpp"
 
 namespace lido {
 namespace {
 
 using test::refused;
-using saved_few = slot_map<int, no_hooks, 3>;
+using saved_few = slot_map<int, test::few_generations<3>>;
 using int_handle = slot_handle<int>;
 
 constexpr std::array saved_modes{compaction_mode::immediate, compaction_mode::deferred,

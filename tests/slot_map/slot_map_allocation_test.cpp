@@ -7,6 +7,7 @@
 
 #include "lido/slot_map.hpp"
 #include "support/failing_new.hpp"
+#include "support/few_generations.hpp"
 
 namespace lido {
 namespace {
@@ -53,7 +54,7 @@ TEST(SlotMapAllocation, AHoleOfAFullMapIsFilledWithoutAny) {
 
 // The value's own slot is used up, and there is no memory for another.
 TEST(SlotMapAllocation, WhereNoSlotCanBeHadAHoleStaysAndNothingIsMade) {
-  slot_map<std::shared_ptr<int>, no_hooks, 1> map({.reserve = 2});
+  slot_map<std::shared_ptr<int>, test::few_generations<1>> map({.reserve = 2});
   const auto shared = std::make_shared<int>(0);
   const auto first = map.emplace(shared);
   (void)map.emplace(shared);
@@ -71,7 +72,7 @@ TEST(SlotMapAllocation, WhereNoSlotCanBeHadAHoleStaysAndNothingIsMade) {
 
 // The slot of the value to evict is used up.
 TEST(SlotMapAllocation, AnEvictionThatFindsNoSlotChangesNothing) {
-  slot_map<int, no_hooks, 1> map({.max_size = 2, .reserve = 2});
+  slot_map<int, test::few_generations<1>> map({.max_size = 2, .reserve = 2});
   const auto first = map.emplace(1);
   const auto second = map.emplace(2);
   {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lido/slot_map.hpp"
+#include "support/few_generations.hpp"
 #include "support/tracked.hpp"
 
 namespace lido {
@@ -97,7 +98,7 @@ TEST_P(SlotMapEviction, ThatIsRefusedByTheHookHasCostTheOldValue) {
 
 // Each second one destroys the last value that a slot may have, when no other slot is free.
 TEST(SlotMapEvictionOfLastGenerations, TakesANewSlot) {
-  slot_map<int, no_hooks, 2> map({.max_size = 2});
+  slot_map<int, test::few_generations<2>> map({.max_size = 2});
   std::set<slot_handle<int>> given{map.insert(1), map.insert(2)};
   for (int value = 3; value < 100; ++value) {
     const slot_handle<int> fresh = map.emplace_or_evict(std::less<>(), value);

@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "lido/slot_map.hpp"
+#include "support/few_generations.hpp"
 
 namespace lido {
 namespace {
 
 // Few generations, so that slots are used up all the time.
-using tested_map = slot_map<int, no_hooks, 5>;
+using tested_map = slot_map<int, test::few_generations<5>>;
 using number_handle = tested_map::handle_type;
 
 class session {

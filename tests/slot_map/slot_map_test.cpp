@@ -1,4 +1,5 @@
 #include "lido/slot_map.hpp"
+#include "support/few_generations.hpp"
 
 #include <gtest/gtest.h>
 
@@ -294,7 +295,7 @@ TEST(SlotMap, EvictionStepsOverHoles) {
 }
 
 TEST(SlotMap, SlotWithoutGenerationsLeftIsNotUsedAgain) {
-  slot_map<int, no_hooks, 2> numbers({.max_size = 1});
+  slot_map<int, test::few_generations<2>> numbers({.max_size = 1});
   std::vector<slot_handle<int>> stale;
   for (int i = 0; i < 10; ++i) {
     const auto given = numbers.insert(i);
@@ -309,7 +310,7 @@ TEST(SlotMap, SlotWithoutGenerationsLeftIsNotUsedAgain) {
 // New slots continue at the age of the oldest slot removed, so no generations are lost.
 TEST(SlotMap, ShrinkingUsesNoSlotsUp) {
   constexpr std::uint32_t generations = 100;
-  slot_map<int, no_hooks, generations> numbers;
+  slot_map<int, test::few_generations<generations>> numbers;
   constexpr std::size_t rounds = 1000;
   for (std::size_t round = 0; round < rounds; ++round) {
     numbers.erase(numbers.insert(1));

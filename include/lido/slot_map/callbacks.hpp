@@ -124,6 +124,11 @@ concept fitting_on_move = requires(Hooks& hooks, T& value, slot_handle<T> handle
   noexcept->std::same_as<void>;
 };
 
+/// The last generation that a map with these hooks gives a slot, unless its handles have fewer.
+/// Tests specialise it.
+template <class Hooks>
+inline constexpr std::uint64_t last_generation_with = ~std::uint64_t{0};
+
 /// Refuses to be instantiated for values and hooks that do not fit a slot map. That happens when a
 /// map is constructed, not when its type is named: T may be incomplete then, since it may have maps
 /// of its own type for members.

@@ -98,8 +98,7 @@ inline std::uint32_t checked_size(const concurrent_slot_map_options& options) {
 /// not used again: the map can then store one value less. `Hooks` as in a slot_map, from any
 /// thread; on_insert is called before others can reach the value; on_move is not called. Requires
 /// on destruction: no thread is in a call.
-template <class T, class Hooks = no_hooks,
-          std::uint64_t LastGeneration = detail::slot_state::last_generation>
+template <class T, class Hooks = no_hooks>
 class concurrent_slot_map {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
                 "lido: a slot map holds objects: no references, arrays or const types");
@@ -114,7 +113,9 @@ class concurrent_slot_map {
       : name_(options.name),
         max_size_(detail::checked_size(options)),
         index_bits_(static_cast<unsigned>(std::bit_width(std::uint64_t{max_size_}))),
-        last_generation_((std::min)(LastGeneration, all_ones >> index_bits_)),
+        last_generation_(
+            (std::min)({detail::slot_state::last_generation, detail::last_generation_with<Hooks>,
+                        all_ones >> index_bits_})),
         values_(bytes_of_values(max_size_), (std::max)(alignof(T), detail::cache_line)),
         places_(values_.data(), sizeof(T)),
         states_(std::make_unique<detail::slot_state[]>(max_size_)),

@@ -67,8 +67,7 @@ struct slot_map_snapshot {
 /// constructors and destructor may insert, erase, find and walk; while they run, their own value is
 /// not in the map, and no hole is closed. Moves of T must not use the map, nor may the destructor
 /// of a moved-from value. For hooks see callbacks.hpp.
-template <class T, class Hooks = no_hooks,
-          std::uint32_t LastGeneration = detail::last_table_generation>
+template <class T, class Hooks = no_hooks>
 class slot_map {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
                 "lido: a slot map holds objects: no references, arrays or const types");
@@ -496,7 +495,9 @@ class slot_map {
   [[nodiscard]] const Hooks& hooks() const noexcept { return hooks_; }
 
  private:
-  using store = detail::value_store<T, LastGeneration>;
+  static constexpr auto last_generation = static_cast<std::uint32_t>((std::min)(
+      std::uint64_t{detail::last_table_generation}, detail::last_generation_with<Hooks>));
+  using store = detail::value_store<T, last_generation>;
   friend iterator;
   friend const_iterator;
   template <class, class, class>
