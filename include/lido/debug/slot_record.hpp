@@ -37,7 +37,8 @@ class alignas(cache_line) slot_record {
     // relaxed: only the thread that has the slot writes it; the free list ordered the last write
     const std::uint64_t step = steps_.load(std::memory_order_relaxed) + 1;
     note(step, {thread, at});
-    note(step + 1, {0, {}});
+    // relaxed: for reports
+    threads_[(step + 1) % kept_steps].store(0, std::memory_order_relaxed);
     // (1) - this release-store synchronizes-with the acquire-load (2), so the object is complete
     steps_.store(step, std::memory_order_release);
   }
@@ -71,8 +72,9 @@ class alignas(cache_line) slot_record {
   /// Returns one of the last `kept_steps`; approximate beside threads that use the slot.
   [[nodiscard]] event event_of(std::uint64_t step) const noexcept {
     // relaxed (2x): for a report
-    return {threads_[step % kept_steps].load(std::memory_order_relaxed),
-            {places_[step % kept_steps].load(std::memory_order_relaxed)}};
+    const std::uint32_t thread = threads_[step % kept_steps].load(std::memory_order_relaxed);
+    const void* const at = places_[step % kept_steps].load(std::memory_order_relaxed);
+    return {thread, {thread != 0 ? at : nullptr}};
   }
 
  private:
