@@ -32,8 +32,8 @@ struct outcome {
   double simulating = 0;  ///< seconds
   double drawing = 0;     ///< seconds
 
-  /// Whether the answer was never needed, so that the run says nothing about it. A map that is
-  /// large enough is its own answer.
+  /// Returns true if the answer was never needed, so that the run says nothing about it. A map that
+  /// is large enough is its own answer.
   [[nodiscard]] bool was_never_full() const noexcept {
     return (policy == answer::refuse && counted.refused == 0) ||
            (policy == answer::evict && counted.evicted == 0) ||

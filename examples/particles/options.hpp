@@ -16,7 +16,7 @@ namespace particles {
 enum class answer : std::uint8_t { tuned, refuse, evict, grow };
 inline constexpr std::array all_answers{answer::tuned, answer::refuse, answer::evict, answer::grow};
 
-/// As on the command line.
+/// Returns the name that the command line has for an answer.
 constexpr std::string_view name_of(answer which) noexcept {
   return std::array{"tuned", "refuse", "evict", "grow"}[static_cast<std::size_t>(which)];
 }

@@ -18,7 +18,7 @@ struct few_generations {
   void on_erase(T& /*value*/, slot_handle<T> /*handle*/) const noexcept {}
 };
 
-/// The same for hooks that do something.
+/// Hooks that do something, in a map with few generations.
 template <std::uint32_t Generations, class Hooks>
 struct few_generations_with : Hooks {};
 

@@ -39,6 +39,8 @@ class alignas(cache_line) slot_record {
     note(step, {thread, at});
     // relaxed: for reports
     threads_[(step + 1) % kept_steps].store(0, std::memory_order_relaxed);
+    // relaxed: as above; a word of its own, so that a release need not wait for its swap to read it
+    uses_.store((step + 1) / 2, std::memory_order_relaxed);
     // (1) - this release-store synchronizes-with the acquire-load (2), so the object is complete
     steps_.store(step, std::memory_order_release);
   }
@@ -51,7 +53,8 @@ class alignas(cache_line) slot_record {
 
   /// Counts the acquires of the slot.
   [[nodiscard, LIDO_ALWAYS_INLINE]] std::uint64_t uses() const noexcept {
-    return (last_step() + 1) / 2;
+    // relaxed: as the acquire of this use left it, or for a report
+    return uses_.load(std::memory_order_relaxed);
   }
 
   /// Ends the use that began with `step`, unless it has ended. Of any number of threads exactly one
@@ -86,6 +89,7 @@ class alignas(cache_line) slot_record {
   }
 
   atomic<std::uint64_t> steps_{0};
+  atomic<std::uint64_t> uses_{0};
   // Rings of the last events.
   std::array<atomic<std::uint32_t>, kept_steps> threads_{};
   std::array<atomic<const void*>, kept_steps> places_{};

@@ -1,4 +1,4 @@
-/// The records of checked pools and the marks of pools that are walked: of any number of releases
+/// The records of checked pools and the marks of pools that are walked. Of any number of releases
 /// of one use exactly one counts, and a thread that finds an object in use finds it complete.
 #include <array>
 #include <cstddef>
