@@ -1,6 +1,7 @@
-/// The system calls behind the library's reports: the id of the running thread, and the symbol of
-/// an address.
+/// What is behind the library's reports: the id of the running thread, texts that stay empty, and
+/// misuses, which fail an execution.
 #include "checker/execution.hpp"
+#include "lido/debug/misuse.hpp"
 #include "lido/debug/place.hpp"
 #include "src/debug/report_text.hpp"
 
@@ -21,6 +22,13 @@ report_text& report_text::where(place /*at*/) noexcept {
 }
 report_text& report_text::commands() noexcept {
   return *this;
+}
+report_text& report_text::append(std::uint64_t /*number*/, int /*base*/) noexcept {
+  return *this;
+}
+
+void hand_over(const misuse& /*what*/) noexcept {
+  model::execution::now().fail("a pool is misused");
 }
 
 }  // namespace lido::inline v0::detail
