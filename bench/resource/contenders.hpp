@@ -172,7 +172,7 @@ class bare_mutex {
   std::vector<stub_connection*> idle_;
 };
 
-/// A pool of four that has nothing yet. `by_tick`: its threads are those of its callers.
+/// A new pool of four, with shared threads or none.
 template <bool ByTick = false>
 class lido_small {
  public:

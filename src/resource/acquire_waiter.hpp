@@ -37,11 +37,11 @@ enum class grant_kind : std::uint8_t {
   create     ///< an empty slot: the waiter creates the resource, in a pool without threads
 };
 
-/// When a waiter came, which decides when it is served.
+/// The time and the order in which a waiter arrived.
 struct arrival {
   nanos at = 0;            ///< real time
   std::int64_t order = 0;  ///< over all groups
-  bool is_urgent = false;  ///< before all that are not, and worth a resource of the reserve
+  bool is_urgent = false;  ///< served before others, also from the reserve
 };
 
 /// What one waiter has seen of silent resources, which do not answer their validation.
@@ -98,7 +98,7 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
   bool may_look;           ///< false: a callback, or a thread in one, which may be for long
   bool holds = false;      ///< its thread holds a resource of the pool
   met_silence silence;
-  refusal why;  ///< of a wait that ends without a resource
+  refusal why;  ///< report of a wait that ends without a resource
   queue_links links;
 };
 

@@ -19,10 +19,10 @@ void pool_waiters::join(acquire_waiter& waiter) noexcept {
   const bool is_first = waiter.comes_back();
   const bool is_early = is_first || waiter.came.is_urgent;
   waiter.came.at = context_.now.real;
-  // An early one has the order of the waiter that it stands before.
+  // Early waiters take the order of the waiter that they precede.
   waiter.came.order =
       is_early && !group.queue.empty() ? group.queue.first()->came.order : ++arrivals_;
-  // After a create in vain it is counted already. After a validation it counts again, as the
+  // After a failed create it is counted already. After a validation it counts again, as the
   // hand-over of what it validated did.
   group.totals.exhausted += waiter.kind == grant_kind::create ? 0 : 1;
   acquire_waiter* next = is_early ? group.queue.first() : nullptr;

@@ -40,9 +40,9 @@ struct outcome {
   std::size_t broken = 0;   ///< uses that began and failed
   double swift_before = 0;  ///< share of swift acquires
   clock::duration back_after{};
-  bool is_back = false;         ///< before the load ended
-  clock::duration latest{};     ///< beyond the limit of an acquire
-  clock::duration overslept{};  ///< the most that a sleep of a client took too long
+  bool is_back = false;         ///< true if that was before the load ended
+  clock::duration latest{};     ///< the most that an acquire exceeded its limit by
+  clock::duration overslept{};  ///< the most that a sleep of a client exceeded its time by
 };
 
 [[nodiscard]] bool is_swift(const use& one) {

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "lido/base/assert.hpp"
 #include "lido/resource/key_table.hpp"
 #include "lido/resource/slot.hpp"
 

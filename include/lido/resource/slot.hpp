@@ -96,14 +96,14 @@ struct pool_slot_record {
   std::uint64_t bit = 0;
   slot_task task = slot_task::none;
   pool_slot* next_task = nullptr;
-  destroy_reason reason = destroy_reason::closed;  ///< of a slot that is closing
-  bool is_killed = false;                          ///< ends as soon as it is not in use
-  std::uint8_t reported = 0;                       ///< this lease: 1 as slow, 2 as a suspected leak
-  bool is_kept = false;                            ///< being created by the thread that will use it
-  bool is_for_urgent = false;                      ///< that thread may have one of the reserve
-  bool is_outdated = false;                        ///< its task was begun before the last flush
-  bool is_unproven = false;  ///< the create of a group without a working resource
-  bool is_evicted = false;   ///< closing, to give room to another group
+  destroy_reason reason = destroy_reason::closed;  ///< why the slot is closing
+  bool is_killed = false;                          ///< destroyed as soon as it is not in use
+  std::uint8_t reported = 0;   ///< reports of this lease: 1 as slow, 2 as a leak
+  bool is_kept = false;        ///< being created by the thread that will use it
+  bool is_for_urgent = false;  ///< being created by a thread that may use the reserve
+  bool is_outdated = false;    ///< its task was begun before the last flush
+  bool is_unproven = false;    ///< the create of a group without a working resource
+  bool is_evicted = false;     ///< closing, to give room to another group
   slot_check check;
   slot_pin pin = slot_pin::none;
 };
