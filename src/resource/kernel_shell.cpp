@@ -18,8 +18,9 @@ nanos age_now(const pool_settings& settings, nanos real) noexcept {
   return settings.clock != nullptr ? settings.clock->now().count() : real;
 }
 
-/// A thread that the child does not have may have held a mutex that all pools of the process share,
-/// also before its pool is known, and after that. Before handlers of users, which may make pools.
+/// Frees, in each child of a fork, the mutexes that all pools of the process share. A thread that
+/// the child does not have may have held one, even before its pool was registered. Runs before
+/// handlers of users, which may construct pools.
 LIDO_RUN_AT_LOAD(1001, begin_anew_in_children);
 void begin_anew_in_children() noexcept {
   (void)platform::on_fork(nullptr, nullptr, [] {
@@ -28,8 +29,8 @@ void begin_anew_in_children() noexcept {
   });
 }
 
-/// Differs from pool to pool and from process to process. The system's own source takes
-/// microseconds, so it is asked once. Where it fails, the rest has to do.
+/// Returns a seed that differs between pools and between processes. The system's random source
+/// takes microseconds, so it is read once. If it fails, the rest has to do.
 std::uint32_t next_seed() {
   static const std::uint32_t first =
       attempt([] { return std::uint32_t{std::random_device{}()}; }, [] { return 0U; });

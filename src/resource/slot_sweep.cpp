@@ -10,7 +10,8 @@ namespace lido::inline v0::detail {
 
 namespace {
 
-/// Validations of `keepalive` at once, of all groups, beside those whose answers are overdue.
+/// The limit of concurrent validations of `keepalive`, over all groups, without those whose answers
+/// are overdue.
 constexpr std::uint32_t most_keepalives = 4;
 /// While so many answers are overdue, no further one begins.
 constexpr std::uint32_t most_silent = 8;
@@ -83,8 +84,8 @@ bool slot_sweep::needs_keepalive(const pool_slot& slot) const noexcept {
          !context_.is_suspended;
 }
 
-/// At most half of the idle resources of a group, so that its acquires do not wait. What does not
-/// answer holds up no other: an overdue answer counts no more, and a host has few of them.
+/// Allows at most half of the idle resources of a group, so that its acquires do not wait. A host
+/// that does not answer holds up no other: an overdue answer no longer counts, and a host has few.
 bool slot_sweep::may_keep_alive(const slot_group& group) const noexcept {
   const slot_counts& all = slots_.counts();
   const slot_counts& own = group.counts;

@@ -139,11 +139,11 @@ class acquire_forms {
     return use_in_coroutine<decltype(keep())>(keep(), std::move(f));
   }
 
-  /// Gives the pool a resource that it did not make, or that left it by `detach`. It is used,
-  /// validated, reset and destroyed like others from now on, and counts as created. False: there is
-  /// no room within `max_size`, or the pool is closed, and `resource` is as it was. Throws what
-  /// moving an R throws. One that was detached before a flush and is adopted after it has the new
-  /// generation: the flush does not end it.
+  /// Gives the pool a resource that it did not make, or that left it by `detach`. From now on it is
+  /// used, validated, reset and destroyed like others, and counts as created. Returns false, and
+  /// leaves `resource` unchanged, if the pool is full or closed. Throws what moving an R throws. A
+  /// resource that was detached before a flush and is adopted after it has the new generation: the
+  /// flush does not destroy it.
   [[nodiscard]] bool adopt(R&& resource) {
     return self().with_key([&](sought_key* key) {
       adoption place(self().core(), key);

@@ -87,8 +87,9 @@ class pool_controls {
 /// Pools at most `max_size` resources, created when they are needed and lent to one user at a time.
 ///
 /// A thread gets the resource that it had last, if that is idle, otherwise the idle one in the
-/// lowest place, so that surplus ones grow old. If none is idle, threads, callbacks and coroutines
-/// wait in one queue, first in, first out. A thread that runs may overtake them for a moment.
+/// lowest position, so that surplus ones stay idle and expire. If none is idle, threads, callbacks
+/// and coroutines wait in one queue, first in, first out. A thread that runs may overtake them for
+/// a moment.
 ///
 /// All functions are thread-safe. An acquire and release of an idle, valid resource takes no mutex;
 /// it is wait-free if the thread had it last, otherwise lock-free. Everything else blocks while

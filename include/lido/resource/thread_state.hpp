@@ -35,8 +35,9 @@ inline constexpr std::size_t pools_side_by_side = 8;
   return number < thread_states ? number : 0;
 }
 
-/// Returns true for an object in the frames near the caller's: as a rule no other thread ends it.
-/// Memory beside the stack, also of another thread, may be taken for a frame. False says nothing.
+/// Returns true for an object in frames near the caller's, which as a rule no other thread
+/// destroys. Memory next to the stack, also of another thread, may be taken for a frame. False
+/// proves nothing.
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline bool is_near_in_stack(const void* object) noexcept {
   constexpr std::uintptr_t reach = std::uintptr_t{16} * 1024;
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): compared, and not followed

@@ -33,8 +33,8 @@ inline const stopped_clock time_of_tools;
 struct tool_count {
   int created = 0;
   int destroyed = 0;
-  int refusals = 0;  ///< validations that say no
-  int failures = 0;  ///< creates that throw
+  int refusals = 0;  ///< failed validations
+  int failures = 0;  ///< failed creates
 };
 
 struct toolmaker {
