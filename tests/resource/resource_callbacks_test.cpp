@@ -354,7 +354,7 @@ TEST(ResourceLastReference, APoolThatEndsInItsOwnCallbackClosesAtOnce) {
 template <class Pool>
 struct ending_call {
   const char* name;
-  void (*call)(Pool& pool, resource_lease<int>& held);
+  void (*call)(Pool& pool);
 };
 
 template <class Pool, class View>
@@ -362,7 +362,6 @@ void expect_to_end(const ending_call<Pool>& one, std::shared_ptr<Pool> made, Vie
   SCOPED_TRACE(one.name);
   const auto pool = std::make_shared<std::shared_ptr<Pool>>(std::move(made));
   Pool& all = **pool;
-  resource_lease<int> held = view(all).acquire();
   int answers = 0;
   view(all).async_acquire(
       [&answers, pool](const acquire_result<int>& got) {
@@ -373,27 +372,22 @@ void expect_to_end(const ending_call<Pool>& one, std::shared_ptr<Pool> made, Vie
       50ms);
   ASSERT_EQ(answers, 0);
   std::this_thread::sleep_for(60ms);
-  one.call(all, held);
+  one.call(all);
   EXPECT_EQ(answers, 1);
   EXPECT_EQ(*pool, nullptr);
 }
 
 TEST(ResourceLastReference, ACallThatEndsItsOwnPoolComesToItsEnd) {
   using pool_type = resource_pool<int>;
-  using lease_type = resource_lease<int>;
   const ending_call<pool_type> rows[] = {
-      {"flush", [](pool_type& pool, lease_type& /*held*/) { pool.flush(); }},
-      {"flush of a lease", [](pool_type& pool, lease_type& held) { (void)pool.flush(held); }},
-      {"flush of a generation",
-       [](pool_type& pool, lease_type& /*held*/) { (void)pool.flush(pool.generation()); }},
-      {"kill", [](pool_type& pool, lease_type& held) { (void)pool.kill(held.handle()); }},
-      {"retry_now", [](pool_type& pool, lease_type& /*held*/) { pool.retry_now(); }},
-      {"resize", [](pool_type& pool, lease_type& /*held*/) { pool.resize(2); }},
-      {"replace_factory",
-       [](pool_type& pool, lease_type& /*held*/) { pool.replace_factory([] { return 2; }); }},
-      {"resume", [](pool_type& pool, lease_type& /*held*/) { pool.resume(); }},
-      {"tick", [](pool_type& pool, lease_type& /*held*/) { pool.tick(); }},
-      {"close", [](pool_type& pool, lease_type& /*held*/) { (void)pool.close(0s); }},
+      {"flush", [](pool_type& pool) { pool.flush(); }},
+      {"flush of a generation", [](pool_type& pool) { (void)pool.flush(pool.generation()); }},
+      {"retry_now", [](pool_type& pool) { pool.retry_now(); }},
+      {"resize", [](pool_type& pool) { pool.resize(2); }},
+      {"replace_factory", [](pool_type& pool) { pool.replace_factory([] { return 2; }); }},
+      {"resume", [](pool_type& pool) { pool.resume(); }},
+      {"tick", [](pool_type& pool) { pool.tick(); }},
+      {"close", [](pool_type& pool) { (void)pool.close(0s); }},
   };
   for (const ending_call<pool_type>& one : rows) {
     expect_to_end<pool_type, pool_type&>(
@@ -408,13 +402,12 @@ TEST(ResourceLastReference, ACallThatEndsItsOwnPoolComesToItsEnd) {
 
 TEST(ResourceLastReference, ACallThatEndsItsOwnKeyedPoolComesToItsEnd) {
   using pool_type = keyed_resource_pool<int, int>;
-  using lease_type = resource_lease<int>;
   const ending_call<pool_type> rows[] = {
-      {"flush", [](pool_type& pool, lease_type& /*held*/) { pool.flush(); }},
-      {"flush of a key", [](pool_type& pool, lease_type& /*held*/) { pool.at(1).flush(); }},
-      {"forget", [](pool_type& pool, lease_type& /*held*/) { (void)pool.forget(1); }},
-      {"retry_now", [](pool_type& pool, lease_type& /*held*/) { pool.retry_now(); }},
-      {"retry_now of a key", [](pool_type& pool, lease_type& /*held*/) { pool.at(1).retry_now(); }},
+      {"flush", [](pool_type& pool) { pool.flush(); }},
+      {"flush of a key", [](pool_type& pool) { pool.at(1).flush(); }},
+      {"forget", [](pool_type& pool) { (void)pool.forget(1); }},
+      {"retry_now", [](pool_type& pool) { pool.retry_now(); }},
+      {"retry_now of a key", [](pool_type& pool) { pool.at(1).retry_now(); }},
   };
   for (const ending_call<pool_type>& one : rows) {
     expect_to_end<pool_type, decltype(std::declval<pool_type&>().at(1))>(
