@@ -58,6 +58,7 @@ if(NOT LIDO_SANITIZE AND NOT LIDO_COVERAGE)
   endforeach()
   add_executable(breakable_slot_map_model ${PROJECT_SOURCE_DIR}/tests/slot_map/slot_map_model_test.cpp)
   target_link_libraries(breakable_slot_map_model PRIVATE lido_breakable GTest::gtest_main)
+  target_include_directories(breakable_slot_map_model PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_sources(breakable_slot_map_model PRIVATE $<TARGET_OBJECTS:lido_fuzz_schedule>)
   lido_warnings(breakable_slot_map_model)
   foreach(rule IN ITEMS same_slot_generation reuse_used_up forget_hole unlinked_move skip_between_windows unlinked_swap
