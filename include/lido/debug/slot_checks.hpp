@@ -85,9 +85,9 @@ class checked_slots {
   /// reports.
   [[nodiscard, LIDO_ALWAYS_INLINE]] bool try_end_of(const void* object, std::size_t stride,
                                                     place at) noexcept {
-    const std::uint64_t slots = admitted();
+    const std::uint64_t count = admitted();
     const std::uintptr_t distance = distance_to(object);
-    const bool is_slot = slots != 0 && distance % stride == 0 && distance / stride < slots;
+    const bool is_slot = count != 0 && distance % stride == 0 && distance / stride < count;
     if (hardly_ever(!is_slot) || hardly_ever(!end_use(records_[distance / stride], at))) {
       refuse(object, at);
       return false;
