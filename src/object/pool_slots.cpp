@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "../debug/report_text.hpp"
+#include "../platform/platform.hpp"
 #include "lido/base/address_space.hpp"
 #include "lido/base/assert.hpp"
 #include "lido/base/error.hpp"
@@ -122,9 +123,16 @@ allocator_options to_allocator(const object_pool_options& options, std::uint32_t
           .name = options.name};
 }
 
+/// True in each child of a fork, where objects of threads that it does not have stay in use.
+constinit bool is_forked = false;
+LIDO_RUN_AT_LOAD(1001, watch_forks);
+void watch_forks() noexcept {
+  (void)platform::on_fork(nullptr, nullptr, [] { is_forked = true; });
+}
+
 /// Hands a sentence to the misuse handler if objects are in use.
 void report_leak(const pool_stats& now, std::string_view name) noexcept {
-  if (now.in_use == 0) {
+  if (now.in_use == 0 || is_forked) {
     return;
   }
   report_text text;

@@ -36,7 +36,7 @@ EXPECTED = [
     r"6 keyed_resource_pool 'hosts': 1/8 in use, 0 waiting",
     held("main", "hosts.at(7).acquire()"),
     r"7 resource_pool 'used': 1/1 in use, 0 waiting",
-    held("operator", "used.acquire();  // by a thread", r"\d+"),
+    held("operator", "used.acquire();  // in a thread", r"\d+"),
     r"8 concurrent_slot_map 'bats': 2/50 in use, 0 waiting",
     r"9 block_resource 'nodes\[64\]': 0/20 in use, 0 waiting",
     r"10 block_resource 'nodes\[256\]': 1/30 in use, 0 waiting",
