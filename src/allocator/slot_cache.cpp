@@ -163,7 +163,6 @@ void slot_cache::open(lido::cache_kind kind, std::uint32_t count, std::uint32_t 
   // relaxed: written by the owner alone
   const std::uint64_t word = control_.load(std::memory_order_relaxed);
   LIDO_ASSERT(control(word).now() == phase::busy, "a cache opens that its owner does not hold");
-  LIDO_ASSERT(count <= limit, "a cache opens with more slots than its limit");
   if (kind == lido::cache_kind::locked) {
     close_bounds();
     // relaxed: published by (12)
