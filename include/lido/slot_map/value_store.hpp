@@ -26,6 +26,7 @@
 #include "lido/object/construction.hpp"
 #include "lido/platform/compiler.hpp"
 #include "lido/slot_map/slot_table.hpp"
+#include "lido/slot_map/value_aside.hpp"
 
 namespace lido::inline v0::detail {
 
