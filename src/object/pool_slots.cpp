@@ -123,16 +123,17 @@ allocator_options to_allocator(const object_pool_options& options, std::uint32_t
           .name = options.name};
 }
 
-/// True in each child of a fork, where objects of threads that it does not have stay in use.
-constinit bool is_forked = false;
+/// Counts the forks that led to this process. In a pool that is older, objects of threads that this
+/// process does not have stay in use.
+constinit std::uint32_t forks = 0;
 LIDO_RUN_AT_LOAD(1001, watch_forks);
 void watch_forks() noexcept {
-  (void)platform::on_fork(nullptr, nullptr, [] { is_forked = true; });
+  (void)platform::on_fork(nullptr, nullptr, [] { ++forks; });
 }
 
 /// Hands a sentence to the misuse handler if objects are in use.
 void report_leak(const pool_stats& now, std::string_view name) noexcept {
-  if (now.in_use == 0 || is_forked) {
+  if (now.in_use == 0) {
     return;
   }
   report_text text;
@@ -151,6 +152,7 @@ pool_slots::pool_slots(const object_pool_options& options, const slot_layout& la
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-union-access): begins here
   std::construct_at(&allocator_, to_allocator(options, max_capacity_, memory_));
   name_ = allocator().name();
+  forks_ = forks;
 }
 
 pool_slots::~pool_slots() {
@@ -186,7 +188,7 @@ void pool_slots::end(bool reports_leak) noexcept {
   if (const std::size_t count = allocator().count_waiting(); count != 0) {
     end_for_waiters(name_, count);
   }
-  if (reports_leak) {
+  if (reports_leak && forks_ == forks) {
     report_leak(stats(), name_);
   }
   // Only a slot taken out of the free list is known to be used by no thread.

@@ -70,14 +70,14 @@ const misuse_case misuses[] = {
        object_pool<int> other(1);
        other.release(pool.try_acquire_ptr(1));
      },
-     "release of a pointer to no object of this pool"},
+     "release of (a pointer to no object of this pool|what is not in use)"},
     {"ObjectFromElsewhere",
      [] {
        object_pool<int> pool(1);
        int foreign = 0;
        pool.release(&foreign);
      },
-     "release of a pointer to no object of this pool"},
+     "release of (a pointer to no object of this pool|what is not in use)"},
     {"ManyObjectsOfAnotherPool",
      [] {
        object_pool<int> pool(1);
@@ -85,7 +85,7 @@ const misuse_case misuses[] = {
        int* const object = pool.try_acquire_ptr(1);
        other.release_n({&object, 1});
      },
-     "release of a pointer to no object of this pool"},
+     "release of (a pointer to no object of this pool|what is not in use)"},
     {"ObjectThatContainsTheArray",
      [] {
        object_pool<node> pool(1);

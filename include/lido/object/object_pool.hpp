@@ -166,7 +166,7 @@ class object_pool : private detail::complete_traits<Traits> {
   /// this pool and was not released since, or is nullptr (no effect).
   [[LIDO_ALWAYS_INLINE]] void release(T* object) noexcept {
     const place at = place::here();
-    LIDO_ASSERT(checks::active || object == nullptr || owns(object),
+    LIDO_ASSERT(checks::active || refuses || object == nullptr || owns(object),
                 "release of a pointer to no object of this pool");
     if (object == nullptr || !checks_.try_end(object, at)) [[unlikely]] {
       return;
@@ -356,8 +356,9 @@ class object_pool : private detail::complete_traits<Traits> {
       std::size_t admitted = 0;
       for (; admitted < batch.size() && !objects.empty(); objects = objects.subspan(1)) {
         batch[admitted] = objects.front();
-        LIDO_ASSERT(checks::active || objects.front() == nullptr || owns(objects.front()),
-                    "release of a pointer to no object of this pool");
+        LIDO_ASSERT(
+            checks::active || refuses || objects.front() == nullptr || owns(objects.front()),
+            "release of a pointer to no object of this pool");
         LIDO_ASSERT(detail::address_bits(objects.data()) - detail::address_bits(batch[admitted]) >=
                         sizeof(T),
                     "release_n of an object that contains the array of objects");
