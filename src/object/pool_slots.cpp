@@ -20,6 +20,7 @@
 #include "lido/debug/misuse.hpp"
 #include "lido/debug/registry.hpp"
 #include "lido/freelist/index_list.hpp"
+#include "lido/platform/compiler.hpp"
 
 namespace lido::inline v0::detail {
 
