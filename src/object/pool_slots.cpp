@@ -149,11 +149,11 @@ pool_slots::pool_slots(const object_pool_options& options, const slot_layout& la
     : max_capacity_(most_slots(options, layout)),
       memory_(layout, max_capacity_, options.when_full == when_full::grow),
       when_full_(options.when_full),
+      forks_(forks),
       record_bytes_(layout.record_bytes) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-union-access): begins here
   std::construct_at(&allocator_, to_allocator(options, max_capacity_, memory_));
   name_ = allocator().name();
-  forks_ = forks;
 }
 
 pool_slots::~pool_slots() {

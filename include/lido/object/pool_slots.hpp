@@ -222,7 +222,7 @@ class pool_slots {
   when_full when_full_;
   object_keeper* keeper_ = nullptr;  ///< null if the pool keeps no objects
   bool eager_ = false;               ///< `reserve` makes objects in the slots that it adds
-  std::uint32_t forks_ = 0;          ///< forks that led to the process that made the pool
+  std::uint32_t forks_;              ///< forks that led to the process that made the pool
   std::size_t record_bytes_;         ///< bytes of a slot's record
   registration* entry_ = nullptr;    ///< owned; null if in no registry
 };
