@@ -165,12 +165,15 @@ void watch(const run& all, steady_clock::time_point until) {
 
 /// Requires: no thread uses the pool.
 void require_all(run& all) {
-  std::size_t count = 0;
-  while (all.take(0) != nullptr) {
-    ++count;
+  std::vector<owned*> taken;
+  while (owned* const object = all.take(0)) {
+    taken.push_back(object);
   }
-  if (count != capacity) {
+  if (taken.size() != capacity) {
     end("slots are lost");
+  }
+  for (owned* const object : taken) {
+    all.leave(object, 0);
   }
 }
 
