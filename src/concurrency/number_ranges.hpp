@@ -44,7 +44,8 @@ class number_ranges {
       // relaxed: what orders a thread's acts before the caller's orders its number, too
       const std::uint64_t bits = taken_.at(word).load(std::memory_order_relaxed);
       if (bits != 0) {
-        const auto ranges = static_cast<std::uint32_t>(word * 64 + std::bit_width(bits));
+        const auto leading = static_cast<std::size_t>(std::countl_zero(bits));
+        const auto ranges = static_cast<std::uint32_t>(word * 64 + 64 - leading);
         return (std::min)(ranges * numbers_in_range, max_thread_number);
       }
     }
