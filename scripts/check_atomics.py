@@ -175,7 +175,7 @@ def covers(order: str, named: set[str]) -> bool:
 
 
 def justified(note: Note, access: Access) -> bool:
-    """Whether the note speaks of this access: its operation and one of its orders."""
+    """Returns whether the note speaks of this access: its operation and one of its orders."""
     said = note.operation.lower().replace("_", "-")
     if access.operation and said != access.operation.lower():
         return False

@@ -38,7 +38,7 @@ def build(drivers):
 
 
 def figures_of(output):
-    """Of each `report:` line its name and its figures."""
+    """Returns the name and the figures of each `report:` line."""
     return [{"what": what.replace("_", " "), **dict(part.split("=", 1) for part in figures.split())}
             for what, figures in re.findall(r"^report: (\S+) (.*)$", output, re.M)]
 

@@ -52,7 +52,7 @@ def together(kind, entries, line_of, folder):
 
 
 def source_line(entry, folder):
-    """The same wherever the checkout lies."""
+    """Returns an include of the source, independent of where the checkout lies."""
     return f'#include "{os.path.relpath(entry["file"], folder)}"  // NOLINT(bugprone-suspicious-include)\n'
 
 
