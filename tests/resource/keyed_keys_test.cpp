@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -235,6 +236,99 @@ TEST(KeyedLookup, AKeyWhoseComparisonThrowsAfterAFailedCreateCostsNoResource) {
   const auto idle = pool.at(1).try_acquire();
   EXPECT_TRUE(idle);
   EXPECT_TRUE(pool.at(2).try_acquire()) << "the place of the failed create";
+}
+
+/// A pool in which `try_acquire_idle` of key 1 finds a resource, or not.
+struct idle_of_key {
+  const char* name;
+  void (*prepare)(counting_pool& pool);
+  bool is_taken;
+};
+
+TEST(KeyedIdle, OnlyAnIdleResourceOfTheKeyIsTaken) {
+  const idle_of_key rows[] = {
+      {"an unknown key", [](counting_pool& pool) { (void)pool.at(2).acquire(); }, false},
+      {"no key at all", [](counting_pool& /*pool*/) {}, false},
+      {"what this thread had last", [](counting_pool& pool) { (void)pool.at(1).acquire(); }, true},
+      {"what another thread had last",
+       [](counting_pool& pool) { std::thread([&] { (void)pool.at(1).acquire(); }).join(); }, true},
+      {"when this thread had another key last",
+       [](counting_pool& pool) {
+         (void)pool.at(1).acquire();
+         (void)pool.at(2).acquire();
+       },
+       true},
+      {"a key whose resource is discarded",
+       [](counting_pool& pool) { pool.at(1).acquire().discard(); }, false},
+      {"a suspended pool",
+       [](counting_pool& pool) {
+         (void)pool.at(1).acquire();
+         pool.suspend();
+       },
+       false},
+      {"a closed pool",
+       [](counting_pool& pool) {
+         (void)pool.at(1).acquire();
+         (void)pool.close(0s);
+       },
+       false},
+  };
+  for (const idle_of_key& one : rows) {
+    SCOPED_TRACE(one.name);
+    counting_pool pool([](const int& key) { return key; }, two_at_most);
+    one.prepare(pool);
+    const auto before = pool.stats();
+    const auto got = pool.at(1).try_acquire_idle();
+    EXPECT_EQ(got ? *got : 0, one.is_taken ? 1 : 0);
+    EXPECT_FALSE(pool.at(1).try_acquire_idle()) << "it is in use, or was not there";
+    const auto after = pool.stats();
+    EXPECT_EQ(after.in_use, one.is_taken ? 1U : 0U);
+    EXPECT_EQ(after.keys, before.keys);
+    EXPECT_EQ(after.created, before.created);
+  }
+}
+
+TEST(KeyedIdle, WhatItTakesIsNoLongerWhatItsThreadHadLast) {
+  counting_pool pool([](const int& key) { return key; },
+                     {.max_total = 1, .each_key = two_at_most.each_key});
+  (void)pool.at(1).acquire();
+  auto idle = pool.at(1).try_acquire_idle();
+  ASSERT_TRUE(idle);
+  EXPECT_FALSE(pool.at(1).try_acquire());
+  EXPECT_FALSE(pool.at(1).try_acquire_idle());
+  idle.reset();
+  EXPECT_TRUE(pool.at(1).try_acquire());
+}
+
+TEST(KeyedIdle, AComparisonThatThrowsCostsNoResource) {
+  counting_pool pool([](const int& key) { return key; }, two_at_most);
+  (void)pool.at(1).acquire();
+  counting_hash::left_until_throw = 0;
+  EXPECT_THROW((void)pool.at(1).try_acquire_idle(), std::runtime_error);
+  EXPECT_EQ(counting_hash::left_until_throw, -1) << "it has thrown";
+  EXPECT_EQ(pool.stats().in_use, 0U);
+  EXPECT_EQ(pool.stats().idle, 1U);
+  EXPECT_TRUE(pool.at(1).try_acquire_idle()) << "and the mutex is free";
+}
+
+/// A hash that throws while it is told to.
+struct throwing_hash {
+  static inline bool throws = false;
+  static std::size_t hash(int key) {
+    return throws ? throw std::runtime_error("no hash") : static_cast<std::size_t>(key);
+  }
+  static bool equal(int one, int other) { return one == other; }
+};
+
+TEST(KeyedIdle, AHashThatThrowsCostsNoResource) {
+  keyed_resource_pool<int, int, throwing_hash> pool([](const int& key) { return key; },
+                                                    two_at_most);
+  (void)pool.at(1).acquire();
+  throwing_hash::throws = true;
+  EXPECT_THROW((void)pool.at(1).try_acquire_idle(), std::runtime_error);
+  throwing_hash::throws = false;
+  EXPECT_EQ(pool.stats().in_use, 0U);
+  EXPECT_TRUE(pool.at(1).try_acquire_idle());
 }
 
 struct host {

@@ -381,7 +381,9 @@ TEST(ResourceLastReference, ACallThatEndsItsOwnPoolComesToItsEnd) {
   using pool_type = resource_pool<int>;
   const ending_call<pool_type> rows[] = {
       {"flush", [](pool_type& pool) { pool.flush(); }},
-      {"flush of a generation", [](pool_type& pool) { (void)pool.flush(pool.generation()); }},
+      {"flush with interrupts", [](pool_type& pool) { pool.flush(ongoing_uses::interrupt); }},
+      {"flush of a generation",
+       [](pool_type& pool) { EXPECT_TRUE(pool.flush(pool.generation())); }},
       {"retry_now", [](pool_type& pool) { pool.retry_now(); }},
       {"resize", [](pool_type& pool) { pool.resize(2); }},
       {"replace_factory", [](pool_type& pool) { pool.replace_factory([] { return 2; }); }},
@@ -405,6 +407,8 @@ TEST(ResourceLastReference, ACallThatEndsItsOwnKeyedPoolComesToItsEnd) {
   const ending_call<pool_type> rows[] = {
       {"flush", [](pool_type& pool) { pool.flush(); }},
       {"flush of a key", [](pool_type& pool) { pool.at(1).flush(); }},
+      {"flush of a generation",
+       [](pool_type& pool) { EXPECT_TRUE(pool.at(1).flush(pool.at(1).generation())); }},
       {"forget", [](pool_type& pool) { (void)pool.forget(1); }},
       {"retry_now", [](pool_type& pool) { pool.retry_now(); }},
       {"retry_now of a key", [](pool_type& pool) { pool.at(1).retry_now(); }},
@@ -420,6 +424,31 @@ TEST(ResourceLastReference, ACallThatEndsItsOwnKeyedPoolComesToItsEnd) {
                                                      .maintenance = maintenance::by_tick}}),
         [](pool_type& pool) { return pool.at(1); });
   }
+}
+
+// The lease and the last reference are dropped by the callback, while the flush continues.
+TEST(ResourceLastReference, AFlushOfALeaseMayEndThePool) {
+  using pool_type = resource_pool<int>;
+  auto pool = std::make_shared<pool_type>(
+      [] { return 1; },
+      resource_pool_options{
+          .max_size = 1, .close_timeout = 0ms, .maintenance = maintenance::by_tick});
+  pool_type& all = *pool;
+  auto held = all.acquire();
+  bool is_answered = false;
+  all.async_acquire(
+      [&](const acquire_result<int>& got) {
+        EXPECT_FALSE(got);
+        held.reset();
+        pool.reset();
+        is_answered = true;
+      },
+      50ms);
+  ASSERT_FALSE(is_answered);
+  std::this_thread::sleep_for(60ms);
+  EXPECT_TRUE(all.flush(held));
+  EXPECT_TRUE(is_answered);
+  EXPECT_EQ(pool, nullptr);
 }
 
 TEST(ResourceLastReference, AnAdoptedResourceMayEndThePool) {
