@@ -1,4 +1,4 @@
-// Exceptions that do not concern the connection do not cost it.
+// Exceptions that leave a connection clean do not cost it.
 #include <exception>
 #include <iostream>
 #include <lido/resource_pool.hpp>

@@ -1,4 +1,5 @@
-// A thread learns from its lease that the server has become read-only: all connections as old go.
+// A thread learns from its lease that the server has become read-only: all connections as old as
+// its own are closed.
 #include <exception>
 #include <iostream>
 #include <lido/resource_pool.hpp>

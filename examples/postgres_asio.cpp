@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 using postgres_pool = lido::resource_pool<lido::postgres_connection>;
 
 // [snippet query]
-/// Closes a descriptor after some time. Waits for it, also later ones, fail then.
+/// Closes a descriptor after some time. Then all waits for it fail, later ones, too.
 class time_limit {
  public:
   time_limit(const std::shared_ptr<descriptor>& socket, std::chrono::milliseconds time)

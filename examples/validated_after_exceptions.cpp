@@ -1,4 +1,4 @@
-// No exception shows whether its connection still works: it is validated before its next use.
+// No exception shows whether the connection still works, so it is validated before its next use.
 #include <exception>
 #include <iostream>
 #include <lido/resource_pool.hpp>

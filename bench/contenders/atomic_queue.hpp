@@ -1,8 +1,10 @@
 /// @file
-/// atomic_queue::AtomicQueueB of pointers: the run-time sized one for atomic elements.
+/// atomic_queue::AtomicQueueB of pointers: the variant whose size is set at run time, for atomic
+/// elements.
 ///
-/// try_pop and try_push, because pop() waits and a pool must be able to report that it is empty. A
-/// push that finds the ring full can only be early: there are never more objects than entries.
+/// It uses try_pop and try_push, because pop() waits and a pool must be able to report that it is
+/// empty. A push that finds the ring full can only be early: there are never more objects than
+/// entries.
 #pragma once
 
 #include <atomic_queue/atomic_queue.h>

@@ -2,7 +2,7 @@
 /// boost::lockfree::queue of pointers.
 ///
 /// fixed_sized: nodes come from an array and are linked by 16-bit indices, so that neither call can
-/// reach the allocator. One node more than objects: the queue keeps a dummy.
+/// reach the allocator. There is one node more than objects, because the queue keeps a dummy.
 #pragma once
 
 #include <boost/lockfree/queue.hpp>

@@ -1,6 +1,6 @@
 /// @file
-/// The floor: a bare array stack in thread-local storage. Nothing shared, no bounds, no checks: the
-/// least cost without sharing.
+/// The floor: a bare array stack in thread-local storage. It shares nothing and checks no bounds,
+/// which is the least cost without sharing.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
 /// @file
 /// foonathan/memory's memory_pool of nodes under a std::mutex; it is not thread-safe by itself.
 ///
-/// Called directly: its own thread_safe_allocator does the same locking with one more layer.
+/// It is called directly: its own thread_safe_allocator does the same locking with one more layer.
 #pragma once
 
 #include <foonathan/memory/memory_pool.hpp>

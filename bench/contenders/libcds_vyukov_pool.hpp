@@ -1,8 +1,9 @@
 /// @file
 /// libcds' vyukov_queue_pool.
 ///
-/// When the queue is empty it goes to the heap instead of failing: no fixed capacity. Neither it
-/// nor libcds' free lists use hazard pointers, so threads need not be attached to libcds.
+/// When the queue is empty it goes to the heap instead of failing, so it has no fixed capacity.
+/// Neither it nor libcds' free lists use hazard pointers, so threads need not be attached to
+/// libcds.
 #pragma once
 
 #include <cds/memory/vyukov_queue_pool.h>

@@ -1,8 +1,8 @@
 /// @file
 /// The design of snmalloc, in our own model. Free objects form a list through themselves, in slabs
-/// that a thread owns. Others' objects that a thread releases stay in 16 lists until they are 16
-/// KiB. Then it posts each list to its owner's queue by one exchange. An owner checks its queue
-/// when it has nothing free. It is unbounded.
+/// that a thread owns. Objects of other threads that a thread releases stay in 16 lists until they
+/// are 16 KiB. Then it posts each list to its owner's queue by one exchange. An owner checks its
+/// queue when it has nothing free. The pool is unbounded.
 #pragma once
 
 #include <array>

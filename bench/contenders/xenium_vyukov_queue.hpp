@@ -1,8 +1,8 @@
 /// @file
 /// xenium::vyukov_bounded_queue of pointers.
 ///
-/// The strong calls, its default: the weak ones fail when a neighbour is in the middle of its own
-/// call, which a pool would have to report as exhaustion.
+/// It uses the strong calls, which are the default. The weak ones fail when a neighbour is in the
+/// middle of its own call, which a pool would have to report as exhaustion.
 #pragma once
 
 #include <bit>

@@ -16,7 +16,7 @@
 
 namespace lido_bench {
 
-/// The needs that a contender must satisfy.
+/// The requirements on a contender.
 struct sizing {
   std::size_t capacity;  ///< objects that must be able to be out at once
   unsigned threads;      ///< threads that will hold a session at once

@@ -42,7 +42,7 @@ inline void spin_pause() {
 #endif
 }
 
-/// Thrown when an acquire has failed for so long that it never will succeed.
+/// Thrown when an acquire has failed for so long that it will never succeed.
 class starvation : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "starved"; }

@@ -1,6 +1,7 @@
 /// @file
-/// The five rows of scripts/demo.sh: one workload, and the best-known contenders. In one
-/// translation unit, since the demo has no time for more. With main.cpp a separate program.
+/// The five rows of scripts/demo.sh: one workload, and the best-known contenders. They are in one
+/// translation unit, since the demo has no time for more. Together with main.cpp it is a separate
+/// program.
 #include "contenders/boost_lockfree_stack.hpp"
 #include "contenders/floor.hpp"
 #include "contenders/glibc_malloc.hpp"

@@ -1,5 +1,5 @@
 /// Costs of refusals: `try_acquire`, and `acquire` that throws, of a pool whose slots are all out.
-/// Beside them a list of free objects as engines have it, whose refusal proves nothing about
+/// Compares them with a list of free objects as engines have it, whose refusal proves nothing about
 /// caches, since it has none.
 #include <benchmark/benchmark.h>
 

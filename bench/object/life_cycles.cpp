@@ -1,6 +1,6 @@
 /// @file
-/// Objects that are expensive to make: kept, or made each time. With main.cpp a separate program,
-/// lido_bench_life_cycles.
+/// Objects that are expensive to make: kept, or made each time. Together with main.cpp it is a
+/// separate program, lido_bench_life_cycles.
 #include "contenders/expensive.hpp"
 #include "register_all.hpp"
 #include "registry.hpp"

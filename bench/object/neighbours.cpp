@@ -1,5 +1,6 @@
 /// The value of neighbours in memory: lists of two and more threads that share a pool, beside those
-/// of threads with one pool each. With main.cpp a separate program, lido_bench_neighbours.
+/// of threads with one pool each. Together with main.cpp it is a separate program,
+/// lido_bench_neighbours.
 #include <atomic>
 #include <memory>
 #include <string>

@@ -1,6 +1,6 @@
-/// Costs of blocks other than hits. A resource that is made, used once and destroyed, with one size
-/// and with eight, beside the pools of the standard library. Pairs that find a resource full, or
-/// fit no block of it, beside malloc and the resource upstream.
+/// Measures costs of blocks other than hits. Resources with one size and with eight are made, used
+/// once and destroyed, beside the pools of the standard library. Pairs that find a resource full,
+/// or fit no block of it, are measured beside malloc and the resource upstream.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -45,7 +45,7 @@ struct of_standard {
 template <typename Kind>
 using made_by = decltype(Kind::make());
 
-/// Measures so many at once. The time is for one that is made, used for one pair, and destroyed.
+/// Measures that many at once. The time is for one that is made, used for one pair, and destroyed.
 template <typename Kind>
 void made_used_ended(benchmark::State& state) {
   using resource = made_by<Kind>;

@@ -1,6 +1,6 @@
 /// @file
-/// Memory resources for containers of nodes, beside what a container would use otherwise. With
-/// main.cpp a separate program, lido_bench_memory_resources.
+/// Memory resources for containers of nodes, beside what a container would use otherwise. Together
+/// with main.cpp it is a separate program, lido_bench_memory_resources.
 #include "contenders/floor.hpp"
 #include "contenders/resources.hpp"
 #include "register_all.hpp"

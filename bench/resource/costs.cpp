@@ -1,6 +1,5 @@
-/// Costs of resource pools other than lending: refusals while so many leases are out, ticks over so
-/// many idle resources, and moves of capacity between keys. Also a lease's check for active
-/// exceptions.
+/// Costs of resource pools other than lending: refusals while many leases are out, ticks over many
+/// idle resources, and moves of capacity between keys. Also a lease's check for active exceptions.
 #include <benchmark/benchmark.h>
 
 #include <chrono>

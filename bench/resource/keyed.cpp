@@ -28,7 +28,7 @@ using lido_bench::stub_connection;
 using lido_bench::time_per_use_of;
 using lido_bench::touch;
 
-/// The most resources of all keys, and of each.
+/// The maximum number of resources of all keys, and of each.
 struct limits {
   std::size_t total = resources;
   std::size_t each = resources;
@@ -156,8 +156,8 @@ struct plan {
   int rounds = 5;
 };
 
-/// So many threads, and how each gets a key: it has its own, as far as there are so many, or draws
-/// one for each use.
+/// A number of threads, and how each gets a key: it has a key of its own, if there are enough, or
+/// draws one for each use.
 struct crowd {
   unsigned threads;
   unsigned keys;

@@ -1,7 +1,8 @@
 /// @file
 /// dcm_pool's own benchmark, with the columns of its conclusion: frames of 15,000 loops, each of
-/// which adds an object, updates all, and removes the dead ones. And the same work in bursts:
-/// 15,000 objects at once, so that adding and removing can be timed without the clock in between.
+/// which adds an object, updates all, and removes the dead ones. The same work is also measured in
+/// bursts: 15,000 objects at once, so that adding and removing can be timed without the clock in
+/// between.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

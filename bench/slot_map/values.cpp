@@ -1,6 +1,6 @@
 /// @file
 /// slot_map beside the containers that a user would use instead, in one thread. scripts/bench.sh
-/// --slot-map runs it; the table of dcm_pool is in slot_map_frames.cpp.
+/// --slot-map runs it; the table of dcm_pool is in frames.cpp.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
@@ -20,7 +20,7 @@ using lido::compaction_mode;
 using lido_bench::dice;
 using lido_bench::object;
 
-/// Objects in a container, with the handles of live ones, if handles last.
+/// Objects in a container, with the handles of live ones, if handles stay valid.
 template <class Container>
 struct filled {
   using handle = typename Container::handle;
@@ -65,8 +65,8 @@ void per_object(benchmark::State& state, std::size_t objects) {
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-/// Walks all objects. One function for each address where a linker may put a loop. A loop of so few
-/// instructions takes half as long again at some of them; the median is over all of them.
+/// Walks all objects. There is one function for each address where a linker may put a loop. A loop
+/// of so few instructions takes half as long again at some of them; the median is over all of them.
 template <class Container, int Place>
 void iterate(benchmark::State& state) {
   filled<Container> all(static_cast<std::size_t>(state.range(0)));
@@ -78,8 +78,8 @@ void iterate(benchmark::State& state) {
   per_object(state, all.container.size());
 }
 
-/// Walks with every fourth object, at random, erased; the time is for one live object. Each walk
-/// has other holes, as in each frame: processors learn the holes of tens of thousands of slots by
+/// Walks with every fourth object erased at random; the time is for one live object. Each walk has
+/// other holes, as in each frame: processors learn the holes of tens of thousands of slots by
 /// heart.
 template <class Container, int Place>
 void iterate_with_holes(benchmark::State& state) {
@@ -114,7 +114,7 @@ void churn(benchmark::State& state) {
   }
 }
 
-/// Returns the handle if handles last, and otherwise the index.
+/// Returns the handle if handles stay valid, and otherwise the index.
 template <class Container>
 typename Container::handle handle_of(typename Container::handle given, std::size_t index) {
   if constexpr (Container::keeps_handles) {

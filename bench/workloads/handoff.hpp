@@ -1,5 +1,6 @@
 /// @file
-/// `handoff`: acquired in one thread, sent through a ring of 1024 pointers, released in another.
+/// `handoff`: an object is acquired in one thread, sent through a ring of 1024 pointers, and
+/// released in another.
 #pragma once
 
 #include <boost/lockfree/spsc_queue.hpp>

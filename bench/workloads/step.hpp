@@ -1,5 +1,5 @@
 /// @file
-/// The single steps all workloads are made of, the same for every contender.
+/// The single steps of all workloads, the same for every contender.
 #pragma once
 
 #include <benchmark/benchmark.h>

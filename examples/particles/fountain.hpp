@@ -16,7 +16,7 @@
 
 namespace particles {
 
-/// Hook of the map: enters each end into the books. A particle whose time was not over was evicted.
+/// Hook of the map: records each end in the ledger. A particle whose time was not up was evicted.
 struct obituary {
   ledger* books;
 

@@ -1,5 +1,5 @@
 /// @file
-/// Books of the fountain: what became of each particle, kept beside the map and not by it.
+/// Records what became of each particle, independently of the map.
 #pragma once
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ struct tally {
   [[nodiscard]] std::size_t alive() const noexcept { return born - died - evicted; }
 };
 
-/// Entries of births and ends, by one thread. One that cannot be true, such as a second death,
+/// Records births and ends, in one thread. An entry that cannot be true, such as a second death,
 /// becomes a complaint and changes no number.
 class ledger {
  public:

@@ -21,7 +21,7 @@
 namespace particles {
 namespace {
 
-/// What a run with one answer came to.
+/// Results of a run with one answer.
 struct outcome {
   answer policy;
   tally counted{};

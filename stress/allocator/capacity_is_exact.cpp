@@ -23,7 +23,7 @@ struct settings : stress::pool_driver {
   const unsigned& operations = option("--operations", 0, "so many in all, instead of --seconds");
 };
 
-/// What the threads share beside the pool.
+/// State that the threads share beside the pool.
 struct meeting {
   struct on_all_full {
     meeting* self;

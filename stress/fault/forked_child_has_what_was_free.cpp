@@ -2,7 +2,7 @@
 /// slots and waits for no thread. It can destroy its pools and make new ones, and the parent is not
 /// affected.
 ///
-/// `--pool block`: while threads wait for slots, which the child must not give to them.
+/// With `--pool block`, threads wait for slots, which the child must not give to them.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>

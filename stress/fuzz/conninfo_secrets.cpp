@@ -1,6 +1,6 @@
-// Fuzz target: conninfos and URLs, right and malformed, that have a secret somewhere, and targets
-// of Redis. Servers repeat what they are told, or agree to encrypt, and libpq speaks German. No
-// error has the secret, unless it stands for a host, a port, a database or a user.
+// Fuzz target: conninfos and URLs, correct and malformed, that contain a secret somewhere, and
+// targets of Redis. Servers repeat what they are told, or agree to encrypt, and libpq speaks
+// German. No error contains the secret, unless it stands for a host, a port, a database or a user.
 #include <libpq-fe.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -1,6 +1,6 @@
 // Fuzz target: threads on a pool of resources, with keys or without, whose creates fail, hang and
 // are stopped. They cancel waits, kill, flush, resize, replace the factory, suspend and close. Each
-// wait ends once, each resource ends, the numbers add up, and most acquires get a resource.
+// wait ends once, each resource is destroyed, the numbers add up, and most acquires get a resource.
 //
 // The first byte chooses the pool, the next eight what creates do; the rest are the operations of
 // three threads in turn.

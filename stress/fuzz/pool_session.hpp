@@ -1,5 +1,5 @@
 /// @file
-/// Plays the operations that an input spells on a pool, beside a model of it.
+/// Runs the operations that an input encodes on a pool, and on a model of it.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-/// The model checker: runs the library's own sources through every order of events it can think of.
+/// The model checker: runs the library's own sources through every order of events that it can
+/// find.
 #include <CLI/CLI.hpp>
 
 #include <cstdio>

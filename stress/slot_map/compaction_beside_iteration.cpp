@@ -1,4 +1,4 @@
-/// Tries to break: a walk visits each value that lives from its begin to its end exactly once. That
+/// Tries to break: a walk visits each value that lives from its start to its end exactly once. That
 /// holds whatever is erased and inserted during the walk, and whatever compaction or shrinking is
 /// requested.
 ///

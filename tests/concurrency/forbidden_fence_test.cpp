@@ -1,5 +1,5 @@
-// The heavy fence where the kernel refuses it. Each check runs in a new process, because a process
-// asks the kernel once.
+// The heavy fence on a system that refuses it. Each check runs in a new process, because a process
+// asks the system once.
 #include <gtest/gtest.h>
 #include <linux/membarrier.h>
 

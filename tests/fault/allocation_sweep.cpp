@@ -1,6 +1,6 @@
 // Lets the first, second, third ... allocation fail, once and for ever, in the lives of slot maps,
-// block resources and resource pools, until a life has none left to fail. After each: only
-// documented errors, every slot, block and resource there, and no memory left.
+// block resources and resource pools, until a life has none left to fail. After each, there were
+// only documented errors, no slot, block or resource is missing, and no memory is leaked.
 #include <fmt/format.h>
 
 #include <array>

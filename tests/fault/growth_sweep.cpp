@@ -1,7 +1,7 @@
 // Lets the first, second, third ... call of mmap, mprotect and madvise fail, once and then for
-// ever, until a run of a growing pool has nothing left to fail. After each: the right error, and
-// acquired objects are unchanged. With memory available, every slot is there. Every segment can be
-// removed, and the pool's addresses with it.
+// ever, until a run of a growing pool has nothing left to fail. After each, there was the right
+// error, and acquired objects are unchanged. With memory available, every slot is there. Every
+// segment can be removed, and the pool's addresses with it.
 #include <fmt/format.h>
 #include <sys/mman.h>
 

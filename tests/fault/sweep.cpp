@@ -1,6 +1,7 @@
-// Lets the first, second, third ... of everything that can fail fail, once and then for ever, until
-// a run has nothing left to fail. Each run is a separate process, since some of it happens once in
-// a process. After each: the right exception, no memory left, and every slot there.
+// Makes everything that can fail do so, the first, second, third ... time, once and then for ever,
+// until a run has nothing left to fail. Each run is a separate process, since some of it happens
+// once in a process. After each, there was the right exception, no memory is leaked, and no slot is
+// missing.
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sched.h>

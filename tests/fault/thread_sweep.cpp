@@ -1,6 +1,7 @@
 // Lets the first, second, third ... thread that a resource pool starts fail to start, once and then
-// for ever, until a run has none left to fail. After each: std::system_error from a constructor or
-// a pool that works with the threads it has, no thread left, and no resource.
+// for ever, until a run has none left to fail. After each, a constructor has thrown
+// std::system_error, or the pool works with the threads that it has. No thread and no resource is
+// left.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <pthread.h>

@@ -49,7 +49,7 @@ class fiber {
   ucontext_t caller_{};
 };
 
-/// Runs it here first, then in another thread, which looks before it ends, and so on.
+/// Runs the fiber here first, then in another thread, which calls `look` before it ends, and so on.
 template <class Look>
 void run_in_turn(void (*function)(fiber&), int times, const Look& look) {
   fiber one(function);

@@ -1,4 +1,4 @@
-// A destroy hook may take its time while a pool shrinks, and use the pool.
+// A destroy hook may take long while a pool shrinks, and use the pool.
 #include <gtest/gtest.h>
 
 #include <array>

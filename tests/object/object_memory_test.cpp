@@ -1,4 +1,4 @@
-// A pool's use of memory: none of free objects, and little beside them.
+// A pool's use of memory: it does not touch free objects, and needs little beside them.
 #include <gtest/gtest.h>
 #if defined(__GLIBC__)
 #include <malloc.h>

@@ -127,7 +127,7 @@ TEST_F(KeyedResourcePool, AKeyWithoutResourcesIsForgotten) {
 }
 
 // The resource is then the first of a new key.
-/// How a host leaves.
+/// A way in which a host leaves.
 struct departure {
   const char* name;
   void (*act)(keyed_resource_pool<std::string, int>&);

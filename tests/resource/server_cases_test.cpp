@@ -245,7 +245,7 @@ TEST(ServerCases, AnExceptionDiscardsTheLeaseThatItEnds) {
   } catch (const std::runtime_error&) {
   }
   EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::discarded), 1U);
-  // A lease that begins and ends while an exception is active elsewhere goes back.
+  // A lease that begins and ends while an exception is active elsewhere returns its resource.
   struct in_destructor {
     resource_pool<connection>& pool;
     ~in_destructor() { (void)pool.acquire(); }

@@ -1,5 +1,6 @@
 /// @file
-/// Free lists that have bad luck, or narrow tags, as the option `list` of a pool.
+/// Free lists whose compare-and-swaps fail at random, or whose tags are narrow, for the option
+/// `list` of a pool.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Mistakes of users that an ordinary test misses, and tools that find them. Each mistake is written
-// once, as a template over the pool, and run twice: missed without, found with.
+// once, as a template over the pool, and run twice: missed without the tool, and found with it.
 #include <gtest/gtest.h>
 
 #include <cstdint>

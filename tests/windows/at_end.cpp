@@ -11,7 +11,7 @@ namespace {
 
 std::atomic<bool> is_inside{false};
 
-/// Makes a thread stay there for ever.
+/// Keeps a thread in the registry for ever.
 struct stuck_listener final : lido::detail::thread_exit_listener {
   void visit_uses(void (* /*visit*/)(lido::detail::thread_use&)) noexcept override {
     is_inside = true;

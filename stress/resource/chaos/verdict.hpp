@@ -64,7 +64,7 @@ inline std::string kinds_of_faults(const record& all) {
   return text;
 }
 
-/// What must happen so often that the run proves anything.
+/// Events, and how often each must happen for the run to prove anything.
 struct happening {
   std::string_view name;
   std::uint64_t count;

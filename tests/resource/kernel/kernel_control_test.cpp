@@ -1,4 +1,4 @@
-// Kill, limits, suspend, close.
+// Control of a pool: kills, limits, suspensions, and its close.
 #include <chrono>
 
 #include "resource/kernel/kernel_fixture.hpp"
