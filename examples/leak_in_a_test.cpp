@@ -25,12 +25,12 @@ void test_delivery() {
   std::cout << "a good number: " << deliver(pool, 1) << ", leaked: " << guard.leaked() << '\n';
   std::cout << "a bad number: " << deliver(pool, -1) << ", leaked: " << guard.leaked() << '\n';
   std::cout << lido::testing::conserved(pool) << '\n';
-}  // the guard tells the misuse handler of the leak, which by default ends the program
+}  // the guard reports the leak to the misuse handler, which by default ends the program
 // [/snippet]
 
 int main() try {
-  // So that the program goes on. The end of a pool with objects in use is reported in debug builds,
-  // too.
+  // Lets the program continue. In debug builds the end of the pool, too, is reported: an object is
+  // in use then.
   lido::set_misuse_handler([](const lido::misuse& /*leak*/) noexcept {});
   test_delivery();
 } catch (const std::exception& problem) {

@@ -109,7 +109,7 @@ net::awaitable<void> tell(postgres_pool& pool, std::string text, std::chrono::mi
   std::string told = "late";
   try {
     told = co_await query(pool, std::move(text), time);
-  } catch (const boost::system::system_error&) {  // its time was over
+  } catch (const boost::system::system_error&) {  // its time was up
   }
   std::cout << told << '\n';
 }

@@ -1,6 +1,6 @@
 /// @file
-/// xenium::ramalhete_queue of pointers with epoch-based reclamation: of the reclaimers it brings,
-/// one whose readers write nothing per node. Its nodes of 512 entries come from the allocator.
+/// xenium::ramalhete_queue of pointers with epoch-based reclamation: one of its reclaimers whose
+/// readers write nothing per node. Its nodes of 512 entries come from the allocator.
 #pragma once
 
 // Its header on reclamation uses std::array without including it.

@@ -40,7 +40,7 @@ void run_benchmark(benchmark::State& state, unsigned threads) {
   state.SetItemsProcessed(state.iterations() * Workload::operations * threads);
 }
 
-/// Returns whether the workload runs on so many threads: those of a hand-off come in pairs.
+/// Returns true if the workload runs on this number of threads: those of a hand-off come in pairs.
 template <typename Workload, contender Pool>
 bool runs_on(unsigned threads) {
   return threads <= Pool::max_threads() && (!std::same_as<Workload, handoff> || threads % 2 == 0);

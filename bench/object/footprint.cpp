@@ -46,7 +46,7 @@ void use(pools& places) {
   }
 }
 
-/// Makes so many pools of 16 slots; `used`: by one thread.
+/// Makes that many pools of 16 slots, which one thread uses if `used`.
 void pool_of_16(benchmark::State& state, bool used) {
   pools places(static_cast<std::size_t>(state.range(0)));
   const auto count{static_cast<double>(places.size())};
@@ -99,7 +99,7 @@ void first_pool(benchmark::State& state) {
   }
 }
 
-/// Measures from the last statement of a thread that used one pool until it is joined, while so
+/// Measures from the last statement of a thread that used one pool until it is joined, while that
 /// many pools are alive.
 void thread_end(benchmark::State& state) {
   using clock = std::chrono::steady_clock;

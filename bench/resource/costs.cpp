@@ -72,7 +72,7 @@ lido::resource_pool_options by_tick(std::size_t size, const fast_clock& clock) {
           .clock = &clock};
 }
 
-/// Measures a tick with so many idle resources.
+/// Measures a tick with that many idle resources.
 void tick(benchmark::State& state) {
   const auto size = static_cast<std::size_t>(state.range(0));
   fast_clock clock;

@@ -35,7 +35,7 @@ inline void touch(stub_connection& connection) {
   asm volatile("" : : "r"(&connection) : "memory");
 }
 
-/// Keeps a resource, and a processor, for so many microseconds, so that others have to wait.
+/// Keeps a resource, and a processor, for that many microseconds, so that others have to wait.
 template <int Microseconds>
 void query(stub_connection& connection) {
   const auto end = bench_clock::now() + std::chrono::microseconds(Microseconds);

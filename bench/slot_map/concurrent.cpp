@@ -175,7 +175,7 @@ class hash_map {
 };
 #endif
 
-/// Returns the map that all threads of a run share, made anew by the first.
+/// Returns the map that all threads of a run share. The first thread makes it for each run.
 template <class Map>
 std::unique_ptr<Map>& shared() {
   static std::unique_ptr<Map> map;
@@ -273,7 +273,7 @@ void walk_beside_churn(benchmark::State& state) {
 }
 
 #ifdef LIDO_BENCH_TBB
-/// Walks once on so many threads of oneTBB, which moves each object. The time is for one object.
+/// Walks once on that many threads of oneTBB, which moves each object. The time is for one object.
 template <class Map>
 void parallel_walk(benchmark::State& state) {
   const auto threads = static_cast<int>(state.range(0));

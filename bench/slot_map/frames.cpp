@@ -37,8 +37,8 @@ class called_hash_map_pool : public lido_bench::hash_map_pool {
   }
 };
 
-/// Looks at all objects once more and removes the dead one by one, as in that benchmark; in a
-/// vector by moving up the objects behind.
+/// Visits all objects again and removes the dead one by one, as in that benchmark; in a vector by
+/// moving the following objects up.
 template <class Sequence>
 class naive {
  public:

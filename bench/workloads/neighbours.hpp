@@ -30,7 +30,7 @@ class neighbours {
  public:
   static constexpr std::string_view name{"neighbours"};
   static constexpr int walks{10};
-  /// Lists have up to so many nodes more, so that they do not fit into one another's gaps.
+  /// Lists have up to that many nodes more, so that they do not fit into one another's gaps.
   static constexpr std::size_t most_more{300};
 
   struct node {

@@ -19,7 +19,7 @@ struct load_result {
   std::uint64_t waits = 0;   ///< requests that had to wait for a connection, if known
 };
 
-/// Runs so many clients, each of which sends its next request as soon as it has an answer; the
+/// Runs that many clients, each of which sends its next request as soon as it has an answer; the
 /// first `warm_up` does not count. Throws boost::system::system_error.
 [[nodiscard]] load_result put_load_on(int port, unsigned clients, std::chrono::nanoseconds warm_up,
                                       std::chrono::nanoseconds time);

@@ -101,8 +101,8 @@ class server {
     });
   }
 
-  /// Accepts again after a pause: a failure for want of descriptors, or of a client that left, may
-  /// pass.
+  /// Accepts again after a pause: a failure may pass, as for a lack of descriptors, or because a
+  /// client left.
   void accept_later() {
     pause_.expires_after(std::chrono::milliseconds(20));
     pause_.async_wait([this](boost::system::error_code failed) {

@@ -46,7 +46,7 @@ class fountain {
   fountain(answer policy, const lido::slot_map_options& size, const demand& load, ledger& books)
       : policy_(policy), load_(load), books_(books), map_(size, {&books}) {}
 
-  /// Moves every particle on all cores, erases those whose time is over, and emits new ones.
+  /// Moves every particle on all cores, erases those whose time is up, and emits new ones.
   void advance(std::size_t frame) {
     map_.for_each(lido::par, [](particle& p) { move(p); });
     map_.erase_if([](const particle& p) { return p.age >= p.lifetime; });

@@ -98,7 +98,7 @@ inline float visibility(const particle& p) noexcept {
 }
 
 /// Schedule of the births. The fountain rises, runs with about `usual` alive, surges to half as
-/// many again, and ebbs; then anew, every 120 frames.
+/// many again, and ebbs. This repeats every 120 frames.
 class demand {
  public:
   demand(std::size_t usual, std::size_t frames, std::uint64_t seed)

@@ -33,7 +33,7 @@ struct gauge {
 /// Adds up the light of particles, each a soft streak, before a night sky and over a wet floor.
 class painter {
  public:
-  /// Takes how many particles there usually are as `usual`: the more, the dimmer each.
+  /// `usual` is the usual number of particles. The more there are, the dimmer each is.
   painter(std::size_t width, std::size_t height, std::size_t usual);
 
   void add(const particle& p);
@@ -51,7 +51,7 @@ class painter {
   std::size_t floor_;    ///< its first row
   float scale_;          ///< pixels in a height of the picture
   float exposure_;       ///< light of a particle
-  std::size_t glowing_;  ///< one of so many lights up the air around it
+  std::size_t glowing_;  ///< one of that many lights up the air around it
   std::vector<light> field_;
 };
 

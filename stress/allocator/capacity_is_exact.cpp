@@ -3,7 +3,7 @@
 /// Threads times slots held is exactly the capacity, so every acquire can succeed. One that fails
 /// has overlooked a slot: in a cache, or in transit. At the end of each round all threads hold all
 /// they may, so nothing can be left in a cache. At the end of some rounds, each thread tries to get
-/// one slot more, which must fail. Then the shares are dealt anew.
+/// one slot more, which must fail. Then the threads get new shares.
 #include <algorithm>
 #include <atomic>
 #include <barrier>

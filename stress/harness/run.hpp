@@ -34,9 +34,8 @@ class run {
 
   [[nodiscard]] bool over() const { return std::chrono::steady_clock::now() >= end_; }
 
-  /// Returns whether another round is due. If the time is up and what the run is for has not
-  /// happened, because a busy machine kept the threads apart, the time starts anew, up to ten
-  /// times.
+  /// Returns whether another round is due. On a busy machine the threads may never run together,
+  /// and what the run is for does not happen. Then the time starts again, up to ten times.
   [[nodiscard]] bool goes_on(bool happened);
 
   /// Returns a separate generator for each thread and round; each restart of the time draws others.

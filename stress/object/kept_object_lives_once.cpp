@@ -24,7 +24,7 @@ class kept;
 /// State shared by all objects and hooks.
 struct book {
   stress::run* run = nullptr;
-  unsigned failures = 0;  ///< one of so many calls of a hook fails; 0: none
+  unsigned failures = 0;  ///< one of this many calls of a hook fails; 0: none
   const kept* first = nullptr;
   std::vector<unsigned char> occupied;  ///< by slot; only its owner writes
   std::atomic<long> live{0};

@@ -60,7 +60,7 @@ class record {
     now_.longest = std::max(now_.longest, took);
     now_.text = std::move(text);
   }
-  /// Notes that so many more writes are known to be lost, or fewer if negative.
+  /// Notes that this many more writes are known to be lost, or fewer if negative.
   void note_lost(std::int64_t more) {
     const std::lock_guard lock(mutex_);
     now_.lost += more;
@@ -69,7 +69,7 @@ class record {
     const std::lock_guard lock(mutex_);
     return now_;
   }
-  /// Starts anew, and returns the observations so far.
+  /// Returns the observations so far, and starts again without any.
   seen take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(now_, {});

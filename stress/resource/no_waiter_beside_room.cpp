@@ -19,12 +19,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The limits of one round, drawn anew each time.
+/// The limits of one round, drawn at random each time.
 struct limits {
   unsigned total;
   unsigned each;
   unsigned keys;
-  unsigned faults;  ///< one call of the factory in so many fails; 0: none
+  unsigned faults;  ///< one call of the factory in this many fails; 0: none
   unsigned delay;   ///< the longest time of a call, in microseconds
   unsigned retry;   ///< first backoff in microseconds; the longest is four times as long
   bool has_threads;
@@ -142,7 +142,7 @@ class crowd {
       while (!over_) {
         std::this_thread::sleep_for(1ms);
       }
-    } catch (const lido::acquire_error&) {  // the round is over
+    } catch (const lido::acquire_error&) {  // the round has ended
       mine.waits = state::nothing;
     }
   }

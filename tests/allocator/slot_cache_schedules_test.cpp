@@ -17,9 +17,9 @@ namespace {
 using test::driven_slot_cache;
 using test::item;
 
-/// Runs one owner and two thieves through a schedule, one step at a time, and keeps the books.
-/// Steps of one thread never mix with those of another, so this covers the protocol, not the memory
-/// model.
+/// Runs one owner and two thieves through a schedule, one step at a time, and records which thread
+/// has which item. Steps of one thread never mix with those of another, so this covers the
+/// protocol, not the memory model.
 class actors {
  public:
   explicit actors(lido::cache_kind kind, std::size_t items) : driven_(kind) {

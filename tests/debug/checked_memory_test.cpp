@@ -69,7 +69,7 @@ TEST(CheckedMemory, AReleaseInAThreadThatNeverAcquiredAllocatesNothing) {
   EXPECT_EQ(pool.stats().in_use, 0U);
 }
 
-/// Returns whether a release that is refused memory has freed its slot all the same.
+/// Returns whether a release that is refused memory has freed its slot nevertheless.
 bool release_with_many_keys() {
   for (int made = 0; made < 64; ++made) {
     pthread_key_t key{};

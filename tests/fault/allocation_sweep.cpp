@@ -365,8 +365,8 @@ void end_without_memory() {
   require(thing::live == 0, "what was out is left");
 }
 
-/// Closes without memory for its report, which throws; idle resources are destroyed for all keys
-/// all the same.
+/// Closes without memory for its report, which throws; nevertheless the idle resources of all keys
+/// are destroyed.
 void close_without_memory() {
   now = {"the close of a keyed pool", 1, true};
   keyed_resource_pool<int, thing> pool([](int /*key*/) { return thing(1); },

@@ -288,7 +288,7 @@ int run_with(fault what, long first, bool sticky) {
     still_pending = failing_allocations::pending();
     plan().armed = false;
   }
-  one_life<Pool>(capacity);  // and once more, in the same process, without faults
+  one_life<Pool>(capacity);  // and again, in the same process, without faults
   require(allocation_plan::outstanding == before, "memory is left");
   require(fragile::live == 0, "objects are left");
   const bool happened =

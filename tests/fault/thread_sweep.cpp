@@ -147,8 +147,8 @@ class no_more_threads {
   ~no_more_threads() { plan.first = 0; }
 };
 
-/// Three pools have one worker. One of them that posts again keeps its turn, and has one task done
-/// in each.
+/// Three pools have one worker. A pool that posts again keeps its turn, and has one task done in
+/// each turn.
 void check_turns() {
   std::atomic<bool> goes_on{false};
   std::atomic<bool> is_busy{false};

@@ -25,7 +25,7 @@ namespace {
 using test::counting_upstream;
 using ::testing::HasSubstr;
 
-/// Returns the index of the size that serves a request of so many bytes, or -1.
+/// Returns the index of the size that serves a request of that many bytes, or -1.
 int size_of(block_resource& blocks, std::size_t bytes) {
   void* const one = blocks.allocate(bytes, 8);
   std::memset(one, 0xAB, bytes);

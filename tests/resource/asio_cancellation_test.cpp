@@ -169,7 +169,7 @@ TEST_F(AsioCancellationInThreads, A1SignalsBesideReleasesSwallowNothing) {
   constexpr int delays = 32;
   constexpr int races = delays * delays;
   int run = 0;
-  // Repeats if one side has always won: a busy machine may keep the two apart.
+  // Repeats if one side has always won: a busy machine may never run the two together.
   for (; run < races || (run < 10 * races && (given == 0 || cancelled == 0)); ++run) {
     race(run / delays % delays * 16, run % delays * 16);
   }

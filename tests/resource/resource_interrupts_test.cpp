@@ -241,7 +241,7 @@ TEST_P(ResourceInterrupts, AFlushOfAKeyInterruptsItsUsesAlone) {
   EXPECT_TRUE(pool.kill(two.handle(), cut));
   EXPECT_TRUE(two->is_cut());
   pool.flush(cut);
-  EXPECT_EQ(office.interrupts, 4);  // each once more: their uses continue
+  EXPECT_EQ(office.interrupts, 4);  // each again: their uses continue
 }
 
 TEST_P(ResourceInterrupts, TheHookMayUseThePool) {

@@ -85,7 +85,7 @@ class DistantPeer : public ::testing::Test {
  protected:
   using links = resource_pool<int>;
 
-  /// Makes so many resources idle for long enough to be validated.
+  /// Makes that many resources idle for long enough to be validated.
   static void let_grow_stale(links& pool, std::size_t count) {
     std::vector<resource_lease<int>> all;
     while (all.size() < count) {

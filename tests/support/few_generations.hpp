@@ -11,7 +11,7 @@
 namespace lido {
 namespace test {
 
-/// Hooks that do nothing. A slot of a map with them has so many generations.
+/// Hooks that do nothing. A slot of a map with them has that many generations.
 template <std::uint32_t Generations>
 struct few_generations {
   template <class T>

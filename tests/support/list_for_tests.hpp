@@ -59,9 +59,9 @@ class flaky_atomic {
 template <class Head>
 class list_for_tests final : public shared_list {
  public:
-  /// Limits tags to so many bits: they wrap after 2^bits releases that reach the list.
+  /// Limits tags to that many bits: they wrap after 2^bits releases that reach the list.
   ///
-  /// A thread that is suspended for exactly so many of them can be fooled, and so can an acquire
+  /// A thread that is suspended for exactly that many of them can be fooled, and so can an acquire
   /// that decides that the pool is exhausted. With several threads use 16 bits or more, unless a
   /// test is meant to show that.
   explicit list_for_tests(unsigned most_tag_bits = 64) noexcept : most_tag_bits_(most_tag_bits) {}

@@ -124,7 +124,7 @@ void own(run& all, unsigned me) {
   }
 }
 
-/// Takes all objects, and gives them back. Between two raids caches are opened once more.
+/// Takes all objects, and gives them back. Between two raids caches are opened again.
 void raid(run& all, unsigned me) {
   std::vector<owned*> loot;
   while (!all.is_over.load(std::memory_order_relaxed)) {

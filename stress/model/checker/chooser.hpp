@@ -47,7 +47,7 @@ class chooser {
   [[nodiscard]] virtual unsigned choose_thread(const candidates& among) = 0;
   /// Returns the step at which all threads but the running one stop for a while; 0: never.
   [[nodiscard]] virtual std::size_t step_of_solo() { return 0; }
-  /// Notes that the execution took so many steps.
+  /// Notes how many steps the execution took.
   virtual void ended(std::size_t /*steps*/) {}
 };
 

@@ -30,7 +30,7 @@ class generator {
   std::uint64_t state_ = 1;
 };
 
-/// Common base of random choosers: a generator that starts anew with each execution, and how often
+/// Common base of random choosers: a generator that starts again with each execution, and how often
 /// memory is weak. Sometimes one thread lives in the past: it nearly always reads the oldest value
 /// there is.
 class random_chooser : public chooser {

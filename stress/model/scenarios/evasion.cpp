@@ -41,7 +41,7 @@ class evasion {
  public:
   static constexpr std::uint32_t capacity = 16;
 
-  /// Takes slots until so many are out permanently.
+  /// Takes slots until that many are out permanently.
   void keep(std::size_t count) {
     while (kept_.size() < count) {
       kept_.push_back(pool_.must_acquire());

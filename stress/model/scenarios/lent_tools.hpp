@@ -121,8 +121,8 @@ class tool_pool {
   }
   void end_pool() { pool_.reset(); }
 
-  /// Checks, when all threads have ended, that so many resources are idle, no thread waits, and
-  /// each resource works.
+  /// Checks, when all threads have ended, that this number of resources is idle, no thread waits,
+  /// and each resource works.
   void check(std::size_t idle) {
     const lido::resource_pool_stats stats = pool_->stats();
     require(stats.waiting == 0, "a waiter is still in the queue");

@@ -41,7 +41,7 @@ class driven {
     }
   }
 
-  /// Gives the owner other cells, for so many items. Requires: the owner holds all items.
+  /// Gives the owner other cells, for that many items. Requires: the owner holds all items.
   void use(std::span<cell> cells, std::uint32_t most) {
     (void)cache_.settle(kind_);
     cache_.use_cells(cells);

@@ -24,7 +24,7 @@ struct pool_work {
   void take_over() const;
 };
 
-/// In thread 0: so many threads will call `serve`. Starts beyond that fail.
+/// Called in thread 0: this number of threads will call `serve`. Starts beyond that fail.
 void set_threads_aside(unsigned count);
 /// Does what a pool starts a thread for, once. Returns without if `dismiss_threads` is called.
 void serve();

@@ -21,8 +21,9 @@ class storm {
 
   storm(record& all, std::chrono::milliseconds bound) : crew_(std::make_shared<crew>(all, bound)) {}
 
-  /// Begins the waits. A callback that is served keeps its lease until the storm is over. Otherwise
-  /// a few resources, passed from one to the next, would serve all callbacks before the stop.
+  /// Begins the waits. A callback that is served keeps its lease until the storm has ended.
+  /// Otherwise a few resources, passed from one to the next, would serve all callbacks before the
+  /// stop.
   void gather(pool_type& pool) {
     for (unsigned i = 0; i < size; ++i) {
       ++crew_->all.callbacks;

@@ -186,7 +186,7 @@ happenings kernel_driver::begin(client& one) {
   return go_to_sleep(one, std::move(all));
 }
 
-/// Lets a thread that still waits look once more, and sleep.
+/// Lets a thread that still waits look again, and sleep.
 happenings kernel_driver::go_to_sleep(client& one, happenings all) {
   if (one.does == client::state::waiting && one.is_thread()) {
     const happenings more = look(one.name);

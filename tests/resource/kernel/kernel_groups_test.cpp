@@ -73,7 +73,7 @@ test::pool_setup kept_alive(std::uint32_t size) {
           .validates = true};
 }
 
-/// Six idle resources for each of so many groups.
+/// Six idle resources for each of that many groups.
 void fill_groups(kernel& k, std::uint32_t count) {
   for (std::uint32_t group = 0; group < count; ++group) {
     k.add_group({.max_size = 6, .min_idle = 0, .max_creating = 6});
@@ -343,7 +343,7 @@ TEST_F(KernelGroups, WhileCreatesFailNoneTakesAResourceOfAGroupThatWorks) {
     EXPECT_EQ(all, k.backs_off(1, /*is_asked=*/false) ? "" : "destroy 3 (surplus)");
   }
   EXPECT_GE(waited, 50);
-  EXPECT_EQ(k.destroyed(3), "create 3");  // the pause is over
+  EXPECT_EQ(k.destroyed(3), "create 3");  // the pause has ended
   EXPECT_EQ(k.created(3, false), "");     // and now there is room
   const int wait = k.next_asked_try_in_ms(1);
   EXPECT_LE(wait, 95);

@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::kernel;
 
-/// A pool with so many idle resources, all of them stale.
+/// A pool with that many idle resources, all of them stale.
 class KernelValidation : public ::testing::Test {
  protected:
   static test::pool_setup setup_of(maintenance by) {
