@@ -41,7 +41,7 @@ struct outcome {
   double swift_before = 0;  ///< share of swift acquires
   clock::duration back_after{};
   bool is_back = false;         ///< true if that was before the load ended
-  clock::duration latest{};     ///< the most that an acquire exceeded its limit by
+  clock::duration latest{};     ///< the most by which an acquire exceeded its limit
   clock::duration overslept{};  ///< the most that a sleep of a client exceeded its time by
 };
 

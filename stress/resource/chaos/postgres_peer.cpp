@@ -67,9 +67,9 @@ class postgres_link : public link {
   lido::postgres_connection connection_;
 };
 
-/// Harms the server as happens in operation. It kills one process, after which the server ends the
-/// others and recovers. It kills all processes and restarts the server, or stops all of them. It
-/// ends sessions, or restarts the server.
+/// Harms the server in ways that happen in operation. It kills one process, after which the server
+/// ends the others and recovers. It kills all processes and restarts the server, or stops all of
+/// them. It ends sessions, or restarts the server.
 class postgres_backend : public backend {
  public:
   [[nodiscard]] std::unique_ptr<link> connect(const lido::create_context& context) override {
