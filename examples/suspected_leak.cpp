@@ -1,4 +1,4 @@
-// A lease that is kept for too long is reported, with the code location that acquired it.
+// A lease that is kept for too long is reported, with the code address that acquired it.
 #include <chrono>
 #include <exception>
 #include <iostream>
