@@ -43,7 +43,8 @@ inline unsigned slot_of(std::string_view key) {
 }
 // [/snippet]
 
-/// Returns "host:port" of a node that another one named. Without a host it is on the other's host.
+/// Returns "host:port" of a node that another one named. If the name has no host, it is that of the
+/// other node.
 inline std::string full_name(const std::string& named, const std::string& named_by) {
   return named.starts_with(':') ? named_by.substr(0, named_by.rfind(':')) + named : named;
 }

@@ -114,7 +114,7 @@ TEST(ConcurrentSlotMapWalk, CallbackMayVisitEachOtherValue) {
   });
 }
 
-// A thread that stays in one value keeps others out of that one, and of no other.
+// A thread that stays in one value keeps other threads out of that value only.
 TEST(ConcurrentSlotMapWalk, KeepsOthersFromTheValueItIsWithOnly) {
   concurrent_slot_map<int> map(2);
   const auto first = map.insert(0);

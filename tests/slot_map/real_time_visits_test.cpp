@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
 constexpr auto hold = 20ms;
-/// Time after which a thread that waits without a nap loses its precedence, or the test would not
-/// end.
+/// Time after which a thread that waits without a nap loses its precedence; otherwise the test
+/// would not end.
 constexpr auto patience = 5s;
 constexpr int waiter_priority = 10;
 /// The promised bound. A waiter sees the release after its nap, so that naps must be far shorter.
