@@ -227,6 +227,18 @@ class depot {
   [[nodiscard]] std::size_t memory() const noexcept {
     return magazines_.size() * sizeof(magazine) + common_.memory() + (places() - 1) * sizeof(shard);
   }
+  /// Returns `memory()` of a depot with `capacity` slots.
+  [[nodiscard]] static std::size_t bytes_needed(std::uint32_t capacity,
+                                                const shared_list* others) noexcept {
+    const std::uint32_t magazines = affordable_magazines(capacity);
+    if (others != nullptr) {
+      return magazines * sizeof(magazine) + others->bytes_needed(capacity) +
+             2 * others->bytes_needed(magazines);  // full ones, and empty ones
+    }
+    const bool has_shards = capacity >= tuning::slots_for_shards;
+    return magazines * sizeof(magazine) + treiber_list::bytes_needed(capacity) +
+           treiber_list::bytes_needed(magazines) + (has_shards ? sizeof(shard_array) : 0);
+  }
   void add_to(pool_stats& stats) const noexcept {
     common_.add_to(stats);
     for (std::uint32_t i = 1; i < places(); ++i) {

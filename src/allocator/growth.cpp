@@ -403,7 +403,7 @@ void segment_table::add_to(pool_stats& stats) const noexcept {
   stats.slot_bytes = stats.capacity * stride_;
   stats.growths = growths_.load(std::memory_order_relaxed);
   stats.shrinks = shrinks_.load(std::memory_order_relaxed);
-  stats.bookkeeping_bytes += sizeof(*this) + plan_.segments() * sizeof(segment_state);
+  stats.bookkeeping_bytes += bytes_needed(plan_);
 }
 
 }  // namespace lido::inline v0::detail

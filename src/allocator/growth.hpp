@@ -63,6 +63,11 @@ class segment_table {
 
   void add_to(pool_stats& stats) const noexcept;
 
+  /// Returns the bytes of a table for the segments of `plan`.
+  [[nodiscard]] static std::size_t bytes_needed(const segment_plan& plan) noexcept {
+    return sizeof(segment_table) + plan.segments() * sizeof(segment_state);
+  }
+
  private:
   using word = std::uint64_t;
   static constexpr word held = 1;

@@ -15,6 +15,7 @@
 #include "../platform/platform.hpp"
 #include "allocator_state.hpp"
 #include "growth.hpp"
+#include "lido/base/address_space.hpp"
 #include "lido/base/assert.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
@@ -154,6 +155,13 @@ std::uint32_t slot_allocator::capacity() const noexcept {
 
 pool_stats slot_allocator::stats() const noexcept {
   return state().stats();
+}
+
+std::size_t slot_allocator::bytes_needed(std::uint32_t capacity, std::size_t stride, bool grows,
+                                         const shared_list* list) noexcept {
+  const std::size_t fixed =
+      sizeof(slot_allocator) + sizeof(allocator_state) + depot::bytes_needed(capacity, list);
+  return grows ? fixed + segment_table::bytes_needed({stride, capacity, page_size()}) : fixed;
 }
 
 std::uint64_t slot_allocator::count_exhausted() const noexcept {

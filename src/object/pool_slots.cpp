@@ -10,11 +10,9 @@
 
 #include "../debug/report_text.hpp"
 #include "../platform/platform.hpp"
-#include "lido/base/address_space.hpp"
 #include "lido/base/assert.hpp"
 #include "lido/base/error.hpp"
 #include "lido/base/fail.hpp"
-#include "lido/base/segment_plan.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/concurrency/waiter_queue.hpp"
 #include "lido/debug/misuse.hpp"
@@ -61,9 +59,6 @@ void check_fixed(const object_pool_options& options) {
   if (options.max_capacity != 0) {
     throw_invalid_option(options.name, "max_capacity is for when_full::grow");
   }
-  if (options.max_bytes != 0) {
-    throw_invalid_option(options.name, "max_bytes is for when_full::grow");
-  }
 }
 
 /// Refuses wrong options before any memory is requested.
@@ -83,27 +78,16 @@ void check(const object_pool_options& options, const slot_layout& layout) {
   }
 }
 
-/// Returns the most slots that `max_capacity` and `max_bytes` allow.
-std::uint32_t most_growing_slots(const object_pool_options& options, std::size_t stride) {
-  const auto wanted = static_cast<std::uint32_t>(options.max_capacity);
-  if (options.max_bytes == 0) {
-    return wanted;
-  }
-  const std::uint32_t most =
-      segment_plan::slots_within(options.max_bytes, stride, wanted, page_size());
-  if (most == 0) {
-    throw_invalid_option(options.name, "max_bytes " + std::to_string(options.max_bytes) +
-                                           " is less than one segment of slots of " +
-                                           std::to_string(stride) + " bytes");
-  }
-  return most;
+/// Returns the number of slots that the pool may have. Requires: the options are right.
+std::uint32_t most_slots(const object_pool_options& options) noexcept {
+  const bool grows = options.when_full == when_full::grow;
+  return static_cast<std::uint32_t>(grows ? options.max_capacity : options.capacity);
 }
 
-std::uint32_t most_slots(const object_pool_options& options, const slot_layout& layout) {
+/// Returns the number of slots that the pool may have, or throws what its constructor says.
+std::uint32_t checked_most_slots(const object_pool_options& options, const slot_layout& layout) {
   check(options, layout);
-  const bool grows = options.when_full == when_full::grow;
-  const std::uint32_t most = grows ? most_growing_slots(options, layout.size)
-                                   : static_cast<std::uint32_t>(options.capacity);
+  const std::uint32_t most = most_slots(options);
   if (most > PTRDIFF_MAX / layout.size) {
     throw_bad_array_length();
   }
@@ -146,7 +130,7 @@ void report_leak(const pool_stats& now, std::string_view name) noexcept {
 }  // namespace
 
 pool_slots::pool_slots(const object_pool_options& options, const slot_layout& layout)
-    : max_capacity_(most_slots(options, layout)),
+    : max_capacity_(checked_most_slots(options, layout)),
       memory_(layout, max_capacity_, options.when_full == when_full::grow),
       when_full_(options.when_full),
       forks_(forks),
@@ -263,6 +247,16 @@ pool_stats pool_slots::stats() const noexcept {
   stats.total_bytes = stats.capacity * memory_.geometry().stride() + stats.bookkeeping_bytes +
                       max_capacity_ * record_bytes_;
   return stats;
+}
+
+std::size_t pool_slots::bytes_needed(const object_pool_options& options,
+                                     const slot_layout& layout) noexcept {
+  const std::uint32_t most = most_slots(options);
+  LIDO_ASSERT(most != 0 && most <= PTRDIFF_MAX / layout.size,
+              "bytes_needed with options that no pool can have");
+  const std::size_t slot = layout.size + layout.record_bytes + (layout.counts_states ? 1 : 0);
+  return most * slot + slot_allocator::bytes_needed(
+                           most, layout.size, options.when_full == when_full::grow, options.list);
 }
 
 }  // namespace lido::inline v0::detail

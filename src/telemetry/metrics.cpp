@@ -135,7 +135,7 @@ constexpr metric metrics[] = {
     {"max_capacity", "lido_pool_growth_limit", "maximum number of slots of a growing pool; 0 in others", "",
      of_growing<&slots::max_capacity>, gauge},
     {"segments", "lido_pool_segments", "segments in service", "", of_growing<&slots::segments>, gauge},
-    {"slot_bytes", "lido_pool_slot_bytes", "memory of all slots, which max_bytes limits", "", of_growing<&slots::slot_bytes>, gauge},
+    {"slot_bytes", "lido_pool_slot_bytes", "memory of all slots", "", of_growing<&slots::slot_bytes>, gauge},
     {"growths", "lido_pool_growths_total", "segments taken into service",
      "`shrinks` grows, too: the pool oscillates, raise `capacity`", of_growing<&slots::growths>},
     {"shrinks", "lido_pool_shrinks_total", "segments given back", "", of_growing<&slots::shrinks>},

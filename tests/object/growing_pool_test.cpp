@@ -294,27 +294,12 @@ TEST(GrowingPoolOptions, MaximumMustBeSaid) {
   EXPECT_NE(refusal({.max_capacity = 0xFFFF'FFFF}), "");
 }
 
-TEST(GrowingPoolOptions, FewerBytesThanOneSegmentAreRefused) {
-  EXPECT_EQ(refusal({.name = "jobs", .max_capacity = 5000, .max_bytes = 65535}),
-            "lido: pool 'jobs': max_bytes 65535 is less than one segment of slots of 64 bytes");
-  EXPECT_EQ(refusal({.max_capacity = 5000, .max_bytes = 65536}), "");
-}
-
-TEST(GrowingPoolOptions, BytesBoundTheCapacity) {
-  growing pool({.max_capacity = 1'000'000, .max_bytes = 1'000'000});
-  EXPECT_EQ(pool.max_capacity(), 15 * segment);
-  EXPECT_EQ(test::count_acquirable(pool), 15 * segment);
-  EXPECT_LE(pool.stats().slot_bytes, 1'000'000U);
-}
-
 TEST(GrowingPoolOptions, MoreToBeginWithThanThereMayBeIsRefused) {
   EXPECT_NE(refusal({.capacity = 11, .max_capacity = 10}), "");
-  EXPECT_NE(refusal({.capacity = 2000, .max_capacity = 5000, .max_bytes = 65536}), "");
 }
 
 TEST(GrowingPoolOptions, AFixedPoolHasNone) {
   EXPECT_THROW(object_pool<item> pool({.capacity = 10, .max_capacity = 20}), std::invalid_argument);
-  EXPECT_THROW(object_pool<item> pool({.capacity = 10, .max_bytes = 20}), std::invalid_argument);
   EXPECT_EQ(object_pool<item>(10).max_capacity(), 10U);
 }
 

@@ -13,7 +13,9 @@
 #include <memory>
 #include <vector>
 
+#include "lido/checked.hpp"
 #include "lido/concurrent_slot_map.hpp"
+#include "lido/freelist/boost_list.hpp"
 #include "support/crew.hpp"
 #include "support/drain.hpp"
 #include "support/forbidden_pages.hpp"
@@ -92,6 +94,42 @@ TEST(ObjectMemoryBeside, UseAndContentTakeOneByteASlotTogether) {
   EXPECT_NEAR((bytes_a_slot<object_pool<int, test::tracking_traits<int>>>(slots)) - bare, 1.0,
               0.01);
   EXPECT_NEAR((bytes_a_slot<object_pool<int, tracked_kept_traits<int>>>(slots)) - bare, 1.0, 0.01);
+}
+
+template <class Pool>
+void expect_bytes_are_foreseen(const object_pool_options& options) {
+  Pool pool(options);
+  if (options.when_full == when_full::grow) {
+    EXPECT_LT(pool.stats().total_bytes, Pool::bytes_needed(options));
+    pool.reserve(options.max_capacity);
+  }
+  EXPECT_EQ(pool.stats().total_bytes, Pool::bytes_needed(options));
+}
+
+TEST(ObjectMemoryNeeded, IsWhatAnUnusedPoolReports) {
+  using object = std::array<int, 3>;
+  // On both sides of the capacity from which the depot has shards, and without a magazine.
+  for (const std::size_t capacity : {std::size_t{1}, std::size_t{40}, std::size_t{1023},
+                                     std::size_t{1024}, std::size_t{100'000}}) {
+    SCOPED_TRACE(capacity);
+    expect_bytes_are_foreseen<object_pool<object>>({.capacity = capacity});
+    expect_bytes_are_foreseen<object_pool<object>>({.capacity = capacity, .warm = true});
+    expect_bytes_are_foreseen<object_pool<object>>({.capacity = capacity, .list = boost_list()});
+    expect_bytes_are_foreseen<object_pool<object, test::tracking_traits<object>>>(
+        {.capacity = capacity});
+    expect_bytes_are_foreseen<object_pool<object, tracked_kept_traits<object>>>(
+        {.capacity = capacity, .creation = creation::eager});
+    expect_bytes_are_foreseen<object_pool<object, checked_traits<object>>>({.capacity = capacity});
+  }
+}
+
+TEST(ObjectMemoryNeeded, OfAGrowingPoolIsThatOfAllSlots) {
+  for (const std::size_t most : {std::size_t{1}, std::size_t{1024}, std::size_t{100'000}}) {
+    SCOPED_TRACE(most);
+    const object_pool_options options{.max_capacity = most, .when_full = when_full::grow};
+    expect_bytes_are_foreseen<object_pool<double>>(options);
+    expect_bytes_are_foreseen<object_pool<double, tracked_kept_traits<double>>>(options);
+  }
 }
 
 #if defined(__GLIBC__)

@@ -76,8 +76,6 @@ TEST(ObjectPoolOptions, SizeThatOverflowsIsABadArrayLength) {
 TEST(ObjectPoolOptions, MistakesNameTheOption) {
   EXPECT_THAT(refusal({.capacity = 1, .name = "jobs", .max_capacity = 2}),
               AllOf(HasSubstr("'jobs'"), HasSubstr("max_capacity")));
-  EXPECT_THAT(refusal({.capacity = 1, .name = "jobs", .max_bytes = 2}),
-              AllOf(HasSubstr("'jobs'"), HasSubstr("max_bytes")));
   EXPECT_THAT(refusal({.capacity = 1, .name = "jobs", .creation = creation::eager}),
               AllOf(HasSubstr("'jobs'"), HasSubstr("creation")));
   EXPECT_THAT(refusal({.capacity = 1, .name = "jobs", .when_full = when_full::grow}),

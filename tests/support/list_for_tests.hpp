@@ -3,6 +3,7 @@
 /// `list` of a pool.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -67,6 +68,9 @@ class list_for_tests final : public shared_list {
   explicit list_for_tests(unsigned most_tag_bits = 64) noexcept : most_tag_bits_(most_tag_bits) {}
 
   [[nodiscard]] bool can_grow() const noexcept override { return true; }
+  [[nodiscard]] std::size_t bytes_needed(std::uint32_t nodes) const noexcept override {
+    return detail::basic_treiber_list<Head>::bytes_needed(nodes);
+  }
 
   [[nodiscard]] std::unique_ptr<detail::index_list> make(std::uint32_t nodes,
                                                          detail::slot_index first,

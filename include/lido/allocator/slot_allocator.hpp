@@ -104,6 +104,11 @@ class slot_allocator final {
 
   [[nodiscard]] pool_stats stats() const noexcept;
 
+  /// Returns `bookkeeping_bytes` of stats() for `capacity` slots of `stride` bytes before a thread
+  /// uses the pool; if `grows`, once it has that many. `list` is null for Lido's own.
+  [[nodiscard]] static std::size_t bytes_needed(std::uint32_t capacity, std::size_t stride,
+                                                bool grows, const shared_list* list) noexcept;
+
   /// Returns `exhausted` of stats(), by one load.
   [[nodiscard]] std::uint64_t count_exhausted() const noexcept;
 

@@ -49,7 +49,7 @@ struct pool_stats {
   // For growing pools; 0 in others. Like `capacity`, they may change during the call.
   std::size_t max_capacity = 0;  ///< most slots the pool may have
   std::size_t segments = 0;      ///< segments in service
-  std::size_t slot_bytes = 0;    ///< bytes of all slots, which `max_bytes` bounds
+  std::size_t slot_bytes = 0;    ///< bytes of all slots
   std::uint64_t growths = 0;     ///< segments taken into service
   std::uint64_t shrinks = 0;     ///< segments returned to the system
 };

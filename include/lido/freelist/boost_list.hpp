@@ -69,8 +69,9 @@ class boost_index_list final : public index_list {
     return pushes_.load(std::memory_order_acquire);
   }
 
-  [[nodiscard]] std::size_t memory() const noexcept override {
-    return nodes_ * cache_line;  // Boost pads its nodes
+  [[nodiscard]] std::size_t memory() const noexcept override { return bytes_needed(nodes_); }
+  [[nodiscard]] static std::size_t bytes_needed(std::uint32_t nodes) noexcept {
+    return nodes * cache_line;  // Boost pads its nodes
   }
 
  private:
@@ -82,6 +83,9 @@ class boost_index_list final : public index_list {
 class boost_shared_list final : public shared_list {
  public:
   [[nodiscard]] bool can_grow() const noexcept override { return false; }
+  [[nodiscard]] std::size_t bytes_needed(std::uint32_t nodes) const noexcept override {
+    return boost_index_list::bytes_needed(nodes);
+  }
 
   [[nodiscard]] std::unique_ptr<index_list> make(std::uint32_t nodes, slot_index first,
                                                  room /*kind*/) const override {

@@ -55,6 +55,9 @@ class shared_list {
   /// Returns true if growing pools can use it.
   [[nodiscard]] virtual bool can_grow() const noexcept = 0;
 
+  /// Returns `memory()` of a list with links for so many indices.
+  [[nodiscard]] virtual std::size_t bytes_needed(std::uint32_t nodes) const noexcept = 0;
+
   /// Makes a list with the indices from `first` to nodes - 1, low ones on top. One that grows has
   /// links for none at first. Throws std::bad_alloc.
   [[nodiscard]] virtual std::unique_ptr<detail::index_list> make(std::uint32_t nodes,

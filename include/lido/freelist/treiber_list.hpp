@@ -109,7 +109,11 @@ class basic_treiber_list final : public index_list {
   }
 
   [[nodiscard]] std::size_t memory() const noexcept override {
-    return links_.size() * sizeof(slot_index);
+    return bytes_needed(static_cast<std::uint32_t>(links_.size()));
+  }
+  /// Returns `memory()` of a list with links for so many indices.
+  [[nodiscard]] static std::size_t bytes_needed(std::uint32_t nodes) noexcept {
+    return nodes * sizeof(slot_index);
   }
 
   [[nodiscard]] int extend_to(std::uint32_t nodes) noexcept override {

@@ -205,6 +205,13 @@ class object_pool : private detail::complete_traits<Traits> {
   /// Returns a snapshot; see pool_stats. Wait-free.
   [[nodiscard]] pool_stats stats() const noexcept { return slots_.stats(); }
 
+  /// Returns `stats().total_bytes` of a pool with these options that no thread has used; if it
+  /// grows, once it has max_capacity slots. Each thread that uses the pool adds its cache.
+  /// Requires: a pool can be made with `options`.
+  [[nodiscard]] static std::size_t bytes_needed(const object_pool_options& options) noexcept {
+    return detail::pool_slots::bytes_needed(options, layout());
+  }
+
   /// Calls `f(T&)` for every object in use, in the order of their addresses. `f` may release any of
   /// them, including its argument. Requires: no other thread releases one during the call. Objects
   /// acquired during it may be visited or not; those released before their turn are not.

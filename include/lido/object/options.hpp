@@ -35,19 +35,15 @@ struct object_pool_options {
   std::size_t max_cached = 512;
 
   /// Most slots, exactly, for `when_full::grow` only, and needed there. 1 to 2^32 - 2. Addresses
-  /// are reserved for all of them, memory is not.
+  /// are reserved for all of them, memory is not. `object_pool::bytes_needed` helps to choose it.
   std::size_t max_capacity = 0;
-
-  /// Most bytes of slots, for `when_full::grow` only; bounds the capacity as well, to whole
-  /// segments. 0 means no bound. Bookkeeping is not included.
-  std::size_t max_bytes = 0;
 
   /// Action of `acquire` when every slot is in use.
   ///
   /// - fail: throws pool_exhausted.
   /// - wait: waits in FIFO order.
-  /// - grow: adds slots, in segments whose addresses never change, up to max_capacity and
-  ///   max_bytes; then as fail.
+  /// - grow: adds slots, in segments whose addresses never change, up to max_capacity; then as
+  ///   fail.
   lido::when_full when_full = lido::when_full::fail;
 
   /// Kind of caches: `revocable` ones need no read-modify-write, `locked` ones one per operation.

@@ -206,6 +206,8 @@ class pool_slots {
   [[nodiscard]] std::uint32_t max_capacity() const noexcept { return max_capacity_; }
   [[nodiscard]] bool grows() const noexcept { return when_full_ == when_full::grow; }
   [[nodiscard]] pool_stats stats() const noexcept;
+  [[nodiscard]] static std::size_t bytes_needed(const object_pool_options& options,
+                                                const slot_layout& layout) noexcept;
 
  private:
   void add(std::uint32_t count);
