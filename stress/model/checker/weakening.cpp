@@ -14,11 +14,16 @@ namespace {
 constexpr std::array<std::pair<half, std::string_view>, 3> names{
     {{half::acquire, "acquire"}, {half::release, "release"}, {half::both, "all"}}};
 
-/// Returns the path inside the library, or an empty one for other files.
-std::string_view inside_library(std::string_view file) {
+/// Returns the path inside the library, in two parts, both empty for other files. A source includes
+/// others as `../folder/file`, so the same file has several paths.
+std::pair<std::string_view, std::string_view> inside_library(std::string_view file) {
+  constexpr std::string_view up = "/../";
+  if (const auto at = file.rfind(up); at != std::string_view::npos) {
+    return {"src/", file.substr(at + up.size())};
+  }
   for (const std::string_view folder : {"/include/lido/", "/src/"}) {
     if (const auto at = file.rfind(folder); at != std::string_view::npos) {
-      return file.substr(at + 1);
+      return {file.substr(at + 1, folder.size() - 1), file.substr(at + folder.size())};
     }
   }
   return {};
@@ -56,7 +61,8 @@ void weakening::note(std::memory_order order, const char* access, place from) {
   if (!noted_.emplace(from.file, from.line, access, order).second) {
     return;
   }
-  const std::string file(inside_library(from.file));
+  const auto [folder, rest] = inside_library(from.file);
+  const std::string file = fmt::format("{}{}", folder, rest);
   if (file.empty()) {
     return;
   }
@@ -72,7 +78,10 @@ void weakening::note(std::memory_order order, const char* access, place from) {
 }
 
 std::memory_order weakening::weaker(std::memory_order order, const char* access, place from) {
-  if (weakened_.access != access || weakened_.file != inside_library(from.file)) {
+  const auto [folder, rest] = inside_library(from.file);
+  const std::string_view file = weakened_.file;
+  if (weakened_.access != access || rest.empty() || !file.starts_with(folder) ||
+      file.substr(folder.size()) != rest) {
     return order;
   }
   met_ = true;
