@@ -9,6 +9,8 @@
 #include <span>
 #include <string>
 
+#include "../concurrency/event_sink.hpp"
+#include "../concurrency/waiter_queue.hpp"
 #include "depot.hpp"
 #include "exhaustion_proof.hpp"
 #include "lido/allocator/options.hpp"
@@ -16,9 +18,7 @@
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
-#include "lido/concurrency/event_sink.hpp"
 #include "lido/concurrency/thread_number.hpp"
-#include "lido/concurrency/waiter_queue.hpp"
 #include "lido/platform/compiler.hpp"
 #include "owned_cache.hpp"
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "../freelist/treiber_list.hpp"
 #include "lido/base/assert.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/slot_index.hpp"
@@ -18,7 +19,6 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/zeroed_array.hpp"
 #include "lido/freelist/index_list.hpp"
-#include "lido/freelist/treiber_list.hpp"
 #include "lido/platform/compiler.hpp"
 
 namespace lido::inline v0::detail {

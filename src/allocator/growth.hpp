@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "../base/segment_plan.hpp"
 #include "lido/allocator/segment_memory.hpp"
 #include "lido/base/pool_stats.hpp"
-#include "lido/base/segment_plan.hpp"
 #include "lido/concurrency/atomic.hpp"
 
 namespace lido::inline v0::detail {

@@ -1,7 +1,7 @@
 #include "lido/concurrency/atomic.hpp"
 
 #include "../platform/platform.hpp"
-#include "lido/concurrency/asked_once.hpp"
+#include "asked_once.hpp"
 
 namespace lido::inline v0::detail {
 

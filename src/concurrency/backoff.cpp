@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "../platform/platform.hpp"
-#include "lido/concurrency/asked_once.hpp"
+#include "asked_once.hpp"
 
 namespace lido::inline v0::detail {
 

@@ -1,4 +1,4 @@
-#include "lido/concurrency/event_sink.hpp"
+#include "event_sink.hpp"
 
 #include <chrono>
 

@@ -8,13 +8,13 @@
 #include <string_view>
 #include <utility>
 
+#include "../concurrency/waiter_queue.hpp"
 #include "../debug/report_text.hpp"
 #include "../platform/platform.hpp"
 #include "lido/base/assert.hpp"
 #include "lido/base/error.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/concurrency/thread_number.hpp"
-#include "lido/concurrency/waiter_queue.hpp"
 #include "lido/debug/misuse.hpp"
 #include "lido/debug/registry.hpp"
 #include "lido/freelist/index_list.hpp"

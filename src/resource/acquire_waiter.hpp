@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
+#include "../concurrency/wait_word.hpp"
 #include "create_outcome.hpp"
 #include "lease_monitor.hpp"
-#include "lido/concurrency/wait_word.hpp"
 #include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/factory_hooks.hpp"
 #include "lido/resource/slot.hpp"

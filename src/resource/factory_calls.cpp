@@ -5,11 +5,11 @@
 #include <string>
 #include <string_view>
 
+#include "../concurrency/event_sink.hpp"
 #include "../platform/platform.hpp"
 #include "create_outcome.hpp"
 #include "kernel_shell.hpp"
 #include "lido/base/fail.hpp"
-#include "lido/concurrency/event_sink.hpp"
 #include "pool_scope.hpp"
 
 namespace lido::inline v0::detail {

@@ -5,12 +5,12 @@
 #include <chrono>
 #include <exception>
 
+#include "../concurrency/event_sink.hpp"
 #include "../platform/platform.hpp"
 #include "callback_waiter.hpp"
 #include "kernel_shell.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/backoff.hpp"
-#include "lido/concurrency/event_sink.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/platform/compiler.hpp"
 #include "pool_scope.hpp"

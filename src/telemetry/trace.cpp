@@ -13,9 +13,9 @@
 #include <string_view>
 
 #include "../base/plain_text.hpp"
+#include "../concurrency/event_sink.hpp"
 #include "../platform/platform.hpp"
 #include "lido/base/fail.hpp"
-#include "lido/concurrency/event_sink.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/debug/place.hpp"
 #include "lido/debug/registry.hpp"

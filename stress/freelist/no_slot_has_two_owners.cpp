@@ -8,7 +8,7 @@
 
 #include "harness/driver.hpp"
 #include "harness/ledger.hpp"
-#include "lido/freelist/treiber_list.hpp"
+#include "src/freelist/treiber_list.hpp"
 
 namespace {
 

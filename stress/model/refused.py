@@ -85,7 +85,7 @@ class FaultsThatNobodyMeets(unittest.TestCase):
         self.assertEqual(run.returncode, 1)
 
     def test_order_at_a_line_without_one(self) -> None:
-        run = self.run_with("--weaken", "include/lido/freelist/treiber_list.hpp:1 load acquire")
+        run = self.run_with("--weaken", "src/freelist/treiber_list.hpp:1 load acquire")
         self.assertIn("VACUOUS", run.stdout)
         self.assertEqual(run.returncode, 1)
 

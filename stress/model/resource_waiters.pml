@@ -1,6 +1,6 @@
 /* The protocol of waiters, threads that release a resource, and threads that stop a wait.
  *
- * It is that of include/lido/resource/idle_cache.hpp, include/lido/concurrency/wait_word.hpp, and
+ * It is that of include/lido/resource/idle_cache.hpp, src/concurrency/wait_word.hpp, and
  * pool_waiters.cpp and resource_slots.cpp in src/resource, step by step: one word for each resource, with its mark;
  * one bit for each; the flags; one word for each wait; and a mutex for the queue. Memory is
  * sequentially consistent here; lido_model looks at weaker memory. SPIN explores every order of

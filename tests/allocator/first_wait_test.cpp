@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <thread>
 
-#include "lido/concurrency/waiter_queue.hpp"
+#include "concurrency/waiter_queue.hpp"
 #include "support/allocated_slots.hpp"
 #include "support/crew.hpp"
 

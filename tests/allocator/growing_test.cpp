@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include "concurrency/waiter_queue.hpp"
 #include "lido/allocator/segment_memory.hpp"
 #include "lido/allocator/slot_allocator.hpp"
 #include "lido/base/address_space.hpp"
 #include "lido/base/scope_exit.hpp"
-#include "lido/concurrency/waiter_queue.hpp"
 #include "support/crew.hpp"
 #include "support/real_time.hpp"
 

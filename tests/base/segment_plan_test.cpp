@@ -1,4 +1,4 @@
-#include "lido/base/segment_plan.hpp"
+#include "base/segment_plan.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "concurrency/asked_once.hpp"
 #include "lido/base/tuning.hpp"
-#include "lido/concurrency/asked_once.hpp"
 #include "support/crew.hpp"
 #include "support/real_time.hpp"
 

@@ -1,4 +1,4 @@
-#include "lido/concurrency/waiter_queue.hpp"
+#include "concurrency/waiter_queue.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

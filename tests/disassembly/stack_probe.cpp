@@ -1,5 +1,5 @@
 // The library's own list, compiled as the depot compiles it, for arm64.py to inspect.
-#include "lido/freelist/treiber_list.hpp"
+#include "../../src/freelist/treiber_list.hpp"
 
 using list = lido::detail::treiber_list;
 

@@ -1,4 +1,4 @@
-#include "lido/freelist/tagged_index.hpp"
+#include "freelist/tagged_index.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "lido/freelist/treiber_list.hpp"
+#include "freelist/treiber_list.hpp"
 
 #include <gtest/gtest.h>
 

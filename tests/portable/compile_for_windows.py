@@ -119,7 +119,7 @@ def main() -> int:
         if not program or program.endswith("NOTFOUND"):
             print(f"skipped: {package} is not installed, so nothing here knows Windows's headers")
             return SKIPPED
-    files = [ROOT / "include/lido/base/segment_plan.hpp"] if arguments.expect_refused else units()
+    files = [ROOT / "src/base/segment_plan.hpp"] if arguments.expect_refused else units()
     text = text_of(files, arguments.as_cl)
     faults = ""
     if arguments.expect_refused:

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <memory>
 
+#include "freelist/treiber_list.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/freelist/index_list.hpp"
-#include "lido/freelist/treiber_list.hpp"
 
 namespace lido::test {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "lido/freelist/treiber_list.hpp"
 #include "scenarios/ledger.hpp"
 #include "scenarios/scenario.hpp"
+#include "src/freelist/treiber_list.hpp"
 
 namespace model {
 

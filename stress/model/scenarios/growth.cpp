@@ -6,10 +6,10 @@
 #include "lido/allocator/segment_memory.hpp"
 #include "lido/allocator/slot_allocator.hpp"
 #include "lido/base/address_space.hpp"
-#include "lido/concurrency/waiter_queue.hpp"
 #include "scenarios/pooled.hpp"
 #include "scenarios/scenario.hpp"
 #include "seam/system.hpp"
+#include "src/concurrency/waiter_queue.hpp"
 
 namespace model {
 

@@ -5,11 +5,11 @@
 #include <optional>
 
 #include "checker/plain.hpp"
-#include "lido/concurrency/wait_word.hpp"
 #include "lido/resource/factory_hooks.hpp"
 #include "lido/resource/idle_cache.hpp"
 #include "resource/slot_table.hpp"
 #include "scenarios/scenario.hpp"
+#include "src/concurrency/wait_word.hpp"
 
 namespace model {
 

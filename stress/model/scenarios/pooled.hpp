@@ -8,10 +8,10 @@
 
 #include "lido/allocator/segment_memory.hpp"
 #include "lido/allocator/slot_allocator.hpp"
-#include "lido/concurrency/waiter_queue.hpp"
 #include "scenarios/ledger.hpp"
 #include "scenarios/scenario.hpp"
 #include "seam/system.hpp"
+#include "src/concurrency/waiter_queue.hpp"
 
 namespace model {
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <vector>
 
-#include "lido/freelist/treiber_list.hpp"
 #include "scenarios/pooled.hpp"
+#include "src/freelist/treiber_list.hpp"
 
 namespace model {
 

@@ -12,8 +12,8 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/parking.hpp"
-#include "lido/concurrency/wait_word.hpp"
 #include "lido/platform/compiler.hpp"
+#include "wait_word.hpp"
 
 namespace lido::inline v0::detail {
 

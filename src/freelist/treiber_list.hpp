@@ -12,7 +12,7 @@
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/zeroed_array.hpp"
 #include "lido/freelist/index_list.hpp"
-#include "lido/freelist/tagged_index.hpp"
+#include "tagged_index.hpp"
 
 namespace lido::inline v0::detail {
 
