@@ -2,9 +2,9 @@
 // for longer than its owner needs to notice, so every release passes through here.
 #include <utility>
 
+#include "../concurrency/wait_tuning.hpp"
 #include "allocator_state.hpp"
 #include "growth.hpp"
-#include "lido/base/tuning.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -111,7 +111,8 @@ void* allocator_state::wait_for_slot(waiter& me, const deadline& until) noexcept
   // While uncertain, since the kernel refuses the heavy fence or a thread is stopped, it does not
   // rely on being woken.
   bool late = false;
-  while (!late && !me.wait(certain ? until : until.but_within(tuning::nanoseconds_between_looks))) {
+  while (!late &&
+         !me.wait(certain ? until : until.but_within(wait_tuning::nanoseconds_between_looks))) {
     late = certain || until.passed();
     if (!late) {
       certain = look_again(self, me);

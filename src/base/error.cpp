@@ -123,10 +123,4 @@ void detail::throw_growth_failed(std::string_view pool_name, std::size_t capacit
   throw_error(growth_failed(pool_name, capacity, in_use, error_number));
 }
 
-void detail::end_for_waiters(std::string_view pool_name, std::size_t waiting) noexcept {
-  (void)std::fprintf(stderr, "lido: pool '%.*s' ends while %zu threads wait for it\n",
-                     static_cast<int>(pool_name.size()), pool_name.data(), waiting);
-  std::abort();
-}
-
 }  // namespace lido::inline v0

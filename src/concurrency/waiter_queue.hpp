@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "lido/base/assert.hpp"
-#include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/parking.hpp"
 #include "lido/platform/compiler.hpp"
+#include "wait_tuning.hpp"
 #include "wait_word.hpp"
 
 namespace lido::inline v0::detail {
@@ -67,11 +67,11 @@ class waiter {
   /// as a wake-up takes, so it never wastes more than that (Karlin, Li, Manasse, Owicki, SOSP
   /// 1991). The others do not: they would keep threads with slots off the processors.
   [[nodiscard]] bool stay_awake(const deadline& until) noexcept {
-    const deadline enough = hears_call() ? until.but_within(tuning::nanoseconds_awake)
+    const deadline enough = hears_call() ? until.but_within(wait_tuning::nanoseconds_awake)
                                          : deadline::after(std::chrono::seconds(0));
     bool over = false;
     do {
-      for (int spin = 0; spin < tuning::spins_before_sleep && !over; ++spin) {
+      for (int spin = 0; spin < wait_tuning::spins_before_sleep && !over; ++spin) {
         cpu_pause();
         over = ended();
       }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <span>
 #include <string>
@@ -114,6 +116,13 @@ constinit std::uint32_t forks = 0;
 LIDO_RUN_AT_LOAD(1001, watch_forks);
 void watch_forks() noexcept {
   (void)platform::on_fork(nullptr, nullptr, [] { ++forks; });
+}
+
+/// Ends the program with a message: the pool is being destroyed while threads wait for it.
+[[noreturn]] void end_for_waiters(std::string_view name, std::size_t waiting) noexcept {
+  (void)std::fprintf(stderr, "lido: pool '%.*s' ends while %zu threads wait for it\n",
+                     static_cast<int>(name.size()), name.data(), waiting);
+  std::abort();
 }
 
 /// Hands a sentence to the misuse handler if objects are in use.

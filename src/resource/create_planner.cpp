@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "creates_wanted.hpp"
-#include "lido/base/tuning.hpp"
+#include "resource_tuning.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -98,7 +98,7 @@ nanos create_planner::next_try(const slot_group& group, bool is_asked,
   }
   const nanos next = retry.waits(now) ? retry.at(/*is_asked=*/false) : never;
   return needs_eviction() && (has_one || next != never)
-             ? (std::min)(next, later(now, tuning::nanoseconds_between_tries))
+             ? (std::min)(next, later(now, resource_tuning::nanoseconds_between_tries))
              : never;
 }
 

@@ -6,11 +6,11 @@
 
 #include "create_quota.hpp"
 #include "kernel_context.hpp"
-#include "lido/base/tuning.hpp"
 #include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/slot.hpp"
 #include "pool_waiters.hpp"
 #include "resource_slots.hpp"
+#include "resource_tuning.hpp"
 #include "slot_group.hpp"
 
 namespace lido::inline v0::detail {
@@ -59,7 +59,7 @@ class create_planner {
   [[nodiscard]] bool is_try_late(const slot_group& group, bool is_asked) const noexcept;
   /// Returns when another create may be tried while one is in progress, in real time.
   [[nodiscard]] static nanos next_beside_try(const slot_group& group) noexcept {
-    return later(group.factory.tried_at, tuning::longest_between_tries);
+    return later(group.factory.tried_at, resource_tuning::longest_between_tries);
   }
   [[nodiscard]] std::uint32_t allowed(const slot_group& group, std::uint32_t wanted,
                                       bool is_asked) const noexcept;

@@ -7,7 +7,7 @@
 
 #include "../platform/platform.hpp"
 #include "lido/base/assert.hpp"
-#include "lido/base/tuning.hpp"
+#include "resource_tuning.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -103,8 +103,8 @@ acquire_waiter* pool_waiters::first_open(slot_group& group) noexcept {
 
 /// Gives the waiter the time of two answers: that of this resource, and of the next one asked.
 void pool_waiters::wait_for_answer(acquire_waiter& waiter) noexcept {
-  waiter.until =
-      deadline::at_nanoseconds(later(context_.now.real, 2 * tuning::nanoseconds_for_answer));
+  waiter.until = deadline::at_nanoseconds(
+      later(context_.now.real, 2 * resource_tuning::nanoseconds_for_answer));
   deadlines_.remove(waiter);
   deadlines_.push(waiter, waiter.until.nanoseconds());
 }
@@ -203,9 +203,10 @@ bool pool_waiters::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind
 /// Returns the real time from which the first waiter is handed a resource instead of having to
 /// look.
 nanos pool_waiters::due_at(const acquire_waiter& waiter) const noexcept {
-  return waiter.may_look ? (std::max)(waiter.came.at + tuning::nanoseconds_overtaking,
-                                      last_hand_over_ + tuning::nanoseconds_between_hand_overs)
-                         : 0;
+  return waiter.may_look
+             ? (std::max)(waiter.came.at + resource_tuning::nanoseconds_overtaking,
+                          last_hand_over_ + resource_tuning::nanoseconds_between_hand_overs)
+             : 0;
 }
 
 bool pool_waiters::is_due(const acquire_waiter& waiter) const noexcept {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "lido/base/assert.hpp"
-#include "lido/base/tuning.hpp"
+#include "resource_tuning.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -303,7 +303,7 @@ void resource_slots::begin_check(pool_slot& slot, slot_task what) noexcept {
     one.record.check.is_awaited = true;
     (void)one.move(resource_state::checking);
   });
-  awaited_.push(slot, later(now, tuning::nanoseconds_for_answer));
+  awaited_.push(slot, later(now, resource_tuning::nanoseconds_for_answer));
   context_.out->start.push(slot);
 }
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "lido/base/tuning.hpp"
 #include "lido/resource/options.hpp"
+#include "resource_tuning.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -26,10 +26,12 @@ class retry_backoff {
       return;
     }
     permanent_ = permanent;
-    constexpr nanos range = tuning::longest_between_tries - tuning::nanoseconds_between_tries;
+    constexpr nanos range =
+        resource_tuning::longest_between_tries - resource_tuning::nanoseconds_between_tries;
     limit_ = limit_ == 0 ? first_ : (std::min)(longest_, later(limit_, limit_));
     failed_at_ = now;
-    const nanos soonest = (std::min)(limit_, tuning::nanoseconds_between_tries + part(range, draw));
+    const nanos soonest =
+        (std::min)(limit_, resource_tuning::nanoseconds_between_tries + part(range, draw));
     asked_at_ = later(now, soonest);
     at_ = later(now, (std::max)(soonest, 1 + part(limit_, draw)));
   }

@@ -11,12 +11,12 @@
 #include <utility>
 
 #include "create_outcome.hpp"
-#include "lido/base/tuning.hpp"
 #include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/factory_hooks.hpp"
 #include "lido/resource/idle_cache.hpp"
 #include "lido/resource/options.hpp"
 #include "lido/resource/stats.hpp"
+#include "resource_tuning.hpp"
 #include "retry_backoff.hpp"
 #include "slot_counts.hpp"
 #include "wait_queue.hpp"
@@ -44,7 +44,7 @@ struct group_factory {
   bool has_created = false;                          ///< a create has succeeded
   nanos tried_at = 0;                                ///< when the last create began, in real time
   /// Longest recent validation that passed.
-  nanos slowest_answer = tuning::nanoseconds_for_answer;
+  nanos slowest_answer = resource_tuning::nanoseconds_for_answer;
 
   void note_answer(nanos took) noexcept {
     slowest_answer = (std::max)(took, slowest_answer - slowest_answer / 8);
@@ -52,7 +52,7 @@ struct group_factory {
   /// Returns how long a waiter waits for answers, two of them overdue, until a resource that was
   /// not asked is replaced for it. Long enough for a distant server.
   [[nodiscard]] nanos patience() const noexcept {
-    const nanos answer = tuning::nanoseconds_for_answer;
+    const nanos answer = resource_tuning::nanoseconds_for_answer;
     return (std::min)((std::max)(4 * slowest_answer, 2 * answer), 20 * answer);
   }
   bool is_asked = true;  ///< a waiter arrived since the last flush; without keys always

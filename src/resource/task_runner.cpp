@@ -7,8 +7,8 @@
 
 #include "callback_waiter.hpp"
 #include "kernel_shell.hpp"
-#include "lido/base/tuning.hpp"
 #include "lido/concurrency/backoff.hpp"
+#include "resource_tuning.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -209,7 +209,7 @@ sleep_word task_runner::call_worker() noexcept {
   }
   const bool is_served = threads_->call_worker(called);
   if (tasks() != 0 && (offered_ == 0 || !is_served) && stuck_at_ == never && !stopping_) {
-    stuck_at_ = later(steady_now(), tuning::nanoseconds_for_answer);
+    stuck_at_ = later(steady_now(), resource_tuning::nanoseconds_for_answer);
     const sleep_word timer = threads_->plan(*this, stuck_at_);
     if (timer != nullptr) {
       unpark(timer);

@@ -6,14 +6,15 @@
 #include <exception>
 
 #include "../concurrency/event_sink.hpp"
+#include "../concurrency/wait_tuning.hpp"
 #include "../platform/platform.hpp"
 #include "callback_waiter.hpp"
 #include "kernel_shell.hpp"
-#include "lido/base/tuning.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/platform/compiler.hpp"
 #include "pool_scope.hpp"
+#include "resource_tuning.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -90,7 +91,7 @@ void thread_acquire::wait() noexcept {
   };
   {
     const std::stop_callback on_stop(call_.stop, cancel);
-    const int most_spins = several_processors() ? tuning::spins_before_sleep : 0;
+    const int most_spins = several_processors() ? wait_tuning::spins_before_sleep : 0;
     for (int spin = 0; spin < most_spins && waiter_.word.open(); ++spin) {
       cpu_pause();
     }
@@ -143,7 +144,7 @@ slot_grant thread_acquire::make_fit() {
   }
   const nanos begin = steady_now();
   const bool valid = shell_.calls().validate(slot, call_.until, call_.stop);
-  const bool was_silent = steady_now() - begin >= 5 * tuning::nanoseconds_for_answer;
+  const bool was_silent = steady_now() - begin >= 5 * resource_tuning::nanoseconds_for_answer;
   waiter_.silence.in_validation |= !valid && was_silent;
   if (valid && slot.epoch.get() == slot.record.cache->epoch()) {
     slot.validated(core_.gate().now(), settings_.life);

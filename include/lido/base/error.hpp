@@ -92,10 +92,4 @@ using failure_handler = void (*)(const std::exception& failure) noexcept;
 /// Thread-safe. Not called in programs with exceptions.
 failure_handler set_failure_handler(failure_handler handler) noexcept;
 
-namespace detail {
-
-/// Ends the program with a message: the named pool is being destroyed while threads wait for it.
-[[noreturn]] void end_for_waiters(std::string_view pool_name, std::size_t waiting) noexcept;
-
-}  // namespace detail
 }  // namespace lido::inline v0

@@ -2,7 +2,7 @@
 /// Internal. Constants that set internal sizes and times; a test build may replace them all.
 ///
 /// A model-checking build names its own header in LIDO_TUNING_SEAM, with numbers so small that
-/// every path is short.
+/// every path is short. Those of waits and of resource pools are beside their users.
 #pragma once
 
 #ifdef LIDO_TUNING_SEAM
@@ -50,22 +50,6 @@ struct tuning {
   }
   static constexpr std::size_t segment_bytes = 65536;  ///< least bytes of a growing pool's segment
   static constexpr std::uint32_t growth_divisor = 8;   ///< a growth adds this share of the capacity
-  static constexpr int spins_before_sleep = 64;        ///< least spins of a waiter
-  static constexpr std::int64_t nanoseconds_awake = 20'000;  ///< first waiter's spin: a wake-up
-  // How often a waiter looks for slots by itself if the kernel refuses the heavy fence.
-  static constexpr std::int64_t nanoseconds_between_looks = 1'000'000;
-  /// Time for a resource under validation to answer, before a new one is created for its waiter.
-  /// Most networks answer faster.
-  static constexpr std::int64_t nanoseconds_for_answer = 20'000'000;
-  /// Least time until the next create while creates fail and an acquire asks; below it the longest.
-  /// So there are ten to twenty tries a second.
-  static constexpr std::int64_t nanoseconds_between_tries = 50'000'000;
-  static constexpr std::int64_t longest_between_tries = 95'000'000;
-  /// Longest time in which running threads may overtake the first waiter for a resource.
-  static constexpr std::int64_t nanoseconds_overtaking = 500'000;
-  /// Least time between two hand-overs of a pool to threads that were overtaken for that long. A
-  /// hand-over to each would cost a switch for each use, and the queue would never get shorter.
-  static constexpr std::int64_t nanoseconds_between_hand_overs = 100'000;
 };
 
 }  // namespace lido::inline v0::detail

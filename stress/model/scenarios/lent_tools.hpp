@@ -153,7 +153,7 @@ class tool_pool {
 template <class Scene>
 void with_tools(const lido::resource_pool_options& options, std::size_t made, const Scene& scene,
                 std::int64_t overtaking = 0) {
-  lido::detail::tuning::nanoseconds_overtaking = overtaking;
+  lido::detail::resource_tuning::nanoseconds_overtaking = overtaking;
   execution::now().keep_for_each_thread(lido::detail::innermost_scope);
   auto pool = std::make_unique<tool_pool>(options, made);
   tool_pool* const kept = pool.release();

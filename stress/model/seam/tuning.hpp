@@ -34,9 +34,15 @@ struct tuning {
   }
   static constexpr std::size_t segment_bytes = 1;
   static constexpr std::uint32_t growth_divisor = 8;
+};
+
+struct wait_tuning {
   static constexpr int spins_before_sleep = 1;
   static constexpr std::int64_t nanoseconds_awake = 0;
   static constexpr std::int64_t nanoseconds_between_looks = 1;
+};
+
+struct resource_tuning {
   static inline std::int64_t nanoseconds_for_answer = 0;
   static constexpr std::int64_t nanoseconds_between_tries = 50'000'000;
   static constexpr std::int64_t longest_between_tries = 95'000'000;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "lido/base/tuning.hpp"
 #include "resource/kernel/kernel_driver.hpp"
+#include "resource/resource_tuning.hpp"
 
 namespace lido::test {
 
@@ -233,7 +233,7 @@ class kernel_model {
   [[nodiscard]] std::uint32_t young_creates(std::uint32_t group) const {
     return count(group, [&](const model_slot& slot) {
       return slot.is == state::creating && slot.epoch == groups[group].epoch &&
-             driver_.now().real - slot.task_began < detail::tuning::longest_between_tries;
+             driver_.now().real - slot.task_began < detail::resource_tuning::longest_between_tries;
     });
   }
   [[nodiscard]] std::uint32_t kept(std::uint32_t group) const {
@@ -348,10 +348,10 @@ class kernel_model {
   /// Checks that a sleeping thread is handed a resource only once it was overtaken for long.
   void check_pace(const happening& one) {
     const detail::nanos now = driver_.now().real;
-    check(now - driver_.came_at(one.who) >= detail::tuning::nanoseconds_overtaking ||
+    check(now - driver_.came_at(one.who) >= detail::resource_tuning::nanoseconds_overtaking ||
               is_stale(slots_[one.slot]),
           "a waiter is handed a resource that others could take");
-    check(now - last_hand_over_ >= detail::tuning::nanoseconds_between_hand_overs ||
+    check(now - last_hand_over_ >= detail::resource_tuning::nanoseconds_between_hand_overs ||
               is_stale(slots_[one.slot]),
           "waiters are handed resources at a pace that makes a convoy");
     last_hand_over_ = now;
@@ -520,7 +520,7 @@ class kernel_model {
         count(number, [](const model_slot& slot) { return slot.is == state::validating; });
     const std::uint32_t young = count(number, [&](const model_slot& slot) {
       return (slot.is == state::validating || slot.is == state::resetting) &&
-             now - slot.task_began < detail::tuning::nanoseconds_for_answer;
+             now - slot.task_began < detail::resource_tuning::nanoseconds_for_answer;
     });
     check(idle == 0 || awake != 0 || is_owed(number) || checks > group.limits.max_creating ||
               young >= waiting(number),
@@ -546,8 +546,8 @@ class kernel_model {
   void look_for_creates(std::uint32_t number, std::uint32_t waiters) {
     const model_group& group = groups[number];
     const bool is_tried = group.is_failing && creating(number) != 0;
-    const bool is_late =
-        is_tried && driver_.now().real - group.tried_at >= detail::tuning::longest_between_tries;
+    const bool is_late = is_tried && driver_.now().real - group.tried_at >=
+                                         detail::resource_tuning::longest_between_tries;
     if ((waiters + kept(number) <= creating(number) && !is_late) ||
         live(number) >= group.limits.max_size || creating(number) >= group.limits.max_creating ||
         driver_.backs_off(number, /*is_asked=*/true) ||
