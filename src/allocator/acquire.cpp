@@ -161,10 +161,10 @@ void allocator_state::size_for_refill(owned_cache& cache, bool too_large) noexce
 /// Doubles the cells of a busy, empty cache, if there is memory. No code of users runs for it,
 /// which might use this cache.
 void allocator_state::enlarge(owned_cache& cache) noexcept {
-  const std::size_t room = cache.cells().size() + 1;
+  const std::size_t cells = cache.cells().size() + 1;
   const std::size_t wanted =
-      std::min<std::size_t>(room * 2, (std::min)(max_cached_, capacity() / 2) + spare_cells);
-  if (wanted <= room || ceiling() < room) {
+      std::min<std::size_t>(cells * 2, (std::min)(max_cached_, capacity() / 2) + spare_cells);
+  if (wanted <= cells || ceiling() < cells) {
     return;
   }
   const std::size_t bytes = wanted * sizeof(slot_cache::cell);

@@ -10,7 +10,6 @@
 #include <string>
 
 #include "../concurrency/event_sink.hpp"
-#include "../concurrency/waiter_queue.hpp"
 #include "depot.hpp"
 #include "exhaustion_proof.hpp"
 #include "lido/allocator/options.hpp"
@@ -21,6 +20,7 @@
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/platform/compiler.hpp"
 #include "owned_cache.hpp"
+#include "slot_waiter_queue.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -55,7 +55,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   [[nodiscard]] std::size_t acquire_n(std::span<void*> out) noexcept;
   [[nodiscard]] std::size_t acquire_present_n(std::span<void*> out) noexcept;
   void release_n(std::span<void* const> slots) noexcept;
-  [[nodiscard]] void* wait_for_slot(waiter& me, const deadline& until) noexcept;
+  [[nodiscard]] void* wait_for_slot(slot_waiter& me, const deadline& until) noexcept;
   [[nodiscard]] std::size_t count_waiting() const noexcept { return waiters_.length(); }
   [[nodiscard]] pool_stats stats() const noexcept;
   [[nodiscard]] std::uint64_t times_exhausted() const noexcept {
@@ -274,8 +274,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   [[nodiscard]] bool hand_over(owned_cache* self, void* slot) noexcept;
   void serve_and_leave(owned_cache* self, void* slot) noexcept;
   [[nodiscard]] finding find_for_waiters(owned_cache* self) noexcept;
-  [[nodiscard]] bool look_again(owned_cache* self, const waiter& me) noexcept;
-  void* leave_queue(owned_cache* self, waiter& me) noexcept;
+  [[nodiscard]] bool look_again(owned_cache* self, const slot_waiter& me) noexcept;
+  void* leave_queue(owned_cache* self, slot_waiter& me) noexcept;
 
   /// The header of a block of cells that a cache grew into. All blocks live as long as the pool,
   /// since a slow thief may read them.
@@ -316,7 +316,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   unscheduled_atomic<std::int64_t> counted_out_{0};  ///< `out_` when those in use were counted
   mutable unscheduled_atomic<std::size_t> high_water_{0};
   exhaustion_proof proof_;
-  waiter_queue waiters_;
+  slot_waiter_queue waiters_;
 };
 
 // See pool_origin: it follows the listener, which is three words.

@@ -41,12 +41,12 @@ struct alignas(magazine_size * sizeof(slot_index)) magazine {
 class depot_list {
  public:
   /// Makes a list as shared_list::make does. `others` is null for Lido's own.
-  depot_list(const shared_list* others, std::uint32_t nodes, slot_index first, room kind)
+  depot_list(const shared_list* others, std::uint32_t nodes, slot_index first, growth kind)
       : own_(others == nullptr ? nodes : 0, others == nullptr ? first : 0, kind),
         other_(others == nullptr ? nullptr : others->make(nodes, first, kind)) {}
 
   /// Makes an empty list. Lido's own has the links of `owner`, which lives longer.
-  depot_list(const shared_list* others, depot_list& owner, std::uint32_t nodes, room kind)
+  depot_list(const shared_list* others, depot_list& owner, std::uint32_t nodes, growth kind)
       : own_(treiber_list::sharing{owner.own_}),
         other_(others == nullptr ? nullptr : others->make(nodes, nodes, kind)) {}
 
@@ -116,7 +116,7 @@ class depot {
  public:
   /// Starts with every slot free, low indices on top; without any if it grows. `others` is null for
   /// Lido's own lists, which alone have shards. Throws std::bad_alloc.
-  depot(std::uint32_t capacity, room kind, const shared_list* others = nullptr)
+  depot(std::uint32_t capacity, growth kind, const shared_list* others = nullptr)
       : depot(capacity, affordable_magazines(capacity), kind, others) {
     if (others == nullptr && capacity >= tuning::slots_for_shards) {
       shards_ = make_shards(common_, std::make_index_sequence<tuning::shards>());
@@ -249,16 +249,16 @@ class depot {
  private:
   struct shard {
     /// Makes the common one. A list of another library has links of its own.
-    shard(std::uint32_t capacity, std::uint32_t magazines, room kind, const shared_list* others)
-        : singles(others, capacity, kind == room::fixed ? magazines * magazine_size : capacity,
+    shard(std::uint32_t capacity, std::uint32_t magazines, growth kind, const shared_list* others)
+        : singles(others, capacity, kind == growth::none ? magazines * magazine_size : capacity,
                   kind),
-          full(others, magazines, kind == room::fixed ? 0 : magazines, kind),
+          full(others, magazines, kind == growth::none ? 0 : magazines, kind),
           empty(others, full, magazines, kind) {}
     /// Makes one that shares the links of `common`, which are Lido's own.
     explicit shard(shard* common)
-        : singles(nullptr, common->singles, 0, room::fixed),
-          full(nullptr, common->full, 0, room::fixed),
-          empty(nullptr, common->full, 0, room::fixed) {}
+        : singles(nullptr, common->singles, 0, growth::none),
+          full(nullptr, common->full, 0, growth::none),
+          empty(nullptr, common->full, 0, growth::none) {}
 
     [[nodiscard]] bool is_bare() const noexcept { return singles.empty() && full.empty(); }
     [[nodiscard]] std::uint64_t version() const noexcept {
@@ -278,7 +278,7 @@ class depot {
     depot_list empty;
   };
 
-  depot(std::uint32_t capacity, std::uint32_t magazines, room kind, const shared_list* others)
+  depot(std::uint32_t capacity, std::uint32_t magazines, growth kind, const shared_list* others)
       : magazines_(magazines, kind), common_(capacity, magazines, kind, others) {}
 
   // Links cost 4 bytes a slot. A magazine costs 128 bytes and its links in each of two lists 4.

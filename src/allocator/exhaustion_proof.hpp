@@ -24,7 +24,7 @@ namespace lido::inline v0::detail {
 ///     both looks read. So either the second look differs, or the thread sees the proof (Dekker's
 ///     pattern).
 /// Memory ordering: the two fences (2, 4) are that pattern's, and that of waiters: see I3 of
-///   waiter_queue. A refused thread sees what the prover saw (1, 3).
+///   slot_waiter_queue. A refused thread sees what the prover saw (1, 3).
 /// Progress: `withdraw_after_change` is lock-free, the rest wait-free.
 class exhaustion_proof {
  public:

@@ -140,7 +140,7 @@ void slot_allocator::release_n(std::span<void* const> given) noexcept {
   own.release_n(given);
 }
 
-void* slot_allocator::wait_for_slot(waiter& me, const deadline& until) noexcept {
+void* slot_allocator::wait_for_slot(slot_waiter& me, const deadline& until) noexcept {
   allocator_state& own = state();
   return received(own, own.wait_for_slot(me, until));
 }
@@ -248,7 +248,7 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
       most_unreported_(tuning::most_unreported(options.capacity)),
       fresh_reach_(static_cast<std::uint32_t>(tuning::fresh_bytes / options.geometry.stride())),
       enough_(enough_for(options)),
-      depot_(options.capacity, options.segments == nullptr ? room::fixed : room::grows,
+      depot_(options.capacity, options.segments == nullptr ? growth::none : growth::by_steps,
              options.list) {
   LIDO_ASSERT(options.capacity >= 1 && options.capacity <= max_capacity,
               "a pool of no slots, or of more than have an index");

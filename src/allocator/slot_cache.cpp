@@ -44,7 +44,7 @@ void slot_cache::use_cells(std::span<cell> cells) noexcept {
   // sees them initialised
   base_.store(static_cast<std::int64_t>(first - address()), std::memory_order_release);
   // (7) - this release-store synchronizes-with the acquire-load (4)
-  room_.store(static_cast<std::uint32_t>(cells.size() - 1), std::memory_order_release);
+  cell_count_.store(static_cast<std::uint32_t>(cells.size() - 1), std::memory_order_release);
 }
 
 // ---- the owner's operations where the kind is locked --------------------------------------------

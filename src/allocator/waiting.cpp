@@ -83,7 +83,7 @@ allocator_state::finding allocator_state::find_for_waiters(owned_cache* self) no
 
 /// Searches everywhere for slots, and gives them to waiters, in their order, until `me` has one or
 /// there is none. Returns true if slots released from now on will certainly be given to waiters.
-bool allocator_state::look_again(owned_cache* self, const waiter& me) noexcept {
+bool allocator_state::look_again(owned_cache* self, const slot_waiter& me) noexcept {
   finding found = finding::free_slot;
   while (found == finding::free_slot && !me.ended()) {
     found = find_for_waiters(self);
@@ -101,7 +101,7 @@ bool allocator_state::look_again(owned_cache* self, const waiter& me) noexcept {
   return certain;
 }
 
-void* allocator_state::wait_for_slot(waiter& me, const deadline& until) noexcept {
+void* allocator_state::wait_for_slot(slot_waiter& me, const deadline& until) noexcept {
   const std::int64_t begin = begin_event();
   owned_cache* const self = own_cache();
   waiters_.enter();
@@ -125,7 +125,7 @@ void* allocator_state::wait_for_slot(waiter& me, const deadline& until) noexcept
 }
 
 /// Ends a wait that was cancelled. Returns null.
-void* allocator_state::leave_queue(owned_cache* self, waiter& me) noexcept {
+void* allocator_state::leave_queue(owned_cache* self, slot_waiter& me) noexcept {
   waiters_.enter();
   waiters_.remove(me);
   serve_and_leave(self, nullptr);

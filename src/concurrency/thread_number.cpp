@@ -72,7 +72,7 @@ class [[LIDO_VISIBLE]] thread_registry {  // trivial, and a global that outlives
 
  private:
   [[nodiscard]] bool is_made_here(std::uint32_t process) noexcept;
-  [[nodiscard]] std::unique_lock<registry_mutex> lock_unless_forking() noexcept;
+  [[nodiscard]] std::unique_lock<thread_registry_mutex> lock_unless_forking() noexcept;
   bool prepare() noexcept;
   void leave(std::uint32_t number) noexcept;
   static void erase(thread_use& use) noexcept;
@@ -122,7 +122,7 @@ class [[LIDO_VISIBLE]] thread_registry {  // trivial, and a global that outlives
 
   static constexpr std::uint32_t word_bits = 64;
 
-  registry_mutex mutex_;
+  thread_registry_mutex mutex_;
   thread_exit_listener* first_ = nullptr;
   number_source source_;
   std::array<bool, number_ranges_count> ranges_{};  ///< those of this copy
@@ -227,7 +227,7 @@ void thread_registry::erase(thread_use& use) noexcept {
   }
 }
 
-std::unique_lock<registry_mutex> thread_registry::lock_unless_forking() noexcept {
+std::unique_lock<thread_registry_mutex> thread_registry::lock_unless_forking() noexcept {
   if (thread_is_forking) {
     return {};
   }

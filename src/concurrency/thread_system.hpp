@@ -16,7 +16,7 @@
 
 namespace lido::inline v0::detail {
 
-using registry_mutex = platform::static_mutex;
+using thread_registry_mutex = platform::static_mutex;
 
 /// An atomic that lives as long as the process, and so longer than an execution of a model.
 template <class T>

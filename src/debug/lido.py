@@ -56,7 +56,7 @@ def slots_of(allocator):
         items = (int(inner(cache["top_"])) - int(inner(cache["base_"]))) // 8
         if str(state["kind_"]).endswith("locked"):
             items = int(inner(cache["count_"]))
-        cached += items if 0 <= items <= int(inner(cache["room_"])) else 0
+        cached += items if 0 <= items <= int(inner(cache["cell_count_"])) else 0
     return max(drawn - cached, 0), int(inner(state["capacity_"])), int(inner(state["waiters_"]["length_"]))
 
 

@@ -20,7 +20,7 @@ namespace lido::inline v0::detail {
 namespace {
 
 // Never destroyed: pools may outlive every static object.
-constinit platform::static_mutex registry_mutex;
+constinit platform::static_mutex pool_registry_mutex;
 constinit registry named_pools;
 constinit pool_trace* live_pools = nullptr;
 constinit std::array<pool_trace, 64> ended_pools{};
@@ -29,13 +29,13 @@ constinit std::size_t next_ended_pool = 0;
 /// Locks the mutex at fork: a child must not inherit it locked by a thread that it does not have.
 LIDO_RUN_AT_LOAD(1001, lock_registry_for_forks);
 void lock_registry_for_forks() noexcept {
-  (void)platform::on_fork([] { registry_mutex.lock(); }, [] { registry_mutex.unlock(); },
-                          [] { registry_mutex.unlock(); });
+  (void)platform::on_fork([] { pool_registry_mutex.lock(); }, [] { pool_registry_mutex.unlock(); },
+                          [] { pool_registry_mutex.unlock(); });
 }
 
 [[nodiscard]] std::unique_lock<platform::static_mutex> lock_registry() noexcept {
   require_own_process();
-  return std::unique_lock(registry_mutex);
+  return std::unique_lock(pool_registry_mutex);
 }
 
 [[nodiscard]] bool contains(const pool_trace& one, const void* address) noexcept {

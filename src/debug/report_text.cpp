@@ -26,11 +26,11 @@ void forget_id_in_children() noexcept {
   (void)platform::on_fork(nullptr, nullptr, [] { checked_thread_id = 0; });
 }
 
-using path_room = std::array<char, 1024>;
+using path_buffer = std::array<char, 1024>;
 
 /// Returns the path of the file with an address, empty if unknown.
-std::string_view module_path(const void* address, path_room& room) noexcept {
-  return {room.data(), platform::module_path(address, room)};
+std::string_view module_path(const void* address, path_buffer& buffer) noexcept {
+  return {buffer.data(), platform::module_path(address, buffer)};
 }
 
 }  // namespace
@@ -48,8 +48,8 @@ std::uint32_t learn_thread_id() noexcept {
 }
 
 report_text& report_text::operator<<(std::string_view text) noexcept {
-  const std::size_t size = (std::min)(text.size(), room_.size() - size_);
-  std::copy_n(text.data(), size, room_.data() + size_);
+  const std::size_t size = (std::min)(text.size(), buffer_.size() - size_);
+  std::copy_n(text.data(), size, buffer_.data() + size_);
   size_ += size;
   return *this;
 }
@@ -70,8 +70,8 @@ report_text& report_text::where(place at) noexcept {
   if (places_noted_ < places_.size()) {
     places_.at(places_noted_++) = {at.address, code.module, code.offset};
   }
-  path_room room;
-  const std::string_view path = module_path(at.address, room);
+  path_buffer buffer;
+  const std::string_view path = module_path(at.address, buffer);
   return (*this << path.substr(path.rfind('/') + 1) << "+").hex(code.offset);
 }
 
@@ -89,7 +89,7 @@ report_text& report_text::thread(std::uint32_t id) noexcept {
 
 // NOLINTNEXTLINE(readability-function-size): places within modules
 report_text& report_text::commands() noexcept {
-  path_room room;
+  path_buffer buffer;
   const module_offset* const begin = places_.data();
   const module_offset* const end = begin + places_noted_;
   for (const module_offset* each = begin; each != end; ++each) {
@@ -99,7 +99,7 @@ report_text& report_text::commands() noexcept {
     if (std::find_if(begin, each, same_module) != each) {
       continue;
     }
-    *this << "  " << platform::names().lines_command << " " << module_path(each->address, room);
+    *this << "  " << platform::names().lines_command << " " << module_path(each->address, buffer);
     for (const module_offset* one = each; one != end; ++one) {
       if (same_module(*one)) {
         (*this << " ").hex(one->offset);

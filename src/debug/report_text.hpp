@@ -31,7 +31,7 @@ class report_text {
   /// Appends a line for each module in the report: the command that turns its addresses into lines.
   report_text& commands() noexcept;
 
-  [[nodiscard]] std::string_view view() const noexcept { return {room_.data(), size_}; }
+  [[nodiscard]] std::string_view view() const noexcept { return {buffer_.data(), size_}; }
 
  private:
   struct module_offset {
@@ -42,7 +42,7 @@ class report_text {
 
   report_text& append(std::uint64_t number, int base) noexcept;
 
-  std::array<char, 6144> room_;
+  std::array<char, 6144> buffer_;
   std::size_t size_ = 0;
   std::array<module_offset, 16> places_;
   std::size_t places_noted_ = 0;

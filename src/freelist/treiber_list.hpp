@@ -38,11 +38,11 @@ class basic_treiber_list final : public index_list {
  public:
   /// Makes a list with the indices from `first` to nodes - 1. Throws std::bad_alloc. Requires:
   /// nodes <= max_capacity; a list that grows starts empty, so `first` is `nodes`.
-  [[LIDO_ASSERTS]] basic_treiber_list(std::uint32_t nodes, slot_index first, room kind,
+  [[LIDO_ASSERTS]] basic_treiber_list(std::uint32_t nodes, slot_index first, growth kind,
                                       unsigned most_tag_bits = 64)
       : format_(nodes, most_tag_bits), links_(nodes, kind), head_(format_.make(first, 0)) {
     LIDO_ASSERT(nodes <= max_capacity && first <= nodes, "a list of more indices than there are");
-    LIDO_ASSERT(kind == room::fixed || first == nodes, "a list that grows starts with indices");
+    LIDO_ASSERT(kind == growth::none || first == nodes, "a list that grows starts with indices");
   }
 
   /// Selects an empty list with the links of `owner`, which lives longer; see I5.

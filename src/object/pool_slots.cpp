@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "../concurrency/waiter_queue.hpp"
+#include "../allocator/slot_waiter_queue.hpp"
 #include "../debug/report_text.hpp"
 #include "../platform/platform.hpp"
 #include "lido/base/assert.hpp"
@@ -210,7 +210,7 @@ void* pool_slots::acquire_blocking() {
 }
 
 void* pool_slots::wait_for_slot(const deadline& until) {
-  waiter me;
+  slot_waiter me;
   return until.passed() ? nullptr : allocator().wait_for_slot(me, until);
 }
 
@@ -219,7 +219,7 @@ void* pool_slots::wait_for_slot(const std::stop_token& stop) {
   if (stop.stop_requested()) {
     return nullptr;
   }
-  waiter me;
+  slot_waiter me;
   const std::stop_callback end_wait(stop, [&me]() noexcept { me.cancel(); });
   return allocator().wait_for_slot(me, deadline());
 }

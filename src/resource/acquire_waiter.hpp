@@ -50,7 +50,7 @@ struct met_silence {
   bool has_replacement = false;  ///< another has been closed, so that one is created for it
 };
 
-/// The neighbours of a waiter in a wait_queue.
+/// The neighbours of a waiter in a acquire_queue.
 struct queue_links {
   bool is_linked = false;
   acquire_waiter* next = nullptr;

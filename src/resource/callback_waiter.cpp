@@ -12,8 +12,8 @@ namespace lido::inline v0::detail {
 
 constinit thread_local const pool_scope* innermost_scope = nullptr;
 
-void call_in_turn(wait_queue& ended) noexcept {
-  if (wait_queue* const calling = pool_scope::calling()) {
+void call_in_turn(acquire_queue& ended) noexcept {
+  if (acquire_queue* const calling = pool_scope::calling()) {
     calling->append(ended);
     return;
   }
@@ -22,7 +22,7 @@ void call_in_turn(wait_queue& ended) noexcept {
 }
 
 void call_before_sleep() noexcept {
-  wait_queue* const calling = pool_scope::calling();
+  acquire_queue* const calling = pool_scope::calling();
   while (acquire_waiter* const waiter = calling != nullptr ? calling->pop_front() : nullptr) {
     waiter->deliver(*waiter);
   }
@@ -82,7 +82,7 @@ void callback_waiter::begin(const std::shared_ptr<pool_core>& core, const acquir
 void callback_waiter::stop() noexcept {
   core_->shell().apply([this](pool_kernel& kernel) {
     is_stopped_ = true;
-    if (word.open() && wait_queue::contains(*this)) {  // or it is about to be called
+    if (word.open() && acquire_queue::contains(*this)) {  // or it is about to be called
       kernel.on_refused(*this, acquire_failure::cancelled);
     }
   });

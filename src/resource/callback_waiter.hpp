@@ -7,10 +7,10 @@
 #include <stop_token>
 #include <utility>
 
+#include "acquire_queue.hpp"
 #include "acquire_waiter.hpp"
 #include "lido/debug/place.hpp"
 #include "lido/resource/pool_core.hpp"
-#include "wait_queue.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -51,7 +51,7 @@ class callback_waiter final : public acquire_waiter {
 /// Calls callbacks one after the other. A callback that releases what it was given ends the wait of
 /// the next. That one is called after the first has returned, so that a chain of ten thousand needs
 /// no deep stack.
-void call_in_turn(wait_queue& ended) noexcept;
+void call_in_turn(acquire_queue& ended) noexcept;
 
 /// Calls the callbacks that wait until the one that this thread is in has returned. For a thread
 /// that is about to sleep: it might wait for what they have been given.

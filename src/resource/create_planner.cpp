@@ -107,7 +107,7 @@ void create_planner::wake_for_timer(slot_group& group, nanos due) noexcept {
   due = (std::min)(due, group.counts.awaited() != 0 ? slots_.next_answer() : never);
   acquire_waiter* waiter = due != never ? group.queue.first() : nullptr;
   while (waiter != nullptr && waiter->is_callback()) {
-    waiter = wait_queue::after(*waiter);
+    waiter = acquire_queue::after(*waiter);
   }
   if (waiter != nullptr && due < waiter->wakes_at && !context_.out->has_no_room()) {
     waiters_.wake(*waiter);

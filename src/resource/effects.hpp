@@ -10,11 +10,11 @@
 #include <string>
 #include <utility>
 
+#include "acquire_queue.hpp"
 #include "lido/base/assert.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/resource/slot.hpp"
 #include "lido/resource/stats.hpp"
-#include "wait_queue.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -60,8 +60,8 @@ using sleep_word = const atomic<std::uint32_t>*;
 
 /// What threads of a pool may do later.
 struct pool_tasks {
-  slot_queue start;  ///< tasks for the runner
-  wait_queue call;   ///< callbacks whose wait has ended
+  slot_queue start;    ///< tasks for the runner
+  acquire_queue call;  ///< callbacks whose wait has ended
   std::list<lease_report> tell;
 };
 

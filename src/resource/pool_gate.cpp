@@ -29,7 +29,7 @@ struct gate_memory {
   gate_memory(const life_limits& limits, std::uint32_t max_total)
       : last_of_keys(hints<relaxed<pool_slot*>>(max_total)),
         keys_like(hints<relaxed<std::uint32_t>>(max_total)),
-        use_times(limits.time_uses ? thread_states : 0, room::fixed) {}
+        use_times(limits.time_uses ? thread_states : 0, growth::none) {}
 
   thread_state_column threads;
   std::unique_ptr<relaxed<pool_slot*>[]> last_of_keys;

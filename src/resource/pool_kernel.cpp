@@ -169,7 +169,7 @@ void pool_kernel::on_look(acquire_waiter& waiter) noexcept {
   if (!context_.settings.has_threads()) {
     end_due();  // no other thread may do it
   }
-  if (wait_queue::contains(waiter)) {
+  if (acquire_queue::contains(waiter)) {
     waiters_.begin_sleep(waiter);
     match(*waiter.group, &waiter);
   }
@@ -186,7 +186,7 @@ void pool_kernel::on_refused(acquire_waiter& waiter, acquire_failure cause) noex
 
 void pool_kernel::on_hold_and_wait(acquire_waiter& waiter) noexcept {
   waiter.holds = true;
-  if (wait_queue::contains(waiter) && waiters_.is_deadlock(*waiter.group)) {
+  if (acquire_queue::contains(waiter) && waiters_.is_deadlock(*waiter.group)) {
     waiters_.refuse(waiter, acquire_failure::self_deadlock);
   }
 }

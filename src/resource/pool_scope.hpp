@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "wait_queue.hpp"
+#include "acquire_queue.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -21,7 +21,7 @@ class pool_scope {
  public:
   explicit pool_scope(const pool_core& pool) noexcept : pool_scope(&pool, calling()) {}
   /// Begins the calls of these callbacks, and of those added until it ends.
-  explicit pool_scope(wait_queue& calls) noexcept : pool_scope(nullptr, &calls) {}
+  explicit pool_scope(acquire_queue& calls) noexcept : pool_scope(nullptr, &calls) {}
   pool_scope(const pool_scope&) = delete;
   pool_scope& operator=(const pool_scope&) = delete;
   ~pool_scope() { innermost_scope = outer_; }
@@ -34,16 +34,16 @@ class pool_scope {
     return scope != nullptr;
   }
   /// Returns the callbacks that the thread has yet to call; null if it is not in one.
-  [[nodiscard]] static wait_queue* calling() noexcept {
+  [[nodiscard]] static acquire_queue* calling() noexcept {
     return innermost_scope != nullptr ? innermost_scope->calls_ : nullptr;
   }
 
  private:
-  pool_scope(const pool_core* pool, wait_queue* calls) noexcept
+  pool_scope(const pool_core* pool, acquire_queue* calls) noexcept
       : pool_(pool), calls_(calls), outer_(std::exchange(innermost_scope, this)) {}
 
   const pool_core* pool_;
-  wait_queue* calls_;
+  acquire_queue* calls_;
   const pool_scope* outer_;
 };
 

@@ -27,7 +27,7 @@ void pool_waiters::join(acquire_waiter& waiter) noexcept {
   group.totals.exhausted += waiter.kind == grant_kind::create ? 0 : 1;
   acquire_waiter* next = is_early ? group.queue.first() : nullptr;
   while (!is_first && next != nullptr && next->came.is_urgent) {
-    next = wait_queue::after(*next);
+    next = acquire_queue::after(*next);
   }
   group.queue.insert(waiter, next);
   note_awake(waiter, waiter.may_look && !waiter.until.is_at_once());  // which does not sleep
@@ -51,7 +51,7 @@ void pool_waiters::leave(acquire_waiter& waiter) noexcept {
 
 void pool_waiters::note_left(acquire_waiter& waiter) noexcept {
   slot_group& group = *waiter.group;
-  if (wait_queue::contains(waiter)) {
+  if (acquire_queue::contains(waiter)) {
     leave(waiter);
   } else {
     LIDO_ASSERT(group.self_ended != 0, "more threads say that they ended a wait than did");
@@ -63,7 +63,7 @@ void pool_waiters::note_left(acquire_waiter& waiter) noexcept {
 
 void pool_waiters::refuse(acquire_waiter& waiter, acquire_failure cause) noexcept {
   slot_group& group = *waiter.group;
-  if (wait_queue::contains(waiter)) {
+  if (acquire_queue::contains(waiter)) {
     leave(waiter);
   }
   explain(waiter);
@@ -237,7 +237,7 @@ void pool_waiters::wake(acquire_waiter& waiter) const noexcept {
 void pool_waiters::wake_to_look(slot_group& group) const noexcept {
   const std::uint32_t idle = slots_.count_fit(group);
   for (acquire_waiter* waiter = group.queue.first(); waiter != nullptr && group.awake < idle;
-       waiter = wait_queue::after(*waiter)) {
+       waiter = acquire_queue::after(*waiter)) {
     if (context_.out->has_no_room()) {
       context_.match_later(group);
       break;
@@ -318,7 +318,7 @@ void pool_waiters::give_or_make_idle(slot_group& group, pool_slot& slot, bool is
 acquire_waiter* pool_waiters::first_without_replacement(const slot_group& group) noexcept {
   acquire_waiter* waiter = group.queue.first();
   while (waiter != nullptr && (waiter->silence.has_replacement || !waiter->word.open())) {
-    waiter = wait_queue::after(*waiter);
+    waiter = acquire_queue::after(*waiter);
   }
   return waiter;
 }
@@ -423,7 +423,7 @@ bool pool_waiters::is_waiting(const slot_group& group, std::uint32_t thread) con
   // A waiter that gives up is about to leave, and to release what it holds.
   while (waiter != nullptr && (waiter->thread != thread || !waiter->word.open() ||
                                waiter->until.nanoseconds() <= context_.now.real)) {
-    waiter = wait_queue::after(*waiter);
+    waiter = acquire_queue::after(*waiter);
   }
   return waiter != nullptr;
 }
@@ -435,7 +435,7 @@ void pool_waiters::end_deadlock(slot_group& group) noexcept {
   }
   acquire_waiter* last = nullptr;
   for (acquire_waiter* waiter = group.queue.first(); waiter != nullptr;
-       waiter = wait_queue::after(*waiter)) {
+       waiter = acquire_queue::after(*waiter)) {
     const bool waits = waiter->word.open() && waiter->until.nanoseconds() > context_.now.real;
     last = waits && waiter->holds ? waiter : last;
   }

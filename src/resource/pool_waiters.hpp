@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <optional>
 
+#include "acquire_queue.hpp"
 #include "kernel_context.hpp"
 #include "lido/resource/slot.hpp"
 #include "pool_numbers.hpp"
 #include "resource_slots.hpp"
 #include "slot_group.hpp"
 #include "slot_table.hpp"
-#include "wait_queue.hpp"
 
 namespace lido::inline v0::detail {
 

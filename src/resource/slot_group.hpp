@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "acquire_queue.hpp"
 #include "create_outcome.hpp"
 #include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/factory_hooks.hpp"
@@ -19,7 +20,6 @@
 #include "resource_tuning.hpp"
 #include "retry_backoff.hpp"
 #include "slot_counts.hpp"
-#include "wait_queue.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -127,7 +127,7 @@ class slot_group final : public heap_hook<slot_group, by_hunger>,
   retry_backoff retry;
   const group_name name;
   slot_counts counts;
-  wait_queue queue;
+  acquire_queue queue;
   std::uint32_t self_ended =
       0;                    ///< unlinked waiters whose threads ended the wait, and will report it
   std::uint32_t awake = 0;  ///< waiters that look for themselves before they sleep

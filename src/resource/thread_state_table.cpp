@@ -14,7 +14,7 @@ namespace lido::inline v0::detail {
 /// is all zeros. The table is destroyed with the last pool that has a column.
 class thread_state_table {
  public:
-  thread_state_table() : states_(thread_states * pools_side_by_side, room::fixed) {}
+  thread_state_table() : states_(thread_states * pools_side_by_side, growth::none) {}
 
   // Under the mutex of the process.
   [[nodiscard]] bool has_room() const noexcept { return lent_ < pools_side_by_side; }

@@ -63,7 +63,7 @@ struct no_slot_has_two_owners : stress::driver {
 
   // A list of its own, because one that has lost its indices can break nothing more.
   void round(stress::run& run, unsigned number) override {
-    lido::detail::treiber_list list(nodes, /*first=*/0, lido::detail::room::fixed);
+    lido::detail::treiber_list list(nodes, /*first=*/0, lido::detail::growth::none);
     std::array<stress::owned, nodes> slots{};
     run.in_threads(threads(), [&](unsigned thread) {
       worker(run, list, slots, thread + 1).work(run.generator(thread + 1, number));

@@ -24,7 +24,7 @@ using lido::detail::slot_index;
 class depot_session {
  public:
   depot_session(fuzz::byte_reader& input, std::uint32_t capacity)
-      : input_(input), depot_(capacity, lido::detail::room::fixed), out_(capacity, false) {
+      : input_(input), depot_(capacity, lido::detail::growth::none), out_(capacity, false) {
     fuzz::on_window([this] { come_between(); });
   }
   depot_session(const depot_session&) = delete;

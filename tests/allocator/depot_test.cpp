@@ -29,7 +29,7 @@ class Depot : public ::testing::TestWithParam<test::list_kind> {
   static std::unique_ptr<depot> make(std::uint32_t capacity) {
     const auto [name, lists, kind] = GetParam();
     auto store = std::make_unique<depot>(capacity, kind, lists);
-    if (kind == room::grows) {
+    if (kind == growth::by_steps) {
       EXPECT_EQ(store->extend_to(capacity), 0);
       store->add(0, capacity);
     }
@@ -71,7 +71,7 @@ class Depot : public ::testing::TestWithParam<test::list_kind> {
 std::vector<test::list_kind> depot_kinds() {
   std::vector<test::list_kind> kinds = test::shared_lists();
   kinds.push_back({"direct", nullptr});
-  kinds.push_back({"direct_growing", nullptr, room::grows});
+  kinds.push_back({"direct_growing", nullptr, growth::by_steps});
   return kinds;
 }
 INSTANTIATE_TEST_SUITE_P(Each, Depot, ::testing::ValuesIn(depot_kinds()), test::list_name);
@@ -199,10 +199,10 @@ TEST_P(Depot, SlotsBelongToOneThreadAtATime) {
 }
 
 TEST(DepotOfOwnLists, HandsOutLowIndicesFirst) {
-  depot small(10, room::fixed);
+  depot small(10, growth::none);
   EXPECT_EQ(small.pop_single({}), 0U);
   EXPECT_EQ(small.pop_single({}), 1U);
-  depot large(1000, room::fixed);
+  depot large(1000, growth::none);
   std::array<slot_index, magazine_size> out{};
   ASSERT_EQ(large.take({}, out, magazine_size), magazine_size);
   EXPECT_EQ(out.front(), magazine_size - 1);
@@ -212,10 +212,10 @@ TEST(DepotOfOwnLists, HandsOutLowIndicesFirst) {
 TEST(DepotOfOwnLists, OwnsAtMostEightBytesASlotBesideTheHeadsOfShards) {
   constexpr std::size_t heads = std::size_t{8} * 3 * sizeof(depot_list);
   for (std::uint32_t capacity = 1; capacity <= 3000; ++capacity) {
-    ASSERT_LE(depot(capacity, room::fixed).memory(),
+    ASSERT_LE(depot(capacity, growth::none).memory(),
               std::size_t{8} * capacity + (capacity < 1024 ? 0 : heads));
   }
-  EXPECT_LE(depot(1'000'003, room::fixed).memory(), std::size_t{8} * 1'000'003 + heads);
+  EXPECT_LE(depot(1'000'003, growth::none).memory(), std::size_t{8} * 1'000'003 + heads);
 }
 
 /// Operations of two threads on a depot that has shards for both.
@@ -237,16 +237,16 @@ class DepotInShards : public ::testing::Test {
   }
 
   static constexpr std::uint32_t capacity = 157 * magazine_size;
-  depot store_{capacity, room::fixed};
+  depot store_{capacity, growth::none};
   depot_place here_{.shard = store_.shard_of(1)};
   depot_place there_{.shard = store_.shard_of(2)};
 };
 
 TEST_F(DepotInShards, SmallPoolsHaveNoneNorHaveListsOfOthers) {
   const test::narrow_tags others;
-  EXPECT_EQ(depot(1023, room::fixed).shard_of(1), 0U);
-  EXPECT_EQ(depot(1024, room::fixed, &others).shard_of(1), 0U);
-  EXPECT_NE(depot(1024, room::fixed).shard_of(1), depot(1024, room::fixed).shard_of(2));
+  EXPECT_EQ(depot(1023, growth::none).shard_of(1), 0U);
+  EXPECT_EQ(depot(1024, growth::none, &others).shard_of(1), 0U);
+  EXPECT_NE(depot(1024, growth::none).shard_of(1), depot(1024, growth::none).shard_of(2));
 }
 
 TEST_F(DepotInShards, EightThreadsHaveOneEachAndThreadsWithoutANumberTheCommonOne) {
@@ -333,20 +333,20 @@ TEST(DepotOfOwnLists, TwentyMillionSlotsAreNotInMemoryBeforeTheirUse) {
   GTEST_SKIP() << "a sanitizer keeps books on all memory";
 #endif
   const std::size_t before = test::resident_bytes();
-  depot store(20'000'000, room::fixed);
+  depot store(20'000'000, growth::none);
   std::array<slot_index, most_per_trip> out{};
   EXPECT_EQ(store.take({}, out, most_per_trip), most_per_trip);
   EXPECT_LT(test::resident_bytes() - before, std::size_t{8} << 20U);
 }
 
 TEST(DepotOfOwnLists, GrowingOneIsEmptyAtFirst) {
-  depot store(1000, room::grows);
+  depot store(1000, growth::by_steps);
   EXPECT_TRUE(store.empty());
   EXPECT_EQ(store.memory(), 0U);
 }
 
 TEST(DepotOfOwnLists, GrowsBesideWhatItHas) {
-  depot store(5000, room::grows);
+  depot store(5000, growth::by_steps);
   std::vector<slot_index> all;
   for (std::uint32_t slots = 0; slots < 5000; slots += 500) {
     ASSERT_EQ(store.extend_to(slots + 500), 0);

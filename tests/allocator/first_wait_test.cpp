@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <thread>
 
-#include "concurrency/waiter_queue.hpp"
+#include "allocator/slot_waiter_queue.hpp"
 #include "support/allocated_slots.hpp"
 #include "support/crew.hpp"
 
@@ -24,14 +24,14 @@ INSTANTIATE_TEST_SUITE_P(Caches, FirstWait,
 
 TEST_P(FirstWait, TakesAFreeSlotAtOnce) {
   allocated_slots bare(64, GetParam());
-  waiter me;
+  slot_waiter me;
   EXPECT_NE(bare.pool().wait_for_slot(me, deadline::after(std::chrono::seconds(0))), nullptr);
 }
 
 TEST_P(FirstWait, EndsWithItsDeadline) {
   allocated_slots bare(64, GetParam());
   const slots all = bare.acquire_all();
-  waiter me;
+  slot_waiter me;
   EXPECT_EQ(bare.pool().wait_for_slot(me, deadline::after(std::chrono::milliseconds(5))), nullptr);
   EXPECT_EQ(bare.pool().count_waiting(), 0U);
 }
@@ -45,7 +45,7 @@ TEST_P(FirstWait, IsEndedByARelease) {
     }
     bare.pool().release(all.back());
   });
-  waiter me;
+  slot_waiter me;
   EXPECT_EQ(bare.pool().wait_for_slot(me, deadline()), all.back());
 }
 
@@ -65,7 +65,7 @@ TEST_P(FirstWait, LosesNoWakeUp) {
       bare.pool().release(all.back());
     });
     go.store(true);
-    waiter me;
+    slot_waiter me;
     ASSERT_EQ(bare.pool().wait_for_slot(me, deadline::after(std::chrono::seconds(20))), all.back());
   }
 }
@@ -78,7 +78,7 @@ TEST_P(FirstWait, TwoThreadsThatBeginTogetherAreBothServed) {
     std::atomic<int> served{0};
     {
       const auto wait = [&] {
-        waiter me;
+        slot_waiter me;
         served +=
             bare.pool().wait_for_slot(me, deadline::after(std::chrono::seconds(20))) != nullptr ? 1
                                                                                                 : 0;

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "concurrency/waiter_queue.hpp"
+#include "allocator/slot_waiter_queue.hpp"
 #include "lido/allocator/segment_memory.hpp"
 #include "lido/allocator/slot_allocator.hpp"
 #include "lido/base/address_space.hpp"
@@ -118,7 +118,7 @@ class grown {
     }
   }
   [[nodiscard]] void* wait(std::chrono::nanoseconds most) {
-    waiter me;
+    slot_waiter me;
     return allocator_.wait_for_slot(me, deadline::after(most));
   }
   /// Returns how many different slots can be out at once; writes to all of them.

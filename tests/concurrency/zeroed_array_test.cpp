@@ -12,7 +12,7 @@ namespace lido::detail {
 namespace {
 
 TEST(ZeroedArray, ItemsStayWhereTheyAreWhenMoreCome) {
-  zeroed_array<std::uint64_t> array(1'000'000, room::grows);
+  zeroed_array<std::uint64_t> array(1'000'000, growth::by_steps);
   EXPECT_EQ(array.size(), 0U);
   ASSERT_EQ(array.extend_to(3), 0);
   array[2] = 5;
@@ -25,7 +25,7 @@ TEST(ZeroedArray, ItemsStayWhereTheyAreWhenMoreCome) {
 }
 
 TEST(ZeroedArray, ExtendingToLessChangesNothing) {
-  zeroed_array<int> array(100, room::grows);
+  zeroed_array<int> array(100, growth::by_steps);
   ASSERT_EQ(array.extend_to(50), 0);
   ASSERT_EQ(array.extend_to(20), 0);
   EXPECT_EQ(array.size(), 50U);
@@ -37,7 +37,7 @@ TEST(ZeroedArray, FixedOneIsAlignedZerosOfAnySize) {
     std::array<std::uint64_t, 16> words;
   };
   for (const std::size_t items : {1U, 10U, 127U, 128U, 1000U}) {
-    const zeroed_array<item> array(items, room::fixed);
+    const zeroed_array<item> array(items, growth::none);
     EXPECT_EQ(array.size(), items);
     EXPECT_EQ(std::bit_cast<std::uintptr_t>(&array[0]) % alignof(item), 0U);
     EXPECT_EQ(array[0].words.front(), 0U);
@@ -46,15 +46,15 @@ TEST(ZeroedArray, FixedOneIsAlignedZerosOfAnySize) {
 }
 
 TEST(ZeroedArray, TooLargeOneIsRefused) {
-  EXPECT_THROW(zeroed_array<std::uint64_t>(SIZE_MAX / 8, room::fixed), std::bad_alloc);
-  EXPECT_THROW(zeroed_array<std::uint64_t>(SIZE_MAX / 2, room::fixed), std::bad_alloc);
+  EXPECT_THROW(zeroed_array<std::uint64_t>(SIZE_MAX / 8, growth::none), std::bad_alloc);
+  EXPECT_THROW(zeroed_array<std::uint64_t>(SIZE_MAX / 2, growth::none), std::bad_alloc);
 }
 
 TEST(ZeroedArray, ArrayOfNothingIsPossible) {
-  zeroed_array<int> array(0, room::grows);
+  zeroed_array<int> array(0, growth::by_steps);
   EXPECT_EQ(array.extend_to(0), 0);
   EXPECT_EQ(array.size(), 0U);
-  EXPECT_EQ(zeroed_array<int>(0, room::fixed).size(), 0U);
+  EXPECT_EQ(zeroed_array<int>(0, growth::none).size(), 0U);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ TEST(BoostList, VersionIsTheNumberOfPushes) {
 }
 
 TEST(BoostList, StartsWithTheIndicesFromTheFirstOn) {
-  const auto list = boost_list()->make(4, 2, room::fixed);
+  const auto list = boost_list()->make(4, 2, growth::none);
   EXPECT_EQ(list->pop(), 2U);
   EXPECT_EQ(list->pop(), 3U);
   EXPECT_EQ(list->pop(), null_slot);
@@ -25,7 +25,7 @@ TEST(BoostList, StartsWithTheIndicesFromTheFirstOn) {
 
 TEST(BoostList, CannotGrow) {
   EXPECT_FALSE(boost_list()->can_grow());
-  EXPECT_EQ(boost_list()->make(4, 0, room::fixed)->extend_to(8), ENOTSUP);
+  EXPECT_EQ(boost_list()->make(4, 0, growth::none)->extend_to(8), ENOTSUP);
 }
 
 }  // namespace

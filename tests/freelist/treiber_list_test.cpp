@@ -15,11 +15,11 @@ namespace {
 
 /// Returns a list that contains all of its indices.
 treiber_list full_list(std::uint32_t nodes, unsigned tag_bits = 64) {
-  return {nodes, 0, room::fixed, tag_bits};
+  return {nodes, 0, growth::none, tag_bits};
 }
 
 treiber_list empty_list(std::uint32_t nodes, unsigned tag_bits = 64) {
-  return {nodes, nodes, room::fixed, tag_bits};
+  return {nodes, nodes, growth::none, tag_bits};
 }
 
 TEST(TreiberList, OwnsFourBytesForEachNode) {
@@ -79,7 +79,7 @@ TEST(TreiberList, StartsWithAllIndicesInTheirOrder) {
 }
 
 TEST(TreiberList, StartsWithTheIndicesFromTheFirstOn) {
-  treiber_list list(1000, 998, room::fixed);
+  treiber_list list(1000, 998, growth::none);
   EXPECT_EQ(list.pop(), 998U);
   EXPECT_EQ(list.pop(), 999U);
   EXPECT_EQ(list.pop(), null_slot);
@@ -97,7 +97,7 @@ TEST(TreiberList, IndicesThatComeBackLieOnThoseNeverUsed) {
 }
 
 TEST(TreiberList, GrowingOneHasRoomForNoneAtFirst) {
-  treiber_list list(1000, 1000, room::grows);
+  treiber_list list(1000, 1000, growth::by_steps);
   EXPECT_TRUE(list.empty());
   EXPECT_EQ(list.memory(), 0U);
   ASSERT_EQ(list.extend_to(10), 0);

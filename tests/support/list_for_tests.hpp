@@ -74,7 +74,7 @@ class list_for_tests final : public shared_list {
 
   [[nodiscard]] std::unique_ptr<detail::index_list> make(std::uint32_t nodes,
                                                          detail::slot_index first,
-                                                         detail::room kind) const override {
+                                                         detail::growth kind) const override {
     return std::make_unique<detail::basic_treiber_list<Head>>(nodes, first, kind, most_tag_bits_);
   }
 

@@ -19,12 +19,12 @@ namespace lido::test {
 struct list_kind {
   const char* name;
   const shared_list* lists;
-  detail::room kind = detail::room::fixed;
+  detail::growth kind = detail::growth::none;
 
   /// Returns an empty list with space for `nodes` indices.
   [[nodiscard]] std::unique_ptr<detail::index_list> make_empty(std::uint32_t nodes) const {
     auto list = lists->make(nodes, nodes, kind);
-    if (kind == detail::room::grows) {
+    if (kind == detail::growth::by_steps) {
       EXPECT_EQ(list->extend_to(nodes), 0);
     }
     return list;
@@ -39,7 +39,7 @@ inline std::vector<list_kind> shared_lists() {
   static const narrow_tags own(64);
   static const flaky_list flaky;
   std::vector<list_kind> kinds{
-      {"treiber", &own}, {"growing", &own, detail::room::grows}, {"flaky", &flaky}};
+      {"treiber", &own}, {"growing", &own, detail::growth::by_steps}, {"flaky", &flaky}};
 #if !LIDO_TEST_TSAN
   kinds.push_back({"boost", boost_list()});
 #endif

@@ -19,7 +19,7 @@ namespace lido::inline v0::detail {
 class allocator_state;
 class deadline;
 class segment_fill;
-class waiter;
+class slot_waiter;
 
 /// Hands out addresses of free slots to any number of threads, and takes them back.
 ///
@@ -94,7 +94,7 @@ class slot_allocator final {
   /// Waits for a slot in FIFO order and returns it. Returns null if the wait of `me`, which is new,
   /// was cancelled, or if the deadline passed. Progress: blocking. Never throws; allocates as
   /// acquire does.
-  [[nodiscard]] void* wait_for_slot(waiter& me, const deadline& until) noexcept;
+  [[nodiscard]] void* wait_for_slot(slot_waiter& me, const deadline& until) noexcept;
 
   /// Returns the number of threads in wait_for_slot, as far as this thread happens to know.
   [[nodiscard]] std::size_t count_waiting() const noexcept;

@@ -211,19 +211,19 @@ class alignas(cache_line) slot_cache {
   atomic<std::int64_t> low_;    ///< offset at or below which a pop has failed
   atomic<std::uint64_t> high_;  ///< offset from which on a push has failed
   atomic<std::uint64_t> control_;
-  atomic<std::int64_t> base_;    ///< offset of the cells, one more than any limit
-  atomic<std::uint32_t> room_;   ///< number of cells
-  atomic<std::uint32_t> count_;  ///< items, if the kind is locked
-  atomic<std::uint64_t> hits_;   ///< if the pool counts them
+  atomic<std::int64_t> base_;         ///< offset of the cells, one more than any limit
+  atomic<std::uint32_t> cell_count_;  ///< number of cells
+  atomic<std::uint32_t> count_;       ///< items, if the kind is locked
+  atomic<std::uint64_t> hits_;        ///< if the pool counts them
 };
 
 static_assert(sizeof(slot_cache) == cache_line);
 
 inline std::span<slot_cache::cell> slot_cache::cells() const noexcept {
   // (4) - this acquire-load synchronizes-with the release-store (7)
-  const std::uint32_t room = room_.load(std::memory_order_acquire);
+  const std::uint32_t count = cell_count_.load(std::memory_order_acquire);
   // (5) - this acquire-load synchronizes-with the release-store (6)
-  return {&at(base_.load(std::memory_order_acquire)), room};
+  return {&at(base_.load(std::memory_order_acquire)), count};
 }
 
 }  // namespace lido::inline v0::detail

@@ -15,8 +15,8 @@
 
 namespace lido::inline v0::detail {
 
-/// Kind of array: all items exist from the start, or `extend_to` adds them.
-enum class room : bool { fixed, grows };
+/// Growth of an array or list: all items exist from the start, or `extend_to` adds them.
+enum class growth : bool { none, by_steps };
 
 /// Up to `most` items whose first value is all zeros, of which the first `size()` can be used. They
 /// never move, and the array writes none of them.
@@ -27,11 +27,11 @@ template <class T>
 class zeroed_array {
  public:
   /// Throws std::bad_alloc.
-  zeroed_array(std::size_t most, room kind)
-      // One item more: room to align the first one.
-      : fixed_(allocate_zeros(kind == room::fixed && most != 0 ? bytes_of(most, 1) : 0)),
-        size_(kind == room::fixed ? most : 0) {
-    if (kind == room::grows) {
+  zeroed_array(std::size_t most, growth kind)
+      // One item more, so that the first one can be aligned.
+      : fixed_(allocate_zeros(kind == growth::none && most != 0 ? bytes_of(most, 1) : 0)),
+        size_(kind == growth::none ? most : 0) {
+    if (kind == growth::by_steps) {
       space_ = std::make_unique<address_space>(bytes_of(most, 0), alignof(T));
       items_ = static_cast<T*>(static_cast<void*>(space_->data()));
     } else if (most != 0) {

@@ -88,7 +88,7 @@ class boost_shared_list final : public shared_list {
   }
 
   [[nodiscard]] std::unique_ptr<index_list> make(std::uint32_t nodes, slot_index first,
-                                                 room /*kind*/) const override {
+                                                 growth /*kind*/) const override {
     return std::make_unique<boost_index_list>(nodes, first);
   }
 };

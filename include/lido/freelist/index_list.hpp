@@ -62,7 +62,7 @@ class shared_list {
   /// links for none at first. Throws std::bad_alloc.
   [[nodiscard]] virtual std::unique_ptr<detail::index_list> make(std::uint32_t nodes,
                                                                  detail::slot_index first,
-                                                                 detail::room kind) const = 0;
+                                                                 detail::growth kind) const = 0;
 
  protected:
   ~shared_list() = default;

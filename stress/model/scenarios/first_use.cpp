@@ -14,7 +14,7 @@ namespace {
 
 using cell = lido::detail::slot_cache::cell;
 using lido::detail::atomic;
-using lido::detail::waiter;
+using lido::detail::slot_waiter;
 
 // The first operations of a thread miss in the table that all unused pools share. They leave
 // nothing there: neither the stored word of a push, nor an index at which the next one would
@@ -139,7 +139,7 @@ void two_waits() {
 void stopped_first_wait() {
   pooled pool(2);
   const std::size_t held = pool.acquire();
-  waiter me;
+  slot_waiter me;
   atomic<int> served(0);
   in_threads(
       [&] {

@@ -18,7 +18,7 @@ using lido::detail::slot_index;
 class listed {
  public:
   explicit listed(std::uint32_t nodes, unsigned tag_bits = 64)
-      : list_(nodes, /*first=*/0, lido::detail::room::fixed, tag_bits), books_(nodes) {}
+      : list_(nodes, /*first=*/0, lido::detail::growth::none, tag_bits), books_(nodes) {}
 
   slot_index pop() {
     const auto began = books_.begin();

@@ -9,7 +9,7 @@
 #include "scenarios/pooled.hpp"
 #include "scenarios/scenario.hpp"
 #include "seam/system.hpp"
-#include "src/concurrency/waiter_queue.hpp"
+#include "src/allocator/slot_waiter_queue.hpp"
 
 namespace model {
 
@@ -112,7 +112,7 @@ class grown {
   /// Waits until it has a slot.
   std::size_t wait() {
     const auto began = books_.begin();
-    lido::detail::waiter me;
+    lido::detail::slot_waiter me;
     const void* const place = allocator_.wait_for_slot(me, lido::detail::deadline());
     require(place != nullptr, "a wait without an end has ended without a slot");
     const std::size_t slot = geometry().index_of(place);

@@ -54,7 +54,7 @@ std::size_t pooled::must_acquire() {
   return slot;
 }
 
-std::size_t pooled::wait(lido::detail::waiter& me, const lido::detail::deadline& until) {
+std::size_t pooled::wait(lido::detail::slot_waiter& me, const lido::detail::deadline& until) {
   const auto began = books_.begin();
   const void* slot = allocator_.acquire();
   if (slot == nullptr) {
@@ -68,20 +68,20 @@ std::size_t pooled::wait(lido::detail::waiter& me, const lido::detail::deadline&
 }
 
 std::size_t pooled::wait() {
-  lido::detail::waiter me;
+  lido::detail::slot_waiter me;
   const std::size_t slot = wait(me);
   require(slot != nothing, "a waiter left without a slot and without a reason");
   return slot;
 }
 
 std::size_t pooled::wait_in_line() {
-  lido::detail::waiter me;
+  lido::detail::slot_waiter me;
   const std::size_t slot = wait_in_line(me);
   require(slot != nothing, "a waiter left without a slot and without a reason");
   return slot;
 }
 
-std::size_t pooled::wait_in_line(lido::detail::waiter& me) {
+std::size_t pooled::wait_in_line(lido::detail::slot_waiter& me) {
   const auto began = books_.begin();
   const void* const slot = allocator_.wait_for_slot(me, {});
   if (slot == nullptr) {

@@ -11,7 +11,7 @@
 #include "scenarios/ledger.hpp"
 #include "scenarios/scenario.hpp"
 #include "seam/system.hpp"
-#include "src/concurrency/waiter_queue.hpp"
+#include "src/allocator/slot_waiter_queue.hpp"
 
 namespace model {
 
@@ -70,12 +70,12 @@ class pooled {
   std::size_t must_acquire();
 
   /// Waits for a slot; returns nothing if the wait was cancelled or timed out.
-  std::size_t wait(lido::detail::waiter& me, const lido::detail::deadline& until = {});
+  std::size_t wait(lido::detail::slot_waiter& me, const lido::detail::deadline& until = {});
   /// Waits without a limit; the second without trying first.
   std::size_t wait();
   std::size_t wait_in_line();
   /// Waits without trying first; returns nothing if the wait was cancelled.
-  std::size_t wait_in_line(lido::detail::waiter& me);
+  std::size_t wait_in_line(lido::detail::slot_waiter& me);
 
   std::vector<std::size_t> acquire_n(std::size_t count);
   void release_n(const std::vector<std::size_t>& numbers);

@@ -22,7 +22,7 @@ void sharded() {
 void two_heads() {
   using lido::detail::null_slot;
   using lido::detail::treiber_list;
-  treiber_list first(3, 0, lido::detail::room::fixed);
+  treiber_list first(3, 0, lido::detail::growth::none);
   treiber_list second(treiber_list::sharing{first});
   const auto move = [](treiber_list& from, treiber_list& to) {
     if (const auto index = from.pop(); index != null_slot) {

@@ -11,7 +11,7 @@ namespace {
 
 using lido::detail::atomic;
 using lido::detail::deadline;
-using lido::detail::waiter;
+using lido::detail::slot_waiter;
 
 deadline some_time() {
   return deadline::after(std::chrono::microseconds(1));
@@ -137,7 +137,7 @@ void late_waiter() {
   const std::size_t held = pool.acquire();
   in_threads(
       [&] {
-        waiter me;
+        slot_waiter me;
         pool.release(pool.wait(me, some_time()));
       },
       [&] { pool.release(held); });
@@ -150,7 +150,7 @@ void late_before_patient() {
   const std::size_t held = pool.acquire();
   in_threads(
       [&] {
-        waiter me;
+        slot_waiter me;
         pool.release(pool.wait(me, some_time()));
       },
       [&] { pool.wait_and_release(); }, [&] { pool.release(held); });
@@ -161,7 +161,7 @@ void late_before_patient() {
 void stopped_waiter() {
   waited_for pool(1, none);
   const std::size_t held = pool.acquire();
-  waiter me;
+  slot_waiter me;
   in_threads([&] { pool.release(pool.wait(me)); }, [&] { (void)me.cancel(); },
              [&] { pool.release(held); });
   pool.check();
@@ -173,7 +173,7 @@ template <bool AsksToo>
 void stopped_beside_try() {
   waited_for pool(1, none);
   const std::size_t held = pool.acquire();
-  waiter me;
+  slot_waiter me;
   in_threads([&] { pool.release(pool.wait(me)); },
              [&] {
                pool.release(held);
@@ -192,7 +192,7 @@ void stopped_beside_try() {
 // over. The slot goes back, and a thread that looks for it must not conclude that it is in use.
 void stopped_in_transit() {
   waited_for pool(1, none);
-  waiter me;
+  slot_waiter me;
   in_threads([&] { pool.release(pool.wait_in_line(me)); },
              [&] {
                (void)me.cancel();
@@ -205,7 +205,7 @@ void stopped_in_transit() {
 void stopped_for_good() {
   waited_for pool(1, none);
   const std::size_t held = pool.acquire();
-  waiter me;
+  slot_waiter me;
   in_threads([&] { require(pool.wait(me) == pooled::nothing, "a slot from nowhere"); },
              [&] { (void)me.cancel(); });
   pool.release(held);
@@ -215,7 +215,7 @@ void stopped_for_good() {
 void stopped_before_patient() {
   waited_for pool(1, none);
   const std::size_t held = pool.acquire();
-  waiter me;
+  slot_waiter me;
   in_threads([&] { pool.release(pool.wait(me)); },
              [&] {
                (void)me.cancel();

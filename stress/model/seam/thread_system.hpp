@@ -11,7 +11,7 @@
 
 namespace lido::inline v0::detail {
 
-using registry_mutex = model::mutex;
+using thread_registry_mutex = model::mutex;
 
 /// A word of the registry, which outlives executions, so it is not in the modelled memory: a thread
 /// never reads an old value of it.

@@ -52,7 +52,7 @@ inline const char* bits_of(pool_kernel& pool, slot_group& group) {
 inline const detail::acquire_waiter* first_waiting(const slot_group& group) {
   const detail::acquire_waiter* waiter = group.queue.first();
   while (waiter != nullptr && !waiter->word.open()) {
-    waiter = detail::wait_queue::after(*waiter);
+    waiter = detail::acquire_queue::after(*waiter);
   }
   return waiter;
 }
@@ -93,7 +93,7 @@ inline const char* waits_of(pool_kernel& pool, slot_group& group, std::uint32_t 
   std::uint32_t awake = 0;
   bool all_awake = true;
   for (const detail::acquire_waiter* waiter = group.queue.first(); waiter != nullptr;
-       waiter = detail::wait_queue::after(*waiter)) {
+       waiter = detail::acquire_queue::after(*waiter)) {
     awake += waiter->is_awake ? 1U : 0U;
     all_awake = all_awake && (waiter->is_awake || !waiter->may_look || !waiter->word.open());
   }
@@ -106,7 +106,7 @@ inline const char* waits_of(pool_kernel& pool, slot_group& group, std::uint32_t 
 /// Checks invariant I4 of one group.
 inline const char* links_of(const slot_group& group) {
   for (const detail::acquire_waiter* waiter = group.queue.first(); waiter != nullptr;
-       waiter = detail::wait_queue::after(*waiter)) {
+       waiter = detail::acquire_queue::after(*waiter)) {
     if (!detail::waiter_deadlines::contains(*waiter) || waiter->group != &group ||
         waiter->until.is_at_once()) {
       return "I4: a waiter in a queue has no deadline";

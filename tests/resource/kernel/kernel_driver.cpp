@@ -8,12 +8,12 @@
 
 namespace lido::test {
 
+using detail::acquire_queue;
 using detail::effects;
 using detail::grant_kind;
 using detail::pool_slot;
 using detail::resource_state;
 using detail::slot_task;
-using detail::wait_queue;
 using detail::waiter_deadlines;
 
 namespace {
@@ -252,7 +252,7 @@ happenings kernel_driver::leave(char name) {
   pool_.begin(now_, out);
   pool_.on_left(*one.waiter);
   pool_.finish();
-  if (wait_queue::contains(*one.waiter) || waiter_deadlines::contains(*one.waiter)) {
+  if (acquire_queue::contains(*one.waiter) || waiter_deadlines::contains(*one.waiter)) {
     problem("I4: a waiter that left is in the queue");
   }
   return run_effects(std::move(out));
@@ -260,7 +260,7 @@ happenings kernel_driver::leave(char name) {
 
 happenings kernel_driver::cancel(char name) {
   return event([&] {
-    if (wait_queue::contains(*of(name).waiter)) {
+    if (acquire_queue::contains(*of(name).waiter)) {
       pool_.on_refused(*of(name).waiter, acquire_failure::cancelled);
     }
   });
@@ -599,7 +599,7 @@ void kernel_driver::end_of(client& one, happenings& all) {
   if (one.is_asleep || (!one.is_thread() && !one.was_woken)) {
     problem("a waiter is not told that its wait has ended");
   }
-  if (wait_queue::contains(waiter) || waiter_deadlines::contains(waiter)) {
+  if (acquire_queue::contains(waiter) || waiter_deadlines::contains(waiter)) {
     problem("I4: a waiter whose wait has ended is in the queue");
   }
   if (!waiter.word.given()) {

@@ -11,7 +11,7 @@
 namespace lido::inline v0::detail {
 
 /// A list of waiters, first in, first out. Removing one from the middle is as cheap as from an end.
-class wait_queue {
+class acquire_queue {
  public:
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
@@ -60,7 +60,7 @@ class wait_queue {
     links.is_linked = false;
     --size_;
   }
-  void append(wait_queue& other) noexcept {
+  void append(acquire_queue& other) noexcept {
     while (acquire_waiter* const waiter = other.pop_front()) {
       push_back(*waiter);
     }

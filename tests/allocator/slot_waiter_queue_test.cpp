@@ -1,4 +1,4 @@
-#include "concurrency/waiter_queue.hpp"
+#include "allocator/slot_waiter_queue.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 /// A queue, and the items that no waiter has received.
 class WaiterQueue : public ::testing::Test {
  protected:
-  void append(waiter& who) {
+  void append(slot_waiter& who) {
     queue_.enter();
     (void)queue_.append(who);
     serve(nullptr);
@@ -43,7 +43,7 @@ class WaiterQueue : public ::testing::Test {
     return serve(item);
   }
 
-  waiter_queue queue_;
+  slot_waiter_queue queue_;
   std::vector<int*> free_;
   std::array<int, 3> items_{};
 };
@@ -53,8 +53,8 @@ TEST_F(WaiterQueue, IsEmptyAtFirst) {
 }
 
 TEST_F(WaiterQueue, ServesInTheOrderOfArrival) {
-  std::array<waiter, 3> waiters;
-  for (waiter& each : waiters) {
+  std::array<slot_waiter, 3> waiters;
+  for (slot_waiter& each : waiters) {
     append(each);
   }
   EXPECT_EQ(queue_.length(), 3U);
@@ -68,7 +68,7 @@ TEST_F(WaiterQueue, ServesInTheOrderOfArrival) {
 }
 
 TEST_F(WaiterQueue, GivesWhatIsFree) {
-  std::array<waiter, 2> waiters;
+  std::array<slot_waiter, 2> waiters;
   append(waiters[0]);
   append(waiters[1]);
   free_ = {items_.data(), &items_[1], &items_[2]};
@@ -84,8 +84,8 @@ TEST_F(WaiterQueue, ItemWithoutAWaiterIsPutBack) {
 }
 
 TEST_F(WaiterQueue, CancelledWaiterIsPassedOver) {
-  std::array<waiter, 3> waiters;
-  for (waiter& each : waiters) {
+  std::array<slot_waiter, 3> waiters;
+  for (slot_waiter& each : waiters) {
     append(each);
   }
   EXPECT_TRUE(waiters[0].cancel());
@@ -98,8 +98,8 @@ TEST_F(WaiterQueue, CancelledWaiterIsPassedOver) {
 
 TEST_F(WaiterQueue, AnyPlaceOfTheQueueCanBeLeft) {
   for (std::size_t leaves = 0; leaves < 3; ++leaves) {
-    std::array<waiter, 3> waiters;
-    for (waiter& each : waiters) {
+    std::array<slot_waiter, 3> waiters;
+    for (slot_waiter& each : waiters) {
       append(each);
     }
     queue_.enter();
@@ -115,7 +115,7 @@ TEST_F(WaiterQueue, AnyPlaceOfTheQueueCanBeLeft) {
 }
 
 TEST_F(WaiterQueue, WaitEndsOnce) {
-  waiter me;
+  slot_waiter me;
   append(me);
   EXPECT_EQ(enter_and_serve(items_.data()), 1U);
   EXPECT_FALSE(me.cancel());
@@ -126,8 +126,8 @@ TEST_F(WaiterQueue, WaitEndsOnce) {
 // The next waiter is woken when another is served, and sleeps again if there is nothing for it.
 TEST_F(WaiterQueue, WaiterCalledForNothingIsServedLater) {
   for (int round = 0; round < 5; ++round) {
-    waiter first;
-    waiter second;
+    slot_waiter first;
+    slot_waiter second;
     append(first);
     append(second);
     std::thread sleeper([&second] { EXPECT_TRUE(second.wait(deadline())); });
@@ -142,8 +142,8 @@ TEST_F(WaiterQueue, WaiterCalledForNothingIsServedLater) {
 }
 
 TEST_F(WaiterQueue, WaiterCalledForNothingMayBeTooLate) {
-  waiter first;
-  waiter second;
+  slot_waiter first;
+  slot_waiter second;
   append(first);
   append(second);
   std::thread sleeper([&second] {
@@ -158,7 +158,7 @@ TEST_F(WaiterQueue, WaiterCalledForNothingMayBeTooLate) {
 }
 
 TEST_F(WaiterQueue, CancelledTwiceIsCancelledOnce) {
-  waiter me;
+  slot_waiter me;
   EXPECT_TRUE(me.cancel());
   EXPECT_FALSE(me.cancel());
   EXPECT_TRUE(me.wait(deadline()));
@@ -166,7 +166,7 @@ TEST_F(WaiterQueue, CancelledTwiceIsCancelledOnce) {
 }
 
 TEST_F(WaiterQueue, ThreadInsideServesOnceMoreIfAsked) {
-  waiter me;
+  slot_waiter me;
   queue_.enter();
   (void)queue_.append(me);
   EXPECT_FALSE(queue_.try_enter());
@@ -186,7 +186,7 @@ TEST_F(WaiterQueue, ThreadInsideServesOnceMoreIfAsked) {
 }
 
 TEST_F(WaiterQueue, WatchEndsWithTheLastWaiter) {
-  std::array<waiter, 3> waiters;
+  std::array<slot_waiter, 3> waiters;
   append(waiters[0]);
   queue_.enter();
   queue_.keep_watch(waiters[0]);
@@ -201,7 +201,7 @@ TEST_F(WaiterQueue, WatchEndsWithTheLastWaiter) {
 }
 
 TEST_F(WaiterQueue, SleeperIsWokenWithItsItem) {
-  waiter me;
+  slot_waiter me;
   append(me);
   std::jthread giver([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -212,7 +212,7 @@ TEST_F(WaiterQueue, SleeperIsWokenWithItsItem) {
 }
 
 TEST_F(WaiterQueue, SleeperIsWokenWhenCancelled) {
-  waiter me;
+  slot_waiter me;
   std::jthread stopper([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     EXPECT_TRUE(me.cancel());
@@ -222,7 +222,7 @@ TEST_F(WaiterQueue, SleeperIsWokenWhenCancelled) {
 }
 
 TEST_F(WaiterQueue, ForgetsItsWaitersAndTheThreadInside) {
-  std::array<waiter, 3> waiters;
+  std::array<slot_waiter, 3> waiters;
   append(waiters[0]);
   queue_.enter();
   EXPECT_FALSE(queue_.append(waiters[1]));

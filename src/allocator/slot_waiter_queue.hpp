@@ -7,13 +7,13 @@
 #include <cstdint>
 #include <utility>
 
+#include "../concurrency/wait_tuning.hpp"
+#include "../concurrency/wait_word.hpp"
 #include "lido/base/assert.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/parking.hpp"
 #include "lido/platform/compiler.hpp"
-#include "wait_tuning.hpp"
-#include "wait_word.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -24,9 +24,9 @@ namespace lido::inline v0::detail {
 ///
 /// Memory ordering: that of wait_word; the waiter sees what happened to the item before.
 /// Progress: everything except `wait` is lock-free.
-class waiter {
+class slot_waiter {
  public:
-  waiter() noexcept = default;
+  slot_waiter() noexcept = default;
 
   /// Ends the wait without an item; returns false if it has ended already. Any thread may call it
   /// while the waiter lives.
@@ -61,7 +61,7 @@ class waiter {
   }
 
  private:
-  friend class waiter_queue;
+  friend class slot_waiter_queue;
 
   /// Spins, and returns true if the wait has ended. The next waiter stays awake for about as long
   /// as a wake-up takes, so it never wastes more than that (Karlin, Li, Manasse, Owicki, SOSP
@@ -103,8 +103,8 @@ class waiter {
   atomic<bool> is_next_{false};
   // Used by the queue inside its gate.
   bool called_ = false;  // called before there was an item for it
-  atomic<waiter*> next_{nullptr};
-  atomic<waiter*> previous_{nullptr};
+  atomic<slot_waiter*> next_{nullptr};
+  atomic<slot_waiter*> previous_{nullptr};
   atomic<bool> linked_{false};
 };
 
@@ -156,7 +156,7 @@ class early_call {
 /// Memory ordering: the gate orders what is done inside it (1 to 4).
 /// Progress: `enter` is blocking. The rest is wait-free, except `serve_and_leave`, which continues
 ///   as long as other threads ask.
-class alignas(cache_line) waiter_queue {
+class alignas(cache_line) slot_waiter_queue {
  public:
   /// Returns how many threads wait, as far as the caller happens to know.
   [[nodiscard]] std::uint32_t length() const noexcept {
@@ -203,9 +203,9 @@ class alignas(cache_line) waiter_queue {
 
   /// Links `last` at the end. Returns true if a waiter in front of it keeps watch already.
   // relaxed (whole function): inside the gate
-  [[nodiscard, LIDO_ASSERTS]] bool append(waiter& last) noexcept {
+  [[nodiscard, LIDO_ASSERTS]] bool append(slot_waiter& last) noexcept {
     LIDO_ASSERT(!last.linked_.load(std::memory_order_relaxed), "a waiter joins the queue twice");
-    waiter* const before = tail_.load(std::memory_order_relaxed);
+    slot_waiter* const before = tail_.load(std::memory_order_relaxed);
     last.previous_.store(before, std::memory_order_relaxed);
     last.linked_.store(true, std::memory_order_relaxed);
     last.is_next_.store(before == nullptr && several_processors(), std::memory_order_relaxed);
@@ -217,12 +217,12 @@ class alignas(cache_line) waiter_queue {
 
   /// Unlinks a waiter; no effect if it is not linked.
   // relaxed (whole function): inside the gate
-  void remove(waiter& who) noexcept {
+  void remove(slot_waiter& who) noexcept {
     if (!who.linked_.load(std::memory_order_relaxed)) {
       return;
     }
-    waiter* const next = who.next_.load(std::memory_order_relaxed);
-    waiter* const previous = who.previous_.load(std::memory_order_relaxed);
+    slot_waiter* const next = who.next_.load(std::memory_order_relaxed);
+    slot_waiter* const previous = who.previous_.load(std::memory_order_relaxed);
     (previous != nullptr ? previous->next_ : head_).store(next, std::memory_order_relaxed);
     (next != nullptr ? next->previous_ : tail_).store(previous, std::memory_order_relaxed);
     who.linked_.store(false, std::memory_order_relaxed);
@@ -233,7 +233,7 @@ class alignas(cache_line) waiter_queue {
 
   /// Notes that `who` has looked for items and found none. Waiters behind it need not look now.
   // relaxed (whole function): inside the gate
-  void keep_watch(const waiter& who) noexcept {
+  void keep_watch(const slot_waiter& who) noexcept {
     if (who.linked_.load(std::memory_order_relaxed)) {
       watched_.store(true, std::memory_order_relaxed);
     }
@@ -292,7 +292,7 @@ class alignas(cache_line) waiter_queue {
   template <class Take>
   std::uint32_t serve(void*& item, const Take& take, wake_up_call& call) noexcept {
     std::uint32_t given = 0;
-    for (waiter* first = first_open(); first != nullptr; first = first_open()) {
+    for (slot_waiter* first = first_open(); first != nullptr; first = first_open()) {
       item = item != nullptr ? item : take();
       if (item == nullptr) {
         break;
@@ -311,7 +311,7 @@ class alignas(cache_line) waiter_queue {
   /// Wakes the next waiter early, if that has been of use lately.
   // relaxed (whole function): inside the gate
   void call_next(wake_up_call& call) noexcept {
-    waiter* const next = first_open();
+    slot_waiter* const next = first_open();
     if (next == nullptr || !several_processors() || !early_.is_due()) {
       return;
     }
@@ -323,9 +323,9 @@ class alignas(cache_line) waiter_queue {
   }
 
   /// Returns the first waiter, after it has unlinked cancelled ones in front of it.
-  [[nodiscard]] waiter* first_open() noexcept {
+  [[nodiscard]] slot_waiter* first_open() noexcept {
     // relaxed: inside the gate
-    while (waiter* const first = head_.load(std::memory_order_relaxed)) {
+    while (slot_waiter* const first = head_.load(std::memory_order_relaxed)) {
       if (!first->ended()) {
         return first;
       }
@@ -335,7 +335,7 @@ class alignas(cache_line) waiter_queue {
   }
 
   /// Gives the item. Returns false if the waiter was cancelled at this moment.
-  [[nodiscard]] bool give(waiter& first, void* item, wake_up_call& call) noexcept {
+  [[nodiscard]] bool give(slot_waiter& first, void* item, wake_up_call& call) noexcept {
     remove(first);  // before the waiter may return
     // relaxed: published by (2) of wait_word.hpp
     first.item_.store(item, std::memory_order_relaxed);
@@ -381,8 +381,8 @@ class alignas(cache_line) waiter_queue {
   shared_atomic<std::uint32_t> length_{0};
   shared_atomic<std::uint32_t> gate_{nobody};
   // Used inside the gate.
-  atomic<waiter*> head_{nullptr};
-  atomic<waiter*> tail_{nullptr};
+  atomic<slot_waiter*> head_{nullptr};
+  atomic<slot_waiter*> tail_{nullptr};
   atomic<bool> watched_{false};
   early_call early_;
 };

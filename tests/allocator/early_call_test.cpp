@@ -1,4 +1,4 @@
-#include "concurrency/waiter_queue.hpp"
+#include "allocator/slot_waiter_queue.hpp"
 
 #include <gtest/gtest.h>
 
