@@ -35,26 +35,26 @@ std::span<slot_cache::cell> first_cells(owned_cache& cache) noexcept {
 
 // ---- an operation that missed -------------------------------------------------------------------
 
-void* allocator_state::acquire_slow(std::size_t offset) noexcept {
+void* allocator_state::acquire_after_miss(std::size_t offset) noexcept {
   owned_cache* const own = own_cache_after_miss(offset);
   count_misses(own, 1);
   if (kind_ == lido::cache_kind::none || own == nullptr) {
-    return acquire_past_cache(own);
+    return refill_steal_or_grow(own);
   }
   if (kind_ == lido::cache_kind::locked) {
     if (void* const slot = own->pop_locked(); slot != nullptr) {
       return slot;
     }
   }
-  return acquire_from(*own);
+  return settle_acquire(*own);
 }
 
 /// Acquires after a pop that missed, in this cache or in `unused_caches`. A separate function, as
 /// it needs space on the stack.
-void* allocator_state::acquire_from(owned_cache& cache) noexcept {
+void* allocator_state::settle_acquire(owned_cache& cache) noexcept {
   if (forget_operation_if_closed(cache)) {
     if (proof_.holds() || !try_open(cache)) {
-      return acquire_past_cache(&cache);
+      return refill_steal_or_grow(&cache);
     }
   } else {
     const slot_cache::settled found = cache.settle_pop(kind_);
@@ -68,22 +68,22 @@ void* allocator_state::acquire_from(owned_cache& cache) noexcept {
   }
   void* const slot = refill(cache);
   close_for_waiters(cache);
-  return slot != nullptr ? slot : acquire_past_cache(&cache);
+  return slot != nullptr ? slot : refill_steal_or_grow(&cache);
 }
 
-void allocator_state::release_slow(std::size_t offset, void* slot) noexcept {
+void allocator_state::release_after_miss(std::size_t offset, void* slot) noexcept {
   owned_cache* const own = own_cache_after_miss(offset);
   if (kind_ == lido::cache_kind::none || own == nullptr) {
     return release_past_cache(own, slot);
   }
   if (kind_ != lido::cache_kind::locked || !own->push_locked(slot, own->limit.slots())) {
-    release_into(*own, slot);
+    settle_release(*own, slot);
   }
 }
 
 /// Releases after a push that missed, in this cache or in `unused_caches`. Requires: a pool with
 /// caches.
-void allocator_state::release_into(owned_cache& cache, void* slot) noexcept {
+void allocator_state::settle_release(owned_cache& cache, void* slot) noexcept {
   LIDO_ASSERT(kind_ != lido::cache_kind::none, "a release into a cache of a pool without caches");
   slot_cache::settled found{slot, 0, /*robbed=*/false, /*contested=*/false};
   if (forget_operation_if_closed(cache)) {
@@ -278,14 +278,14 @@ std::uint32_t allocator_state::flush(owned_cache& cache, std::uint32_t count,
 
 // ---- past the cache -----------------------------------------------------------------------------
 
-void* allocator_state::acquire_past_cache(owned_cache* self) noexcept {
-  void* const slot = find_present(self);
-  return slot == nullptr && segments_ != nullptr ? segments_->acquire_more() : slot;
+void* allocator_state::refill_steal_or_grow(owned_cache* self) noexcept {
+  void* const slot = refill_or_steal(self);
+  return slot == nullptr && segments_ != nullptr ? segments_->steal_or_grow() : slot;
 }
 
-void* allocator_state::find_present(owned_cache* self) noexcept {
+void* allocator_state::refill_or_steal(owned_cache* self) noexcept {
   void* slot = nullptr;
-  const bool found = !proof_.holds() && ((slot = take_one(self)) != nullptr ||
+  const bool found = !proof_.holds() && ((slot = refill_one(self)) != nullptr ||
                                          search(self, &slot) == finding::free_slot);
   if (!found && segments_ == nullptr) {
     count_exhausted();  // pools that grow count after they could not
@@ -293,7 +293,7 @@ void* allocator_state::find_present(owned_cache* self) noexcept {
   return slot;
 }
 
-void* allocator_state::take_one(owned_cache* self) noexcept {
+void* allocator_state::refill_one(owned_cache* self) noexcept {
   if (const slot_index single = depot_.pop_single(place_of(self)); single != null_slot) {
     if (count_drawn(self, 1)) [[unlikely]] {
       mark_use(self, 0);
@@ -301,7 +301,7 @@ void* allocator_state::take_one(owned_cache* self) noexcept {
     return slots_.address_of(single);
   }
   void* slot = nullptr;
-  (void)take_shared(self, {&slot, 1});
+  (void)refill_many(self, {&slot, 1});
   return slot;
 }
 
@@ -316,7 +316,7 @@ void allocator_state::release_past_cache(owned_cache* self, void* slot) noexcept
 }
 
 /// Takes up to out.size() slots from the depot in one trip.
-std::size_t allocator_state::take_shared(owned_cache* self, std::span<void*> out) noexcept {
+std::size_t allocator_state::refill_many(owned_cache* self, std::span<void*> out) noexcept {
   if (depot_.empty()) {
     return 0;  // without a mark that would make others wait for nothing
   }
@@ -380,27 +380,27 @@ bool allocator_state::report_drawn(owned_cache* self, std::int64_t news) noexcep
 // ---- many at once -------------------------------------------------------------------------------
 
 std::size_t allocator_state::acquire_n(std::span<void*> out) noexcept {
-  std::size_t count = acquire_present_n(out);
+  std::size_t count = acquire_n_without_growth(out);
   while (count < out.size() && segments_ != nullptr) {
-    out[count] = segments_->acquire_more();
+    out[count] = segments_->steal_or_grow();
     if (out[count] == nullptr) {
       break;
     }
     ++count;
-    count += acquire_present_n(out.subspan(count));
+    count += acquire_n_without_growth(out.subspan(count));
   }
   count_misses(own_cache(), count + (count < out.size() ? 1 : 0));
   return count;
 }
 
-std::size_t allocator_state::acquire_present_n(std::span<void*> out) noexcept {
+std::size_t allocator_state::acquire_n_without_growth(std::span<void*> out) noexcept {
   (void)assign_thread_number();
   owned_cache* const self = own_cache();
-  std::size_t count = self != nullptr && kind_ != lido::cache_kind::none ? take_own(*self, out) : 0;
+  std::size_t count = self != nullptr && kind_ != lido::cache_kind::none ? hit_many(*self, out) : 0;
   while (count < out.size()) {
-    if (const std::size_t taken = take_shared(self, out.subspan(count)); taken > 0) {
+    if (const std::size_t taken = refill_many(self, out.subspan(count)); taken > 0) {
       count += taken;
-    } else if (void* const slot = find_present(self); slot != nullptr) {
+    } else if (void* const slot = refill_or_steal(self); slot != nullptr) {
       out[count++] = slot;
     } else {
       break;
@@ -410,7 +410,7 @@ std::size_t allocator_state::acquire_present_n(std::span<void*> out) noexcept {
 }
 
 /// Pops up to out.size() slots of the caller's own cache in one go.
-std::size_t allocator_state::take_own(owned_cache& cache, std::span<void*> out) noexcept {
+std::size_t allocator_state::hit_many(owned_cache& cache, std::span<void*> out) noexcept {
   if (forget_operation_if_closed(cache)) {
     return 0;
   }
@@ -443,7 +443,7 @@ void allocator_state::release_n(std::span<void* const> slots) noexcept {
   for (void* const slot : slots.last(rest)) {
     if (kind_ == lido::cache_kind::locked ? !self->push_locked(slot, self->limit.slots())
                                           : !self->push(slot)) {
-      release_into(*self, slot);
+      settle_release(*self, slot);
     }
   }
 }

@@ -50,10 +50,10 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   // ---- what slot_allocator offers ---------------------------------------------------------------
 
   /// Serves the calling thread after a miss; its entry is at `offset` in tables.
-  [[nodiscard]] void* acquire_slow(std::size_t offset) noexcept;
-  void release_slow(std::size_t offset, void* slot) noexcept;
+  [[nodiscard]] void* acquire_after_miss(std::size_t offset) noexcept;
+  void release_after_miss(std::size_t offset, void* slot) noexcept;
   [[nodiscard]] std::size_t acquire_n(std::span<void*> out) noexcept;
-  [[nodiscard]] std::size_t acquire_present_n(std::span<void*> out) noexcept;
+  [[nodiscard]] std::size_t acquire_n_without_growth(std::span<void*> out) noexcept;
   void release_n(std::span<void* const> slots) noexcept;
   [[nodiscard]] void* wait_for_slot(slot_waiter& me, const deadline& until) noexcept;
   [[nodiscard]] std::size_t count_waiting() const noexcept { return waiters_.length(); }
@@ -95,17 +95,17 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
 
   // ---- the shared side. `self`: the caller's cache, only to count in; may be null ---------------
 
-  [[nodiscard]] void* acquire_past_cache(owned_cache* self) noexcept;
+  [[nodiscard]] void* refill_steal_or_grow(owned_cache* self) noexcept;
   void release_past_cache(owned_cache* self, void* slot) noexcept;
   /// Acquires for a thread without a number.
   [[nodiscard]] void* acquire_without_cache() noexcept {
     count_misses(nullptr, 1);
-    return acquire_past_cache(nullptr);
+    return refill_steal_or_grow(nullptr);
   }
   /// Continues a failed `acquire`: searches everywhere but in its own cache; adds no segment.
-  [[nodiscard]] void* find_present(owned_cache* self) noexcept;
+  [[nodiscard]] void* refill_or_steal(owned_cache* self) noexcept;
   /// Takes a slot of the depot, or returns null.
-  [[nodiscard]] void* take_one(owned_cache* self) noexcept;
+  [[nodiscard]] void* refill_one(owned_cache* self) noexcept;
 
   // ---- for segment_table, which calls them one thread at a time ---------------------------------
 
@@ -185,11 +185,11 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   }
 
   // The owner's side. All but the first three need a busy cache and leave it open or closed.
-  [[nodiscard, LIDO_NOINLINE]] void* acquire_from(owned_cache& cache) noexcept;
-  [[LIDO_NOINLINE]] void release_into(owned_cache& cache, void* slot) noexcept;
+  [[nodiscard, LIDO_SLOW_PATH]] void* settle_acquire(owned_cache& cache) noexcept;
+  [[LIDO_SLOW_PATH]] void settle_release(owned_cache& cache, void* slot) noexcept;
   [[nodiscard]] bool try_open(owned_cache& cache) noexcept;
   [[nodiscard]] static bool forget_operation_if_closed(owned_cache& cache) noexcept;
-  [[nodiscard]] std::size_t take_own(owned_cache& cache, std::span<void*> out) noexcept;
+  [[nodiscard]] std::size_t hit_many(owned_cache& cache, std::span<void*> out) noexcept;
   [[nodiscard]] void* refill(owned_cache& cache) noexcept;
   void size_for_refill(owned_cache& cache, bool too_large) noexcept;
   void resume(owned_cache& cache, const slot_cache::settled& found) noexcept;
@@ -218,7 +218,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     return {depot_.shard_of(static_cast<std::uint32_t>(offset) / thread_stride),
             self->drawn.load(std::memory_order_relaxed) > fresh_reach_};
   }
-  [[nodiscard]] std::size_t take_shared(owned_cache* self, std::span<void*> out) noexcept;
+  [[nodiscard]] std::size_t refill_many(owned_cache* self, std::span<void*> out) noexcept;
   void give(owned_cache* self, std::span<void* const> slots) noexcept;
   /// Returns true if more slots have left the depot than when those in use were last counted. A
   /// thread reports a few slots late, so that single ones seldom change a line that all threads
@@ -273,7 +273,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   void close_for_waiters(owned_cache& cache) noexcept;
   [[nodiscard]] bool hand_over(owned_cache* self, void* slot) noexcept;
   void serve_and_leave(owned_cache* self, void* slot) noexcept;
-  [[nodiscard]] finding find_for_waiters(owned_cache* self) noexcept;
+  [[nodiscard]] finding steal_or_grow_for_waiters(owned_cache* self) noexcept;
   [[nodiscard]] bool look_again(owned_cache* self, const slot_waiter& me) noexcept;
   void* leave_queue(owned_cache* self, slot_waiter& me) noexcept;
 

@@ -82,7 +82,7 @@ void segment_table::let_go() noexcept {
 /// there may be. Otherwise this thread adds a segment if it gets hold of the unchanged word, or
 /// waits if all other segments are `apart`.
 // NOLINTNEXTLINE(readability-function-cognitive-complexity,readability-function-size): one loop
-void* segment_table::acquire_more() noexcept {
+void* segment_table::steal_or_grow() noexcept {
   patience others;
   bool patient = true;
   for (;;) {
@@ -91,7 +91,7 @@ void* segment_table::acquire_more() noexcept {
     const word seen = resize_.load(std::memory_order_acquire);
     const bool waits = is_held(seen) && patient;
     owned_cache* const self = slots_.own_cache();
-    void* slot = waits ? slots_.take_one(self) : slots_.find_present(self);
+    void* slot = waits ? slots_.refill_one(self) : slots_.refill_or_steal(self);
     if (slot != nullptr) {
       return slot;
     }

@@ -27,7 +27,7 @@ enum class segment_state : std::uint8_t { retired, in_service, leaving, apart };
 ///     number that moves with each change. A change is announced before it begins.
 ///  I2 A slot of a segment that is not in service is nowhere in the allocator. A segment leaves
 ///     only while the thread that holds `resize_` has collected all of its slots.
-///  I3 acquire_more fails only in these cases. At some moment during the call every slot was in
+///  I3 steal_or_grow fails only in these cases. At some moment during the call every slot was in
 ///     callers' hands and the capacity was the most allowed. The memory of a new segment was
 ///     refused. For a tenth of a second, the thread that held `resize_`, or whose segment was the
 ///     only one left to add, did nothing. Or the allocator fails for its own reasons.
@@ -47,7 +47,7 @@ class segment_table {
 
   /// Continues an acquire that found nothing: searches again, and adds a segment if there is no
   /// free slot. Returns null only as I3 says.
-  [[nodiscard]] void* acquire_more() noexcept;
+  [[nodiscard]] void* steal_or_grow() noexcept;
 
   // These work as in slot_allocator. A segment whose `fill` throws stays, too. A shrink has no
   // effect without memory for a bit for each slot.

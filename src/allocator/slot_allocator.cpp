@@ -71,15 +71,15 @@ void give_away(const allocator_state& state, std::span<void* const> slots) noexc
 // Separate, so that the two functions below, which all misses of caches go through, do nothing but
 // a test and a jump.
 
-[[LIDO_NOINLINE, LIDO_COLD]] void* acquire_watched(allocator_state& state,
-                                                   std::size_t offset) noexcept {
-  return received(state, state.acquire_slow(offset));
+[[LIDO_SLOW_PATH, LIDO_COLD]] void* acquire_watched(allocator_state& state,
+                                                    std::size_t offset) noexcept {
+  return received(state, state.acquire_after_miss(offset));
 }
 
-[[LIDO_NOINLINE, LIDO_COLD]] void release_watched(allocator_state& state, std::size_t offset,
-                                                  void* slot) noexcept {
+[[LIDO_SLOW_PATH, LIDO_COLD]] void release_watched(allocator_state& state, std::size_t offset,
+                                                   void* slot) noexcept {
   platform::tell_release(slot);
-  state.release_slow(offset, slot);
+  state.release_after_miss(offset, slot);
 }
 
 }  // namespace
@@ -90,7 +90,8 @@ void* slot_allocator::acquire_after_miss() noexcept {
     return acquire_without_number();
   }
   require_own_copy(*state_);  // as in `state`
-  return state_->is_watched() ? acquire_watched(*state_, offset) : state_->acquire_slow(offset);
+  return state_->is_watched() ? acquire_watched(*state_, offset)
+                              : state_->acquire_after_miss(offset);
 }
 
 void slot_allocator::release_after_miss(void* slot) noexcept {
@@ -100,7 +101,7 @@ void slot_allocator::release_after_miss(void* slot) noexcept {
   }
   require_own_copy(*state_);  // as in `state`
   return state_->is_watched() ? release_watched(*state_, offset, slot)
-                              : state_->release_slow(offset, slot);
+                              : state_->release_after_miss(offset, slot);
 }
 
 void* slot_allocator::acquire_without_number() noexcept {
@@ -129,9 +130,9 @@ std::size_t slot_allocator::acquire_n(std::span<void*> out) noexcept {
   return received(own, out.first(own.acquire_n(out)));
 }
 
-std::size_t slot_allocator::acquire_present_n(std::span<void*> out) noexcept {
+std::size_t slot_allocator::acquire_n_without_growth(std::span<void*> out) noexcept {
   allocator_state& own = state();
-  return received(own, out.first(own.acquire_present_n(out)));
+  return received(own, out.first(own.acquire_n_without_growth(out)));
 }
 
 void slot_allocator::release_n(std::span<void* const> given) noexcept {

@@ -66,7 +66,7 @@ allocator_state::finding allocator_state::search(owned_cache* self, void** slot)
     const bool take_over = first.revoking && others.waits() >= tuning::waits_before_take_over;
     bool found = false;
     if (!first.depot_empty) {
-      found = slot == nullptr || take_shared(self, {slot, 1}) != 0;
+      found = slot == nullptr || refill_many(self, {slot, 1}) != 0;
     } else if (first.open || take_over) {
       const theft got = steal(self, slot, take_over);
       const bool is_refused = got == theft::refused;

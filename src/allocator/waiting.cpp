@@ -47,10 +47,10 @@ void allocator_state::serve_and_leave(owned_cache* self, void* slot) noexcept {
   bool carries = false;
   const auto take = [this, self, &carries] {
     if (!std::exchange(carries, true)) {
-      // relaxed: as in take_shared; all waiters may be gone by then
+      // relaxed: as in refill_many; all waiters may be gone by then
       carrying_.fetch_add(1, std::memory_order_relaxed);
     }
-    return take_one(self);
+    return refill_one(self);
   };
   const std::uint32_t given = waiters_.serve_and_leave(slot, take, [this, self](void* left_over) {
     give(self, {&left_over, 1});
@@ -67,12 +67,12 @@ void allocator_state::serve_and_leave(owned_cache* self, void* slot) noexcept {
 
 /// Searches everywhere, and adds slots if there are none. A slot that it finds is in the depot, or
 /// given to the first waiter.
-allocator_state::finding allocator_state::find_for_waiters(owned_cache* self) noexcept {
+allocator_state::finding allocator_state::steal_or_grow_for_waiters(owned_cache* self) noexcept {
   const finding found = search(self, nullptr);
   if (found == finding::free_slot || segments_ == nullptr) {
     return found;
   }
-  void* const slot = segments_->acquire_more();
+  void* const slot = segments_->steal_or_grow();
   if (slot == nullptr) {  // uncertain: the pool might grow later, without a release
     return segments_->is_whole() ? found : finding::uncertain;
   }
@@ -86,7 +86,7 @@ allocator_state::finding allocator_state::find_for_waiters(owned_cache* self) no
 bool allocator_state::look_again(owned_cache* self, const slot_waiter& me) noexcept {
   finding found = finding::free_slot;
   while (found == finding::free_slot && !me.ended()) {
-    found = find_for_waiters(self);
+    found = steal_or_grow_for_waiters(self);
     if (found == finding::free_slot) {
       waiters_.enter();
       serve_and_leave(self, nullptr);

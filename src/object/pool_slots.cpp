@@ -188,7 +188,8 @@ void pool_slots::end(bool reports_leak) noexcept {
   // Only a slot taken out of the free list is known to be used by no thread.
   std::array<void*, 64> taken;
   const slot_geometry slots = memory_.geometry();
-  while (const std::size_t count = keeper_ != nullptr ? allocator().acquire_present_n(taken) : 0) {
+  while (const std::size_t count =
+             keeper_ != nullptr ? allocator().acquire_n_without_growth(taken) : 0) {
     for (void* const slot : std::span(taken).first(count)) {
       if (const slot_index index = slots.index_of(slot); memory_.holds(index)) {
         keeper_->destroy_in(memory_, index);

@@ -45,7 +45,7 @@ class slot_allocator final {
 
   /// Acquires a free slot and returns its address; null if exhausted (I2). Never throws.
   template <bool Counts = false>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] void* acquire() noexcept {
+  [[nodiscard, LIDO_FAST_PATH]] void* acquire() noexcept {
     void* slot = nullptr;
     return try_hit<Counts>(slot) ? slot : acquire_after_miss();
   }
@@ -53,7 +53,7 @@ class slot_allocator final {
   /// Pops a slot of the thread's cache, as the first half of `acquire`. If it returns false,
   /// `acquire_after_miss` must follow.
   template <bool Counts = false>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] bool try_hit(void*& slot) noexcept {
+  [[nodiscard, LIDO_FAST_PATH]] bool try_hit(void*& slot) noexcept {
     const std::uintptr_t own = own_cache();
     if (!is_cache(own) || !at(own).pop(slot)) [[unlikely]] {
       return false;
@@ -67,11 +67,11 @@ class slot_allocator final {
     return true;
   }
   /// Acquires a slot after a failed `try_hit`. Finds the cache again, so callers need not keep it.
-  [[nodiscard, LIDO_NOINLINE]] void* acquire_after_miss() noexcept;
+  [[nodiscard, LIDO_SLOW_PATH]] void* acquire_after_miss() noexcept;
 
   /// Takes back what `acquire` gave, from any thread. Never throws or blocks, and allocates
   /// nothing itself; for the C library see assign_thread_number.
-  [[LIDO_ALWAYS_INLINE]] void release(void* slot) noexcept {
+  [[LIDO_FAST_PATH]] void release(void* slot) noexcept {
     const std::uintptr_t own = own_cache();
     if (!is_cache(own) || !at(own).push(slot)) [[unlikely]] {
       release_after_miss(slot);
@@ -86,7 +86,7 @@ class slot_allocator final {
   [[nodiscard]] std::size_t acquire_n(std::span<void*> out) noexcept;
 
   /// Fills the front of `out` as acquire_n does, but adds no slots to the pool.
-  [[nodiscard]] std::size_t acquire_present_n(std::span<void*> out) noexcept;
+  [[nodiscard]] std::size_t acquire_n_without_growth(std::span<void*> out) noexcept;
 
   /// Releases each slot of `given`, in fewer trips to the depot.
   void release_n(std::span<void* const> given) noexcept;
@@ -137,7 +137,7 @@ class slot_allocator final {
 
  private:
   /// Returns the address of the calling thread's cache; without a number, one that is no cache.
-  [[nodiscard, LIDO_ALWAYS_INLINE]] std::uintptr_t own_cache() const noexcept {
+  [[nodiscard, LIDO_FAST_PATH]] std::uintptr_t own_cache() const noexcept {
     const std::size_t offset = own_raw_thread_offset();
     // relaxed: the memory of a table is zeros, which no thread has written
     std::byte* const table = table_.load(std::memory_order_relaxed);
@@ -145,10 +145,10 @@ class slot_allocator final {
     const auto own = reinterpret_cast<std::uintptr_t>(table) + offset;
     return no_thread_offset == 0 && offset == 0 ? 0 : own;
   }
-  [[nodiscard, LIDO_ALWAYS_INLINE]] static bool is_cache(std::uintptr_t own) noexcept {
+  [[nodiscard, LIDO_FAST_PATH]] static bool is_cache(std::uintptr_t own) noexcept {
     return no_thread_offset == 0 ? own != 0 : static_cast<std::intptr_t>(own) >= 0;
   }
-  [[nodiscard, LIDO_ALWAYS_INLINE]] static slot_cache& at(std::uintptr_t own) noexcept {
+  [[nodiscard, LIDO_FAST_PATH]] static slot_cache& at(std::uintptr_t own) noexcept {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr)
     return *reinterpret_cast<slot_cache*>(own);
   }
@@ -156,9 +156,9 @@ class slot_allocator final {
   /// Returns the state. Ends the program if another copy of the library made this.
   [[nodiscard]] allocator_state& state() const noexcept;
 
-  [[LIDO_NOINLINE]] void release_after_miss(void* slot) noexcept;
-  [[nodiscard, LIDO_NOINLINE]] void* acquire_without_number() noexcept;
-  [[LIDO_NOINLINE]] void release_without_number(void* slot) noexcept;
+  [[LIDO_SLOW_PATH]] void release_after_miss(void* slot) noexcept;
+  [[nodiscard, LIDO_SLOW_PATH]] void* acquire_without_number() noexcept;
+  [[LIDO_SLOW_PATH]] void release_without_number(void* slot) noexcept;
 
   atomic<std::byte*> table_;  ///< caches by thread; at first a table that all unused pools share
   allocator_state* const state_;  ///< owned; most functions use `state()`

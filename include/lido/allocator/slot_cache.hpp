@@ -78,7 +78,7 @@ class alignas(cache_line) slot_cache {
   // ---- the owner's hit path -------------------------------------------------------------------
 
   /// Pops into `item`. Returns false if the pop is in doubt; settle_pop must follow.
-  [[nodiscard, LIDO_ALWAYS_INLINE]] bool pop(void*& item) noexcept {
+  [[nodiscard, LIDO_FAST_PATH]] bool pop(void*& item) noexcept {
     // relaxed (2x): written by this thread alone
     const std::int64_t top = top_.load(std::memory_order_relaxed) - cell_bytes;
     item = at(top).load(std::memory_order_relaxed);
@@ -92,7 +92,7 @@ class alignas(cache_line) slot_cache {
   }
 
   /// Pushes `item`. Returns false if the push is in doubt; settle_push must follow.
-  [[nodiscard, LIDO_ALWAYS_INLINE]] bool push(void* item) noexcept {
+  [[nodiscard, LIDO_FAST_PATH]] bool push(void* item) noexcept {
     // relaxed: written by this thread alone
     const std::int64_t top = top_.load(std::memory_order_relaxed);
     // relaxed: published by (2)
@@ -105,7 +105,7 @@ class alignas(cache_line) slot_cache {
   }
 
   // relaxed (whole function): a number that the owner alone writes, in the line of the hit
-  [[LIDO_ALWAYS_INLINE]] void count_hit() noexcept {
+  [[LIDO_FAST_PATH]] void count_hit() noexcept {
     hits_.store(hits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
@@ -182,11 +182,11 @@ class alignas(cache_line) slot_cache {
   static constexpr std::int64_t nowhere = -1;
 
   // An address, since cells lie in other arrays, too.
-  [[nodiscard, LIDO_ALWAYS_INLINE]] cell& at(std::int64_t place) const noexcept {
+  [[nodiscard, LIDO_FAST_PATH]] cell& at(std::int64_t place) const noexcept {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr)
     return *reinterpret_cast<cell*>(address() + static_cast<std::uintptr_t>(place));
   }
-  [[nodiscard, LIDO_ALWAYS_INLINE]] std::uintptr_t address() const noexcept {
+  [[nodiscard, LIDO_FAST_PATH]] std::uintptr_t address() const noexcept {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as above
     return reinterpret_cast<std::uintptr_t>(this);
   }
@@ -198,8 +198,8 @@ class alignas(cache_line) slot_cache {
   };
 
   [[nodiscard]] taken_hold take_hold() noexcept;
-  [[nodiscard, LIDO_ALWAYS_INLINE]] inline bool try_hold_open(control& held) noexcept;
-  [[LIDO_ALWAYS_INLINE]] inline void end_hold(control held, std::uint32_t count) noexcept;
+  [[nodiscard, LIDO_FAST_PATH]] inline bool try_hold_open(control& held) noexcept;
+  [[LIDO_FAST_PATH]] inline void end_hold(control held, std::uint32_t count) noexcept;
 
   [[nodiscard]] std::int64_t position_of(std::int64_t top, std::span<cell> cells) const noexcept;
   [[nodiscard]] std::int64_t position_of_top() const noexcept;

@@ -38,12 +38,12 @@ inline constexpr std::size_t no_thread_offset = sizeof(void*) < 8 ? 0 : ~(~std::
 #endif
 
 /// Returns `thread_offset` of the thread that makes this call, wherever it ran a call before.
-[[nodiscard, LIDO_ALWAYS_INLINE]] inline std::size_t own_raw_thread_offset() noexcept {
+[[nodiscard, LIDO_FAST_PATH]] inline std::size_t own_raw_thread_offset() noexcept {
   LIDO_RETURN_OWN(std::size_t, thread_offset, "_ZN4lido2v06detail13thread_offsetE");
 }
 
 /// Returns the thread's offset, or 0 if the thread has no number.
-[[nodiscard, LIDO_ALWAYS_INLINE]] inline std::size_t own_thread_offset() noexcept {
+[[nodiscard, LIDO_FAST_PATH]] inline std::size_t own_thread_offset() noexcept {
   return own_raw_thread_offset() & ~no_thread_offset;
 }
 
@@ -53,7 +53,7 @@ inline constexpr std::size_t no_thread_offset = sizeof(void*) < 8 ? 0 : ~(~std::
 /// Thread-safe; never throws. Gives up when another thread uses the registry, unless it `waits`, so
 /// a thread suspended there blocks no other. The C library may allocate for it, if 32 or more
 /// thread-specific keys were created before the first pool; without memory there is no number.
-[[LIDO_NOINLINE]] bool assign_thread_number(bool waits = false) noexcept;
+[[LIDO_SLOW_PATH]] bool assign_thread_number(bool waits = false) noexcept;
 
 /// Returns a lower bound of the numbers that this copy assigns; see number_ranges.
 [[nodiscard]] std::uint32_t lowest_thread_number() noexcept;

@@ -40,13 +40,12 @@ struct constructed_each_time {
   }
 
   template <class... Args>
-  [[LIDO_ALWAYS_INLINE]] static T* make(slot_memory& /*memory*/, void* slot, bool /*held*/,
-                                        Args&&... args) noexcept(makes_nothrow<Args...>) {
+  [[LIDO_FAST_PATH]] static T* make(slot_memory& /*memory*/, void* slot, bool /*held*/,
+                                    Args&&... args) noexcept(makes_nothrow<Args...>) {
     return detail::make<T>(slot, std::forward<Args>(args)...);
   }
 
-  [[nodiscard, LIDO_ALWAYS_INLINE]] static bool finish(slot_memory& /*memory*/,
-                                                       T* object) noexcept {
+  [[nodiscard, LIDO_FAST_PATH]] static bool finish(slot_memory& /*memory*/, T* object) noexcept {
     object->~T();
     return true;
   }
@@ -101,8 +100,8 @@ class kept_objects final : private object_keeper {
   /// Returns an active object in the slot: the one in it, or a new one. Throws what the hooks
   /// throw, and the slot is then empty: how far an activation got is unknown.
   template <class... Args>
-  [[LIDO_ALWAYS_INLINE]] T* make(slot_memory& memory, void* slot, bool held,
-                                 Args&&... args) noexcept(makes_nothrow<Args...>) {
+  [[LIDO_FAST_PATH]] T* make(slot_memory& memory, void* slot, bool held,
+                             Args&&... args) noexcept(makes_nothrow<Args...>) {
     const slot_index index = index_in(memory, slot);
     if (!held) [[unlikely]] {
       create(memory, index, slot);
@@ -119,7 +118,7 @@ class kept_objects final : private object_keeper {
   }
 
   /// Ends a use. Returns true if it destroyed the object, since `deactivate` refused or threw.
-  [[nodiscard, LIDO_ALWAYS_INLINE]] bool finish(slot_memory& memory, T* object) noexcept {
+  [[nodiscard, LIDO_FAST_PATH]] bool finish(slot_memory& memory, T* object) noexcept {
     if (deactivate(*object)) [[likely]] {
       return false;
     }
@@ -157,8 +156,8 @@ class kept_objects final : private object_keeper {
     slot_shadow<sizeof(T)>::close(slot);
   }
 
-  [[LIDO_NOINLINE]] void create(slot_memory& memory, slot_index index,
-                                void* slot) noexcept(creates_nothrow()) {
+  [[LIDO_SLOW_PATH]] void create(slot_memory& memory, slot_index index,
+                                 void* slot) noexcept(creates_nothrow()) {
     if constexpr (names_create<Hooks>) {
       ::new (slot) T(hooks_.create());
     } else {
@@ -170,8 +169,7 @@ class kept_objects final : private object_keeper {
   }
 
   template <class... Args>
-  [[LIDO_ALWAYS_INLINE]] void activate([[maybe_unused]] T& object,
-                                       [[maybe_unused]] Args&&... args) {
+  [[LIDO_FAST_PATH]] void activate([[maybe_unused]] T& object, [[maybe_unused]] Args&&... args) {
     if constexpr (passes_nothing<Args...>) {
       static_assert(!names_activate<Hooks> || activating_hooks<Hooks, T>,
                     "lido: an acquire without arguments needs a Traits::hooks::activate(T&) -> "
@@ -191,7 +189,7 @@ class kept_objects final : private object_keeper {
   }
 
   /// Returns true if the object may be kept.
-  [[nodiscard, LIDO_ALWAYS_INLINE]] bool deactivate([[maybe_unused]] T& object) noexcept {
+  [[nodiscard, LIDO_FAST_PATH]] bool deactivate([[maybe_unused]] T& object) noexcept {
     if constexpr (!names_deactivate<Hooks>) {
       return true;
     } else if constexpr (noexcept(hooks_.deactivate(object))) {
@@ -201,7 +199,7 @@ class kept_objects final : private object_keeper {
     }
   }
 
-  [[LIDO_ALWAYS_INLINE]] bool call_deactivate(T& object) {
+  [[LIDO_FAST_PATH]] bool call_deactivate(T& object) {
     if constexpr (refusing_hooks<Hooks, T>) {
       return hooks_.deactivate(object);
     } else {
@@ -211,7 +209,7 @@ class kept_objects final : private object_keeper {
   }
 
   /// Destroys the object. The child of a fork during this may find the slot, but no object.
-  [[LIDO_NOINLINE]] void destroy(slot_memory& memory, slot_index index, T* object) noexcept {
+  [[LIDO_SLOW_PATH]] void destroy(slot_memory& memory, slot_index index, T* object) noexcept {
     memory.set_unused(index, slot_content::empty);
     // relaxed: a number for statistics
     live_.fetch_sub(1, std::memory_order_relaxed);

@@ -38,7 +38,7 @@ class [[nodiscard]] lease {
   }
   lease(const lease&) = delete;
   lease& operator=(const lease&) = delete;
-  [[LIDO_ALWAYS_INLINE]] ~lease() { reset(); }
+  [[LIDO_FAST_PATH]] ~lease() { reset(); }
 
   [[nodiscard]] T* get() const noexcept { return object_; }
   [[nodiscard]] explicit operator bool() const noexcept { return object_ != nullptr; }
@@ -54,7 +54,7 @@ class [[nodiscard]] lease {
   }
 
   /// Releases the object now; the lease is empty afterwards. No effect if it is empty already.
-  [[LIDO_ALWAYS_INLINE]] void reset() noexcept {
+  [[LIDO_FAST_PATH]] void reset() noexcept {
     if (object_ != nullptr) {
       pool_->release(std::exchange(object_, nullptr));
     }

@@ -98,20 +98,20 @@ class object_pool : private detail::complete_traits<Traits> {
   /// default-initialised). If exhausted, obeys `when_full`: throws pool_exhausted, waits, or grows,
   /// and throws growth_failed without memory. Throws what T's constructor throws.
   template <class... Args>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire(Args&&... args) {
+  [[nodiscard, LIDO_FAST_PATH]] lease_type acquire(Args&&... args) {
     return acquire_at(place::here(), std::forward<Args>(args)...);
   }
 
   /// Acquires as `acquire` does, but returns an empty lease if exhausted. Does not wait for a
   /// release; see above for other waits.
   template <class... Args>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type try_acquire(Args&&... args) {
+  [[nodiscard, LIDO_FAST_PATH]] lease_type try_acquire(Args&&... args) {
     return try_acquire_at(place::here(), std::forward<Args>(args)...);
   }
 
   /// Acquires as `try_acquire` does, for callers that manage pointers; nullptr if exhausted.
   template <class... Args>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] T* try_acquire_ptr(Args&&... args) noexcept(
+  [[nodiscard, LIDO_FAST_PATH]] T* try_acquire_ptr(Args&&... args) noexcept(
       life::template makes_nothrow<Args...>) {
     const place at = place::here();
     void* const slot = take_slot(at);
@@ -164,7 +164,7 @@ class object_pool : private detail::complete_traits<Traits> {
   /// nothing itself. (The C library may, in a thread that used no pool before, if the process
   /// created 32 or more thread-specific keys before its first pool.) Requires: `object` came from
   /// this pool and was not released since, or is nullptr (no effect).
-  [[LIDO_ALWAYS_INLINE]] void release(T* object) noexcept {
+  [[LIDO_FAST_PATH]] void release(T* object) noexcept {
     const place at = place::here();
     LIDO_ASSERT(checks::active || refuses || object == nullptr || owns(object),
                 "release of a pointer to no object of this pool");
@@ -287,10 +287,10 @@ class object_pool : private detail::complete_traits<Traits> {
   }
 
   /// Returns null if exhausted, or if a checked pool reported that it is being or was destroyed.
-  [[nodiscard, LIDO_ALWAYS_INLINE]] void* take_slot(place at) noexcept {
+  [[nodiscard, LIDO_FAST_PATH]] void* take_slot(place at) noexcept {
     return checks_.admits(at) ? slots_.allocator().template acquire<Traits::counts>() : nullptr;
   }
-  [[LIDO_ALWAYS_INLINE]] void put_slot(void* slot) noexcept { slots_.allocator().release(slot); }
+  [[LIDO_FAST_PATH]] void put_slot(void* slot) noexcept { slots_.allocator().release(slot); }
 
   // The public functions are inlined into their callers, and pass on the callers' code address.
   template <class... Args>
@@ -393,8 +393,8 @@ class object_pool : private detail::complete_traits<Traits> {
   }
 
   template <class... Args>
-  [[LIDO_ALWAYS_INLINE]] T* construct(place at, void* slot, Args&&... args) noexcept(
-      life::template makes_nothrow<Args...>) {
+  [[LIDO_FAST_PATH]] T* construct(place at, void* slot,
+                                  Args&&... args) noexcept(life::template makes_nothrow<Args...>) {
     const bool held = life_.holds(slots_.memory(), slot);
     if (!held) {
       detail::slot_shadow<sizeof(T)>::open(slot);
@@ -415,7 +415,7 @@ class object_pool : private detail::complete_traits<Traits> {
     return object;
   }
 
-  [[LIDO_ALWAYS_INLINE]] void destroy(T* object) noexcept {
+  [[LIDO_FAST_PATH]] void destroy(T* object) noexcept {
     if constexpr (refuses) {
       refuse_unused(object);
     }

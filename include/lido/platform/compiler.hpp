@@ -64,6 +64,12 @@
 #define LIDO_NO_SANITIZE_ADDRESS [[gnu::no_sanitize_address]]
 #endif
 
+// Marks of paths. Functions of a fast path do nothing but a hit and are inlined into their callers.
+// A slow path is what a hit branches to: a call of its own, which leaves the hit few registers to
+// save and no stack to set up.
+#define LIDO_FAST_PATH LIDO_ALWAYS_INLINE
+#define LIDO_SLOW_PATH LIDO_NOINLINE
+
 /// Declares a function, to be defined below it, that is called when the library is loaded: before
 /// constructors of users' static objects, and in ascending order of numbers. `LIDO_RUN_AT_UNLOAD`
 /// declares one that is called when the program ends or unloads the library.

@@ -107,7 +107,7 @@ class larger_blocks {
 
   // Return the store here with the smallest blocks that fit; null if none do, or if blocks of the
   // smallest size do. The first is for requests in the list, the second for others.
-  [[nodiscard, LIDO_ALWAYS_INLINE]] block_store* find_listed(std::size_t bytes) const noexcept;
+  [[nodiscard, LIDO_FAST_PATH]] block_store* find_listed(std::size_t bytes) const noexcept;
   [[nodiscard]] block_store* find_unlisted(std::size_t bytes) const noexcept;
 
  private:
@@ -187,7 +187,7 @@ class block_resource final : public std::pmr::memory_resource {
   [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override;
 
   // Inlined where the type of the resource is known.
-  [[nodiscard, LIDO_ALWAYS_INLINE]] void* take(std::size_t bytes, std::size_t alignment) {
+  [[nodiscard, LIDO_FAST_PATH]] void* take(std::size_t bytes, std::size_t alignment) {
     if (bytes > smallest_.block_bytes() || alignment > alignment_) [[unlikely]] {
       return take_larger(bytes, alignment);
     }
@@ -196,7 +196,7 @@ class block_resource final : public std::pmr::memory_resource {
     }
     return take_after_miss(smallest_, bytes, alignment);
   }
-  [[LIDO_ALWAYS_INLINE]] void give(void* address, std::size_t bytes, std::size_t alignment) {
+  [[LIDO_FAST_PATH]] void give(void* address, std::size_t bytes, std::size_t alignment) {
     if (smallest_.may_hit(address)) [[likely]] {
       smallest_.release(address);
     } else {
@@ -204,17 +204,17 @@ class block_resource final : public std::pmr::memory_resource {
     }
   }
 
-  [[nodiscard, LIDO_NOINLINE]] void* take_larger(std::size_t bytes, std::size_t alignment);
-  [[nodiscard, LIDO_NOINLINE]] void* take_unlisted(std::size_t bytes, std::size_t alignment);
-  [[nodiscard, LIDO_NOINLINE]] void* take_after_miss(detail::block_store& store, std::size_t bytes,
-                                                     std::size_t alignment);
-  [[nodiscard, LIDO_NOINLINE]] void* take_upstream(std::size_t bytes, std::size_t alignment);
+  [[nodiscard, LIDO_SLOW_PATH]] void* take_larger(std::size_t bytes, std::size_t alignment);
+  [[nodiscard, LIDO_SLOW_PATH]] void* take_unlisted(std::size_t bytes, std::size_t alignment);
+  [[nodiscard, LIDO_SLOW_PATH]] void* take_after_miss(detail::block_store& store, std::size_t bytes,
+                                                      std::size_t alignment);
+  [[nodiscard, LIDO_SLOW_PATH]] void* take_upstream(std::size_t bytes, std::size_t alignment);
   [[noreturn]] void throw_no_block(std::size_t bytes, std::size_t alignment) const;
-  [[LIDO_NOINLINE]] void give_larger(void* address, std::size_t bytes, std::size_t alignment);
-  [[LIDO_NOINLINE]] void give_other(void* address, std::size_t bytes, std::size_t alignment,
-                                    detail::place at);
-  [[LIDO_NOINLINE]] void give_checked(void* address, std::size_t bytes, std::size_t alignment,
-                                      detail::place at);
+  [[LIDO_SLOW_PATH]] void give_larger(void* address, std::size_t bytes, std::size_t alignment);
+  [[LIDO_SLOW_PATH]] void give_other(void* address, std::size_t bytes, std::size_t alignment,
+                                     detail::place at);
+  [[LIDO_SLOW_PATH]] void give_checked(void* address, std::size_t bytes, std::size_t alignment,
+                                       detail::place at);
   /// Returns the first of all stores for which `fits` returns true; null if there is none.
   template <class Resource, class Fits>
   [[nodiscard]] static auto first(Resource& resource, const Fits& fits) noexcept

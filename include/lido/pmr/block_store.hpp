@@ -77,7 +77,7 @@ class block_store {
 
   /// Takes a free block from the thread's cache. If it returns false, `acquire_after_miss` must
   /// follow. Requires: wanted <= block_bytes().
-  [[nodiscard, LIDO_ALWAYS_INLINE]] bool try_hit(void*& block, std::size_t wanted) noexcept {
+  [[nodiscard, LIDO_FAST_PATH]] bool try_hit(void*& block, std::size_t wanted) noexcept {
     LIDO_ASSERT(wanted <= block_bytes_, "a request that is larger than a block");
     const bool hit = slots_.try_hit(block);
     if (hit) [[likely]] {
@@ -90,7 +90,7 @@ class block_store {
   [[nodiscard]] void* acquire_after_miss(std::size_t wanted, place at) noexcept;
 
   /// Releases a block. Requires: `block` is from here.
-  [[LIDO_ALWAYS_INLINE]] void release(void* block) noexcept {
+  [[LIDO_FAST_PATH]] void release(void* block) noexcept {
     LIDO_ASSERT(owns(block) && distance_to(block) % block_bytes_ == 0,
                 "release of an address within a block");
     if (poisons_) {
@@ -105,11 +105,11 @@ class block_store {
   [[nodiscard]] bool is_checked() const noexcept { return checks_ != nullptr; }
 
   /// Returns true if `address` is within a block that `release` takes.
-  [[nodiscard, LIDO_ALWAYS_INLINE]] bool may_hit(const void* address) const noexcept {
+  [[nodiscard, LIDO_FAST_PATH]] bool may_hit(const void* address) const noexcept {
     return distance_to(address) < unchecked_bytes_;
   }
 
-  [[nodiscard, LIDO_ALWAYS_INLINE]] bool owns(const void* address) const noexcept {
+  [[nodiscard, LIDO_FAST_PATH]] bool owns(const void* address) const noexcept {
     return distance_to(address) < bytes_;
   }
 
@@ -123,7 +123,7 @@ class block_store {
   void enter(registry& where, std::string_view name);
 
  private:
-  [[nodiscard, LIDO_ALWAYS_INLINE]] std::uintptr_t distance_to(const void* address) const noexcept {
+  [[nodiscard, LIDO_FAST_PATH]] std::uintptr_t distance_to(const void* address) const noexcept {
     return address_bits(address) - first_;
   }
   /// Reports a block that is free already: such blocks are poisoned, to the first byte.
