@@ -5,60 +5,39 @@
 #include "../platform/platform.hpp"
 #include "lido/base/address_space.hpp"
 #include "lido/base/assert.hpp"
-#include "lido/base/zeroed_memory.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/object/pool_slots.hpp"
 #include "lido/platform/compiler.hpp"
 
 namespace lido::inline v0::detail {
 
+// Zero bytes are the state of an empty slot, so no state is touched before its slot is used.
 slot_memory::slot_memory(const slot_layout& layout, std::uint32_t capacity, bool grows)
-    : slot_memory(layout, capacity) {
-  // From here on the destructor runs, whatever throws.
+    : states_(layout.has_states ? capacity : 0,
+              layout.has_states && grows ? growth::by_steps : growth::none),
+      layout_(layout),
+      capacity_(capacity) {
+  const std::size_t bytes = layout_.size * capacity_;
   if (grows) {
-    reserve_addresses();
+    addresses_ = new address_space(bytes, alignment());
+    first_ = addresses_->data();
   } else {
-    allocate_all();
+    first_ = static_cast<std::byte*>(::operator new (bytes, std::align_val_t{alignment()}));
+    // relaxed: the constructor of the pool
+    backed_.store(capacity_, std::memory_order_relaxed);
   }
 }
 
-slot_memory::slot_memory(const slot_layout& layout, std::uint32_t capacity) noexcept
-    : layout_(layout), capacity_(capacity) {}
-
 slot_memory::~slot_memory() {
-  if (slot_addresses_ != nullptr) {
-    delete slot_addresses_;
-    delete state_addresses_;
+  if (addresses_ != nullptr) {
+    delete addresses_;
   } else {
     ::operator delete (first_, std::align_val_t{alignment()});
-    if (states_ != nullptr) {
-      free_zeros(states_, capacity_ * sizeof(state));
-    }
   }
 }
 
 std::size_t slot_memory::alignment() const noexcept {
   return (std::max)(layout_.alignment, cache_line);
-}
-
-void slot_memory::reserve_addresses() {
-  slot_addresses_ = new address_space(layout_.size * capacity_, alignment());
-  first_ = slot_addresses_->data();
-  if (layout_.has_states) {
-    state_addresses_ = new address_space(capacity_ * sizeof(state), alignof(state));
-    states_ = static_cast<state*>(static_cast<void*>(state_addresses_->data()));
-  }
-}
-
-/// Zero bytes are the state of an empty slot, so no state is touched before its slot is used.
-void slot_memory::allocate_all() {
-  const std::align_val_t aligned{alignment()};
-  first_ = static_cast<std::byte*>(::operator new(layout_.size* capacity_, aligned));
-  if (layout_.has_states) {
-    states_ = static_cast<state*>(static_cast<void*>(allocate_zeros(capacity_ * sizeof(state))));
-  }
-  // relaxed: the constructor of the pool
-  backed_.store(capacity_, std::memory_order_relaxed);
 }
 
 std::size_t slot_memory::bookkeeping() const noexcept {
@@ -83,24 +62,11 @@ LIDO_NO_SANITIZE_ADDRESS void slot_memory::touch() noexcept {
   }
 }
 
-int slot_memory::commit_states(std::uint32_t slots) noexcept {
-  // More than requested, so that few segments need the system.
-  constexpr std::size_t step = 65536;
-  const std::size_t wanted = (std::min)((slots + step - 1) / step * step, state_addresses_->size());
-  const int error = wanted > committed_states_
-                        ? state_addresses_->commit(committed_states_, wanted - committed_states_)
-                        : 0;
-  committed_states_ = error == 0 ? (std::max)(committed_states_, wanted) : committed_states_;
-  return error;
-}
-
 int slot_memory::commit(slot_index first, std::uint32_t count) noexcept {
-  if (layout_.has_states) {
-    if (const int error = commit_states(first + count); error != 0) {
-      return error;
-    }
+  if (const int error = states_.extend_to(first + count); error != 0) {
+    return error;
   }
-  const int error = slot_addresses_->commit(layout_.size * first, layout_.size * count);
+  const int error = addresses_->commit(layout_.size * first, layout_.size * count);
   if (error == 0) {
     layout_.close_all(first_ + layout_.size * first, count);
     // (1) - this release-store synchronizes-with the acquire-load pool_slots.hpp (3)
@@ -132,7 +98,7 @@ void slot_memory::vacate(slot_index first, std::uint32_t count, work_progress& p
 
 int slot_memory::decommit(slot_index first, std::uint32_t count) noexcept {
   // The shadow stays closed: these addresses are the pool's as long as it lives.
-  return slot_addresses_->decommit(layout_.size * first, layout_.size * count);
+  return addresses_->decommit(layout_.size * first, layout_.size * count);
 }
 
 }  // namespace lido::inline v0::detail

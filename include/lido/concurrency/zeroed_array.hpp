@@ -2,10 +2,8 @@
 /// Internal. An array whose memory appears when it is used.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "lido/base/address.hpp"
 #include "lido/base/address_space.hpp"
@@ -32,7 +30,7 @@ class zeroed_array {
       : fixed_(allocate_zeros(kind == growth::none && most != 0 ? bytes_of(most, 1) : 0)),
         size_(kind == growth::none ? most : 0) {
     if (kind == growth::by_steps) {
-      space_ = std::make_unique<address_space>(bytes_of(most, 0), alignof(T));
+      space_ = new address_space(bytes_of(most, 0), alignof(T));
       items_ = static_cast<T*>(static_cast<void*>(space_->data()));
     } else if (most != 0) {
       const auto start = address_bits(fixed_);
@@ -54,6 +52,7 @@ class zeroed_array {
     if (fixed_ != nullptr) {
       free_zeros(fixed_, bytes_of(size(), 1));
     }
+    delete space_;
   }
 
   [[nodiscard]] T& operator[](std::size_t at) noexcept { return items_[at]; }
@@ -92,11 +91,12 @@ class zeroed_array {
   /// system. Memory that is never written to costs nothing.
   [[nodiscard]] std::size_t committed(std::size_t size) const noexcept {
     constexpr std::size_t step = 65536;
-    return (std::min)((size * sizeof(T) + step - 1) / step * step, space_->size());
+    const std::size_t wanted = (size * sizeof(T) + step - 1) / step * step;
+    return wanted < space_->size() ? wanted : space_->size();
   }
 
-  std::byte* fixed_;                      ///< owned; null without items, or if they grow
-  std::unique_ptr<address_space> space_;  ///< memory of items that grow
+  std::byte* fixed_;                ///< owned; null without items, or if they grow
+  address_space* space_ = nullptr;  ///< owned; memory of items that grow, else null
   atomic<std::size_t> size_;
   T* items_ = nullptr;
 };

@@ -12,6 +12,7 @@
 
 #include "lido/base/address.hpp"
 #include "lido/base/assert.hpp"
+#include "lido/base/durations.hpp"
 #include "lido/base/error.hpp"
 #include "lido/base/exceptions_agree.hpp"
 #include "lido/base/pool_stats.hpp"

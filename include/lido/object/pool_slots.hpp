@@ -19,6 +19,7 @@
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/parking.hpp"
+#include "lido/concurrency/zeroed_array.hpp"
 #include "lido/object/options.hpp"
 
 namespace lido::inline v0::detail {
@@ -30,7 +31,7 @@ struct stop_token {  ///< the standard library has none
   stop_token() = delete;
 };
 #endif
-class address_space;
+
 class registration;
 class slot_memory;
 
@@ -144,27 +145,19 @@ class slot_memory final : public segment_memory, public segment_fill {
  private:
   using state = atomic<slot_content>;
 
-  slot_memory(const slot_layout& layout, std::uint32_t capacity) noexcept;
-
   [[nodiscard]] std::uintptr_t distance_to(const void* object) const noexcept {
     // As numbers, since a foreign pointer must not be subtracted.
     return address_bits(object) - address_bits(first_);
   }
   [[nodiscard]] std::size_t alignment() const noexcept;
-  void reserve_addresses();
-  void allocate_all();
-  [[nodiscard]] int commit_states(std::uint32_t slots) noexcept;
 
   std::byte* first_ = nullptr;
-  state* states_ = nullptr;
+  zeroed_array<state> states_;  ///< of all slots, or none
   slot_layout layout_;
   std::uint32_t capacity_;
   atomic<std::uint32_t> backed_{0};
-  std::size_t committed_states_ = 0;  ///< bytes
   object_keeper* keeper_ = nullptr;
-  // Owned by a pool that grows; other pools own `first_` and `states_`.
-  address_space* slot_addresses_ = nullptr;
-  address_space* state_addresses_ = nullptr;
+  address_space* addresses_ = nullptr;  ///< owned; those of slots that grow, else null
 };
 
 /// The slots of one pool: their memory, which of them are free, and errors that name the pool.
@@ -194,8 +187,9 @@ class pool_slots {
 
   /// Waits or throws, as `when_full` says, once there is no free slot.
   [[nodiscard]] void* acquire_blocking();
-  /// Waits for a slot. Returns null if a stop was requested or the time was up first.
+  /// Waits for a slot. Returns null if the time was up first.
   [[nodiscard]] void* wait_for_slot(const deadline& until);
+  /// Waits for a slot. Returns null if a stop was requested first.
   [[nodiscard]] void* wait_for_slot(const stop_token& stop);
 
   void reserve(std::size_t count);
