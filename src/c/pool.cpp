@@ -5,7 +5,7 @@
 
 #include "lido/base/fail.hpp"
 #include "lido/base/huge_pages.hpp"
-#include "lido/debug/place.hpp"
+#include "lido/debug/code_address.hpp"
 #include "lido/platform/compiler.hpp"
 #include "lido/pmr/block_store.hpp"
 #include "lido/version.hpp"

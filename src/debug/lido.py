@@ -97,8 +97,8 @@ def checked_uses(first):
         record = inner(as_type(trace["pool"], "checked_slots")["records_"])[index]
         step = int(inner(record["steps_"]))
         if step % 2 != 0:
-            thread, place = (inner(record[one]).address + step % KEPT_STEPS for one in ("threads_", "places_"))
-            yield int(inner(thread.dereference())), int(inner(place.dereference()))
+            thread, code_address = (inner(record[one]).address + step % KEPT_STEPS for one in ("threads_", "code_addresses_"))
+            yield int(inner(thread.dereference())), int(inner(code_address.dereference()))
 
 
 def where(address):

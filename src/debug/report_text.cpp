@@ -62,13 +62,13 @@ report_text& report_text::append(std::uint64_t number, int base) noexcept {
                                    static_cast<std::size_t>(done.ptr - digits.data()));
 }
 
-report_text& report_text::where(place at) noexcept {
+report_text& report_text::where(code_address at) noexcept {
   const platform::code_position code = platform::find_code(at.address);
   if (code.module == nullptr) {
-    return *this << "an unknown place";
+    return *this << "an unknown code address";
   }
-  if (places_noted_ < places_.size()) {
-    places_.at(places_noted_++) = {at.address, code.module, code.offset};
+  if (noted_count_ < noted_.size()) {
+    noted_.at(noted_count_++) = {at.address, code.module, code.offset};
   }
   path_buffer buffer;
   const std::string_view path = module_path(at.address, buffer);
@@ -87,11 +87,11 @@ report_text& report_text::thread(std::uint32_t id) noexcept {
   return *this;
 }
 
-// NOLINTNEXTLINE(readability-function-size): places within modules
+// NOLINTNEXTLINE(readability-function-size): code addresses within modules
 report_text& report_text::commands() noexcept {
   path_buffer buffer;
-  const module_offset* const begin = places_.data();
-  const module_offset* const end = begin + places_noted_;
+  const module_offset* const begin = noted_.data();
+  const module_offset* const end = begin + noted_count_;
   for (const module_offset* each = begin; each != end; ++each) {
     const auto same_module = [each](const module_offset& one) {
       return one.module == each->module;

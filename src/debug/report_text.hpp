@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "lido/debug/place.hpp"
+#include "lido/debug/code_address.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -22,7 +22,7 @@ class report_text {
   report_text& hex(std::uintptr_t number) noexcept { return (*this << "0x").append(number, 16); }
 
   /// Appends `server+0x1a2b`: the module that has the code, and the offset in it.
-  report_text& where(place at) noexcept;
+  report_text& where(code_address at) noexcept;
 
   /// Appends `thread 7 'main'`, or `some thread` for 0; the system forgets the name when the thread
   /// ends.
@@ -44,8 +44,8 @@ class report_text {
 
   std::array<char, 6144> buffer_;
   std::size_t size_ = 0;
-  std::array<module_offset, 16> places_;
-  std::size_t places_noted_ = 0;
+  std::array<module_offset, 16> noted_;
+  std::size_t noted_count_ = 0;
 };
 
 }  // namespace lido::inline v0::detail

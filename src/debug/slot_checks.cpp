@@ -89,7 +89,7 @@ checked_slots::~checked_slots() {
   for (slot_index slot = 0; slot < trace_.capacity; ++slot) {
     const void* const start = first_ + trace_.stride * slot;
     if (!is_used(slot) && !is_intact(start)) {
-      report(misuse_kind::write_after_release, start, place::here());
+      report(misuse_kind::write_after_release, start, code_address::here());
     }
   }
   unregister_checked(trace_);
@@ -103,7 +103,7 @@ void checked_slots::close() noexcept {
   ends_.store(true, std::memory_order_relaxed);
 }
 
-void checked_slots::begin_use(void* slot, place at) noexcept {
+void checked_slots::begin_use(void* slot, code_address at) noexcept {
   look_into(slot, at);
   records_[distance_to(slot) / trace_.stride].begin_use(at, this_thread_id());
 }
@@ -114,7 +114,7 @@ void checked_slots::watch(void* slot) const noexcept {
 }
 
 // NOLINTNEXTLINE(readability-function-size): macros of Valgrind
-void checked_slots::look_into(void* slot, place at) const noexcept {
+void checked_slots::look_into(void* slot, code_address at) const noexcept {
   LIDO_TELL_VALGRIND(VALGRIND_MAKE_MEM_DEFINED(slot, trace_.stride));
   if (!is_intact(slot)) {
     report(misuse_kind::write_after_release, slot, at);
@@ -127,7 +127,7 @@ void checked_slots::tell_release([[maybe_unused]] const void* slot) const noexce
   LIDO_TELL_VALGRIND(VALGRIND_MEMPOOL_FREE(this, slot));
 }
 
-void checked_slots::refuse(const void* object, place at) const noexcept {
+void checked_slots::refuse(const void* object, code_address at) const noexcept {
   const pool_trace owner = find_owner(object);
   misuse_kind kind = misuse_kind::double_release;
   if (object == nullptr || !find_checked(this).alive || (owner.pool != nullptr && !owner.alive)) {
@@ -142,7 +142,7 @@ void checked_slots::refuse(const void* object, place at) const noexcept {
   report(kind, object, at);
 }
 
-void checked_slots::report(misuse_kind kind, const void* object, place at) const noexcept {
+void checked_slots::report(misuse_kind kind, const void* object, code_address at) const noexcept {
   const pool_trace self = find_checked(this);
   const pool_trace owner = find_owner(object);
   // While the pool is being destroyed, only what was remembered about it is read.

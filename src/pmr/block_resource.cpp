@@ -120,7 +120,7 @@ block_store* larger_blocks::find_unlisted(std::size_t bytes) const noexcept {
 namespace {
 
 /// Returns where the function that this is inlined into was called.
-[[nodiscard, LIDO_ALWAYS_INLINE]] inline place caller() noexcept {
+[[nodiscard, LIDO_ALWAYS_INLINE]] inline code_address caller() noexcept {
   return {call_address()};
 }
 
@@ -290,7 +290,7 @@ void block_resource::give_larger(void* address, std::size_t bytes, std::size_t a
 }
 
 void block_resource::give_other(void* address, std::size_t bytes, std::size_t alignment,
-                                detail::place at) {
+                                detail::code_address at) {
   for (detail::block_store& store : larger_.all()) {
     if (store.may_hit(address)) {
       store.release(address);
@@ -306,7 +306,7 @@ void block_resource::give_other(void* address, std::size_t bytes, std::size_t al
 
 /// Gives foreign addresses to upstream, unless it gave no such memory: then blocks report them.
 void block_resource::give_checked(void* address, std::size_t bytes, std::size_t alignment,
-                                  detail::place at) {
+                                  detail::code_address at) {
   detail::block_store* store =
       first(*this, [&](const detail::block_store& one) { return one.owns(address); });
   if (store == nullptr && !overflow_to_upstream_ && alignment <= alignment_) {

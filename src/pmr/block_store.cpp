@@ -83,7 +83,7 @@ block_store::~block_store() {
   checks_.reset();  // checks all blocks
 }
 
-void* block_store::acquire_after_miss(std::size_t wanted, place at) noexcept {
+void* block_store::acquire_after_miss(std::size_t wanted, code_address at) noexcept {
   void* const block = slots_.acquire_after_miss();
   if (block == nullptr) {
     return nullptr;
@@ -97,7 +97,7 @@ void* block_store::acquire_after_miss(std::size_t wanted, place at) noexcept {
   return block;
 }
 
-bool block_store::release_checked(void* block, place at) noexcept {
+bool block_store::release_checked(void* block, code_address at) noexcept {
   if (!checks_->slots.try_end_use(block, at)) {
     return false;
   }

@@ -32,7 +32,7 @@ namespace {
 
 /// Records that a callback uses the resource, and later any thread may. The pool's threads reset
 /// it.
-void note_callback(pool_slot& slot, nanos now, place at) noexcept {
+void note_callback(pool_slot& slot, nanos now, code_address at) noexcept {
   slot.note_holder(now, 0, std::uncaught_exceptions(), at);
   slot.lease.resets_by_pool.set(slot.resets.get() == reset_way::with_time);
   platform::tell_acquire(&slot);

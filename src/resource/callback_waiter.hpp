@@ -9,7 +9,7 @@
 
 #include "acquire_queue.hpp"
 #include "acquire_waiter.hpp"
-#include "lido/debug/place.hpp"
+#include "lido/debug/code_address.hpp"
 #include "lido/resource/pool_core.hpp"
 
 namespace lido::inline v0::detail {
@@ -43,7 +43,7 @@ class callback_waiter final : public acquire_waiter {
 
   std::shared_ptr<pool_core> core_;
   acquire_completion done_;
-  place at_;
+  code_address at_;
   bool is_stopped_ = false;  // under the mutex
   std::optional<std::stop_callback<stopper>> on_stop_;
 };

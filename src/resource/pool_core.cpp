@@ -78,7 +78,7 @@ acquire_outcome pool_core::acquire(const acquire_call& call) {
   return thread_acquire(*this, call).run();
 }
 
-slot_grant pool_core::acquire_idle(place at, const sought_key* key) {
+slot_grant pool_core::acquire_idle(code_address at, const sought_key* key) {
   require_own_copy(origin_);
   const auto alive = shared_from_this();
   if (shell_->is_foreign()) {

@@ -17,7 +17,7 @@
 #include "../platform/platform.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/concurrency/thread_number.hpp"
-#include "lido/debug/place.hpp"
+#include "lido/debug/code_address.hpp"
 #include "lido/debug/registry.hpp"
 
 namespace lido::inline v0 {

@@ -27,7 +27,7 @@ TEST(ReportText, CutsOffWordsAndNumbersThatDoNotFit) {
 
 TEST(ReportText, APlaceThatIsNotKnownHasNoCommand) {
   report_text text;
-  EXPECT_EQ(text.where({}).commands().view(), "an unknown place");
+  EXPECT_EQ(text.where({}).commands().view(), "an unknown code address");
 }
 
 TEST(ReportText, AThreadThatIsNotWrittenDownYetHasNoNumber) {

@@ -13,17 +13,18 @@ struct no_checks {
   static constexpr bool active = false;
   static constexpr std::size_t record_bytes = 0;
 
-  struct place {
-    static constexpr place here() noexcept { return {}; }
+  struct code_address {
+    static constexpr code_address here() noexcept { return {}; }
   };
 
   constexpr no_checks(std::string_view /*name*/, std::byte* /*first*/,
                       std::uint32_t /*capacity*/) noexcept {}
-  constexpr void before_construction(void* /*slot*/, place /*at*/) const noexcept {}
-  constexpr void after_construction(const void* /*object*/, place /*at*/) const noexcept {}
+  constexpr void before_construction(void* /*slot*/, code_address /*at*/) const noexcept {}
+  constexpr void after_construction(const void* /*object*/, code_address /*at*/) const noexcept {}
   constexpr void close() const noexcept {}
-  [[nodiscard]] static constexpr bool admits(place /*at*/) noexcept { return true; }
-  [[nodiscard]] static constexpr bool try_end(const void* /*object*/, place /*at*/) noexcept {
+  [[nodiscard]] static constexpr bool admits(code_address /*at*/) noexcept { return true; }
+  [[nodiscard]] static constexpr bool try_end(const void* /*object*/,
+                                              code_address /*at*/) noexcept {
     return true;
   }
   constexpr void after_destruction(void* /*slot*/) const noexcept {}

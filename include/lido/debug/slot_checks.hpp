@@ -11,10 +11,10 @@
 #include "lido/base/address.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
+#include "lido/debug/code_address.hpp"
 #include "lido/debug/fill_pattern.hpp"
 #include "lido/debug/misuse.hpp"
 #include "lido/debug/no_checks.hpp"
-#include "lido/debug/place.hpp"
 #include "lido/debug/slot_record.hpp"
 #include "lido/platform/compiler.hpp"
 
@@ -65,9 +65,9 @@ class checked_slots {
 
   // For slots whose size is known at run time: the functions of slot_checks, by slow paths alone.
   /// Begins a use of the slot, which comes from the free list.
-  void begin_use(void* slot, place at) noexcept;
+  void begin_use(void* slot, code_address at) noexcept;
   /// Ends a use. Returns true if `watch` and a release must follow, false if it was reported.
-  [[nodiscard]] bool try_end_use(const void* slot, place at) noexcept {
+  [[nodiscard]] bool try_end_use(const void* slot, code_address at) noexcept {
     return try_end_of(slot, trace_.stride, at);
   }
   void watch(void* slot) const noexcept;
@@ -84,7 +84,7 @@ class checked_slots {
   /// Ends the use of an object; exactly one release does. Returns false for wrong use, which it
   /// reports.
   [[nodiscard, LIDO_ALWAYS_INLINE]] bool try_end_of(const void* object, std::size_t stride,
-                                                    place at) noexcept {
+                                                    code_address at) noexcept {
     const std::uint64_t count = admitted();
     const std::uintptr_t distance = distance_to(object);
     const bool is_slot = count != 0 && distance % stride == 0 && distance / stride < count;
@@ -96,9 +96,9 @@ class checked_slots {
   }
 
   /// Reports a wrong release, or for null a wrong acquire.
-  [[LIDO_COLD, LIDO_NOINLINE]] void refuse(const void* object, place at) const noexcept;
+  [[LIDO_COLD, LIDO_NOINLINE]] void refuse(const void* object, code_address at) const noexcept;
   /// Reports a write to the free slot, if there was one.
-  [[LIDO_COLD, LIDO_NOINLINE]] void look_into(void* slot, place at) const noexcept;
+  [[LIDO_COLD, LIDO_NOINLINE]] void look_into(void* slot, code_address at) const noexcept;
   /// Informs Valgrind of the release, if it runs.
   void tell_release(const void* slot) const noexcept;
 
@@ -107,11 +107,12 @@ class checked_slots {
   atomic<bool> ends_{false};
 
  private:
-  [[nodiscard, LIDO_ALWAYS_INLINE]] static bool end_use(slot_record& record, place at) noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] static bool end_use(slot_record& record,
+                                                        code_address at) noexcept {
     return record.try_end(record.last_step(), at, this_thread_id());
   }
 
-  void report(misuse_kind kind, const void* object, place at) const noexcept;
+  void report(misuse_kind kind, const void* object, code_address at) const noexcept;
   void report_leaks() const noexcept;
   [[nodiscard]] const slot_record& record_at(const void* object) const noexcept {
     return records_[distance_to(object) / trace_.stride];
@@ -137,26 +138,26 @@ class slot_checks : public checked_slots {
  public:
   static constexpr bool active = true;
   static constexpr std::size_t record_bytes = sizeof(slot_record);
-  using place = detail::place;
+  using code_address = detail::code_address;
 
   slot_checks(std::string_view name, std::byte* first, std::uint32_t capacity)
       : checked_slots(name, first, capacity, sizeof(T), pattern) {}
 
   /// Reports a write to the slot while it was in the free list. Takes the slow path in a thread
   /// whose id is not known, thus under Valgrind.
-  [[LIDO_ALWAYS_INLINE]] void before_construction(void* slot, place at) const noexcept {
+  [[LIDO_ALWAYS_INLINE]] void before_construction(void* slot, code_address at) const noexcept {
     if (hardly_ever(own_checked_thread_id() == 0) ||
         hardly_ever(!pattern.is_intact(slot, use_of(slot)))) {
       look_into(slot, at);
     }
   }
 
-  [[LIDO_ALWAYS_INLINE]] void after_construction(const void* object, place at) noexcept {
+  [[LIDO_ALWAYS_INLINE]] void after_construction(const void* object, code_address at) noexcept {
     records_[slot_of(object)].begin_use(at, this_thread_id());
   }
 
   /// Returns false, and reports it, if the pool is being destroyed or was.
-  [[nodiscard, LIDO_ALWAYS_INLINE]] bool admits(place at) const noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] bool admits(code_address at) const noexcept {
     // relaxed: as admitted()
     if (hardly_ever(ends_.load(std::memory_order_relaxed))) {
       refuse(nullptr, at);
@@ -167,7 +168,7 @@ class slot_checks : public checked_slots {
 
   /// Ends the use of an object; exactly one release does. Returns false after it reported wrong
   /// use. Also works, as far as memory allows, for a destroyed pool.
-  [[nodiscard, LIDO_ALWAYS_INLINE]] bool try_end(const void* object, place at) noexcept {
+  [[nodiscard, LIDO_ALWAYS_INLINE]] bool try_end(const void* object, code_address at) noexcept {
     return try_end_of(object, sizeof(T), at);
   }
 

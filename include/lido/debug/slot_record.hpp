@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "lido/concurrency/atomic.hpp"
-#include "lido/debug/place.hpp"
+#include "lido/debug/code_address.hpp"
 #include "lido/platform/compiler.hpp"
 
 namespace lido::inline v0::detail {
@@ -24,7 +24,7 @@ class alignas(cache_line) slot_record {
 
   struct event {
     std::uint32_t thread;  ///< 0: not written down yet
-    place at;
+    code_address at;
   };
 
   /// Returns whether the slot is in use after `step`.
@@ -33,7 +33,7 @@ class alignas(cache_line) slot_record {
   }
 
   /// Begins a use, after the slot was taken from the free list and its object made.
-  [[LIDO_ALWAYS_INLINE]] void begin_use(place at, std::uint32_t thread) noexcept {
+  [[LIDO_ALWAYS_INLINE]] void begin_use(code_address at, std::uint32_t thread) noexcept {
     // relaxed: only the thread that has the slot writes it; the free list ordered the last write
     const std::uint64_t step = steps_.load(std::memory_order_relaxed) + 1;
     note(step, {thread, at});
@@ -59,7 +59,7 @@ class alignas(cache_line) slot_record {
 
   /// Ends the use that began with `step`, unless it has ended. Of any number of threads exactly one
   /// gets true.
-  [[nodiscard, LIDO_ALWAYS_INLINE]] bool try_end(std::uint64_t step, place at,
+  [[nodiscard, LIDO_ALWAYS_INLINE]] bool try_end(std::uint64_t step, code_address at,
                                                  std::uint32_t thread) noexcept {
     std::uint64_t seen = step;
     // relaxed: that one alone wins is all; the free list hands on what is in the slot
@@ -76,7 +76,7 @@ class alignas(cache_line) slot_record {
   [[nodiscard]] event event_of(std::uint64_t step) const noexcept {
     // relaxed (2x): for a report
     const std::uint32_t thread = threads_[step % kept_steps].load(std::memory_order_relaxed);
-    const void* const at = places_[step % kept_steps].load(std::memory_order_relaxed);
+    const void* const at = code_addresses_[step % kept_steps].load(std::memory_order_relaxed);
     return {thread, {thread != 0 ? at : nullptr}};
   }
 
@@ -85,14 +85,14 @@ class alignas(cache_line) slot_record {
   [[LIDO_ALWAYS_INLINE]] void note(std::uint64_t step, event what) noexcept {
     // relaxed (2x): for reports
     threads_[step % kept_steps].store(what.thread, std::memory_order_relaxed);
-    places_[step % kept_steps].store(what.at.address, std::memory_order_relaxed);
+    code_addresses_[step % kept_steps].store(what.at.address, std::memory_order_relaxed);
   }
 
   atomic<std::uint64_t> steps_{0};
   atomic<std::uint64_t> uses_{0};
   // Rings of the last events.
   std::array<atomic<std::uint32_t>, kept_steps> threads_{};
-  std::array<atomic<const void*>, kept_steps> places_{};
+  std::array<atomic<const void*>, kept_steps> code_addresses_{};
 };
 
 static_assert(sizeof(slot_record) == 2 * cache_line);

@@ -136,7 +136,7 @@ class kept_objects final : private object_keeper {
     LIDO_ASSERT(!memory.holds(index), "an object is made in a slot that has one");
     void* const slot = memory.address_of(index);
     slot_shadow<sizeof(T)>::open(slot);
-    checks_.before_construction(slot, Checks::place::here());
+    checks_.before_construction(slot, Checks::code_address::here());
     scope_exit undo([&] { leave(slot); });
     create(memory, index, slot);
     undo.dismiss();

@@ -60,7 +60,7 @@ class object_pool : private detail::complete_traits<Traits> {
                 "lido: Traits::checked needs #include \"lido/checked.hpp\"");
 
   using checks = typename detail::pool_checks<Traits, T>::type;
-  using place = typename checks::place;
+  using code_address = typename checks::code_address;
   static constexpr bool keeps = !std::is_same_v<typename Traits::hooks, no_hooks>;
   using life = std::conditional_t<keeps, detail::kept_objects<T, typename Traits::hooks, checks>,
                                   detail::constructed_each_time<T>>;
@@ -100,21 +100,21 @@ class object_pool : private detail::complete_traits<Traits> {
   /// and throws growth_failed without memory. Throws what T's constructor throws.
   template <class... Args>
   [[nodiscard, LIDO_FAST_PATH]] lease_type acquire(Args&&... args) {
-    return acquire_at(place::here(), std::forward<Args>(args)...);
+    return acquire_at(code_address::here(), std::forward<Args>(args)...);
   }
 
   /// Acquires as `acquire` does, but returns an empty lease if exhausted. Does not wait for a
   /// release; see above for other waits.
   template <class... Args>
   [[nodiscard, LIDO_FAST_PATH]] lease_type try_acquire(Args&&... args) {
-    return try_acquire_at(place::here(), std::forward<Args>(args)...);
+    return try_acquire_at(code_address::here(), std::forward<Args>(args)...);
   }
 
   /// Acquires as `try_acquire` does, for callers that manage pointers; nullptr if exhausted.
   template <class... Args>
   [[nodiscard, LIDO_FAST_PATH]] T* try_acquire_ptr(Args&&... args) noexcept(
       life::template makes_nothrow<Args...>) {
-    const place at = place::here();
+    const code_address at = code_address::here();
     void* const slot = take_slot(at);
     if (slot == nullptr) [[unlikely]] {
       return nullptr;
@@ -128,7 +128,7 @@ class object_pool : private detail::complete_traits<Traits> {
   template <class Rep, class Period, class... Args>
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_for(std::chrono::duration<Rep, Period> wait,
                                                            Args&&... args) {
-    return acquire_within(place::here(), detail::deadline::after(wait),
+    return acquire_within(code_address::here(), detail::deadline::after(wait),
                           std::forward<Args>(args)...);
   }
 
@@ -137,7 +137,8 @@ class object_pool : private detail::complete_traits<Traits> {
   template <class Clock, class Duration, class... Args>
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_until(
       std::chrono::time_point<Clock, Duration> moment, Args&&... args) {
-    return acquire_within(place::here(), detail::deadline::at(moment), std::forward<Args>(args)...);
+    return acquire_within(code_address::here(), detail::deadline::at(moment),
+                          std::forward<Args>(args)...);
   }
 
   /// Acquires likewise, but waits until a stop is requested. After an earlier request, takes only
@@ -158,7 +159,7 @@ class object_pool : private detail::complete_traits<Traits> {
         "lido: Traits::hooks::activate takes a std::stop_token, and can do without: "
         "acquire_for(time, token, ...) passes the token to it; to wait with the token, give "
         "activate an overload that takes its own first argument, such as a tag");
-    return acquire_within(place::here(), stop, std::forward<Args>(args)...);
+    return acquire_within(code_address::here(), stop, std::forward<Args>(args)...);
   }
 
   /// Destroys `object` and frees its slot, in any thread. Never throws or blocks, and allocates
@@ -166,7 +167,7 @@ class object_pool : private detail::complete_traits<Traits> {
   /// created 32 or more thread-specific keys before its first pool.) Requires: `object` came from
   /// this pool and was not released since, or is nullptr (no effect).
   [[LIDO_FAST_PATH]] void release(T* object) noexcept {
-    const place at = place::here();
+    const code_address at = code_address::here();
     LIDO_ASSERT(checks::active || refuses || object == nullptr || owns(object),
                 "release of a pointer to no object of this pool");
     if (object == nullptr || !checks_.try_end(object, at)) [[unlikely]] {
@@ -180,13 +181,13 @@ class object_pool : private detail::complete_traits<Traits> {
   /// out.size() only if exhausted. If a constructor throws, none is acquired.
   template <class = void>  // so that an explicit instantiation compiles where T needs arguments
   [[nodiscard, LIDO_ALWAYS_INLINE]] std::size_t try_acquire_n(std::span<T*> out) {
-    return acquire_many(place::here(), out);
+    return acquire_many(code_address::here(), out);
   }
 
   /// Releases each of `objects`, in few trips; nullptr has no effect here either. Requires: no
   /// object is there twice, and none of them contains the array itself.
   [[LIDO_ALWAYS_INLINE]] void release_n(std::span<T* const> objects) noexcept {
-    release_many(place::here(), objects);
+    release_many(code_address::here(), objects);
   }
 
   /// Returns true if `object` points at a slot of this pool, in use or not. Wait-free.
@@ -288,14 +289,14 @@ class object_pool : private detail::complete_traits<Traits> {
   }
 
   /// Returns null if exhausted, or if a checked pool reported that it is being or was destroyed.
-  [[nodiscard, LIDO_FAST_PATH]] void* take_slot(place at) noexcept {
+  [[nodiscard, LIDO_FAST_PATH]] void* take_slot(code_address at) noexcept {
     return checks_.admits(at) ? slots_.allocator().template acquire<Traits::counts>() : nullptr;
   }
   [[LIDO_FAST_PATH]] void put_slot(void* slot) noexcept { slots_.allocator().release(slot); }
 
   // The public functions are inlined into their callers, and pass on the callers' code address.
   template <class... Args>
-  lease_type acquire_at(place at, Args&&... args) {
+  lease_type acquire_at(code_address at, Args&&... args) {
     void* slot = take_slot(at);
     if (slot == nullptr) [[unlikely]] {
       slot = slots_.acquire_blocking();
@@ -304,7 +305,7 @@ class object_pool : private detail::complete_traits<Traits> {
   }
 
   template <class... Args>
-  lease_type try_acquire_at(place at, Args&&... args) {
+  lease_type try_acquire_at(code_address at, Args&&... args) {
     void* const slot = take_slot(at);
     T* object = nullptr;
     if (slot != nullptr) [[likely]] {
@@ -315,7 +316,7 @@ class object_pool : private detail::complete_traits<Traits> {
 
   /// `Until` is a deadline or a stop token.
   template <class Until, class... Args>
-  lease_type acquire_within(place at, const Until& until, Args&&... args) {
+  lease_type acquire_within(code_address at, const Until& until, Args&&... args) {
     void* slot = take_slot(at);
     if (slot == nullptr) [[unlikely]] {
       slot = slots_.wait_for_slot(until);
@@ -328,7 +329,7 @@ class object_pool : private detail::complete_traits<Traits> {
   }
 
   template <class = void>
-  std::size_t acquire_many(place at, std::span<T*> out) {
+  std::size_t acquire_many(code_address at, std::span<T*> out) {
     std::size_t count = 0;
     detail::scope_exit undo([&] { release_many(at, out.first(count)); });
     while (count < out.size()) {
@@ -346,7 +347,7 @@ class object_pool : private detail::complete_traits<Traits> {
   }
 
   template <class = void>
-  void construct_many(place at, std::span<void* const> batch, std::span<T*> out,
+  void construct_many(code_address at, std::span<void* const> batch, std::span<T*> out,
                       std::size_t& count) {
     for (std::size_t i = 0; i < batch.size(); ++i) {
       // The caller undoes what is in `out`; this function returns the slots not yet used.
@@ -358,7 +359,7 @@ class object_pool : private detail::complete_traits<Traits> {
   }
 
   // NOLINTNEXTLINE(readability-function-size): objects within batches
-  [[LIDO_ASSERTS]] void release_many(place at, std::span<T* const> objects) noexcept {
+  [[LIDO_ASSERTS]] void release_many(code_address at, std::span<T* const> objects) noexcept {
     while (!objects.empty()) {
       std::array<void*, chunk> batch;
       std::size_t admitted = 0;
@@ -394,7 +395,7 @@ class object_pool : private detail::complete_traits<Traits> {
   }
 
   template <class... Args>
-  [[LIDO_FAST_PATH]] T* construct(place at, void* slot,
+  [[LIDO_FAST_PATH]] T* construct(code_address at, void* slot,
                                   Args&&... args) noexcept(life::template makes_nothrow<Args...>) {
     const bool held = life_.holds(slots_.memory(), slot);
     if (!held) {

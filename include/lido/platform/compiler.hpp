@@ -285,12 +285,12 @@ template <std::size_t Alignment, class T>
 
 #if LIDO_MSVC
 /// Returns an address in the code of the caller.
-[[nodiscard, LIDO_NOINLINE]] inline const void* code_address() noexcept {
+[[nodiscard, LIDO_NOINLINE]] inline const void* own_code_address() noexcept {
   return call_address();
 }
 #else
 /// Returns an address in the code of the function that this is inlined into.
-[[nodiscard, LIDO_ALWAYS_INLINE]] inline const void* code_address() noexcept {
+[[nodiscard, LIDO_ALWAYS_INLINE]] inline const void* own_code_address() noexcept {
 #if defined(__x86_64__)
   const void* address = nullptr;
   // Volatile, so that two calls in one function yield two addresses. It names a byte of itself.

@@ -20,7 +20,7 @@
 #include "lido/base/pool_stats.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/striped_count.hpp"
-#include "lido/debug/place.hpp"
+#include "lido/debug/code_address.hpp"
 #include "lido/platform/compiler.hpp"
 #include "lido/pmr/block_store.hpp"
 
@@ -212,9 +212,9 @@ class block_resource final : public std::pmr::memory_resource {
   [[noreturn]] void throw_no_block(std::size_t bytes, std::size_t alignment) const;
   [[LIDO_SLOW_PATH]] void give_larger(void* address, std::size_t bytes, std::size_t alignment);
   [[LIDO_SLOW_PATH]] void give_other(void* address, std::size_t bytes, std::size_t alignment,
-                                     detail::place at);
+                                     detail::code_address at);
   [[LIDO_SLOW_PATH]] void give_checked(void* address, std::size_t bytes, std::size_t alignment,
-                                       detail::place at);
+                                       detail::code_address at);
   /// Returns the first of all stores for which `fits` returns true; null if there is none.
   template <class Resource, class Fits>
   [[nodiscard]] static auto first(Resource& resource, const Fits& fits) noexcept

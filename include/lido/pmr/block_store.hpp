@@ -11,7 +11,7 @@
 #include "lido/base/address.hpp"
 #include "lido/base/assert.hpp"
 #include "lido/base/pool_stats.hpp"
-#include "lido/debug/place.hpp"
+#include "lido/debug/code_address.hpp"
 #include "lido/debug/slot_shadow.hpp"
 #include "lido/platform/compiler.hpp"
 
@@ -87,7 +87,7 @@ class block_store {
   }
 
   /// Returns a free block, or null if there is none.
-  [[nodiscard]] void* acquire_after_miss(std::size_t wanted, place at) noexcept;
+  [[nodiscard]] void* acquire_after_miss(std::size_t wanted, code_address at) noexcept;
 
   /// Releases a block. Requires: `block` is from here.
   [[LIDO_FAST_PATH]] void release(void* block) noexcept {
@@ -101,7 +101,7 @@ class block_store {
   }
 
   /// Releases a checked block. If that is wrong, reports it and returns false.
-  bool release_checked(void* block, place at) noexcept;
+  bool release_checked(void* block, code_address at) noexcept;
   [[nodiscard]] bool is_checked() const noexcept { return checks_ != nullptr; }
 
   /// Returns true if `address` is within a block that `release` takes.

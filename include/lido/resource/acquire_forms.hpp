@@ -9,7 +9,7 @@
 
 #include "lido/base/durations.hpp"
 #include "lido/base/fail.hpp"
-#include "lido/debug/place.hpp"
+#include "lido/debug/code_address.hpp"
 #include "lido/platform/compiler.hpp"
 #include "lido/resource/adoption.hpp"
 #include "lido/resource/co_acquire.hpp"
@@ -34,32 +34,32 @@ class acquire_forms {
 
   /// Waits up to `acquire_timeout`. Throws acquire_error.
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire(std::stop_token stop = {}) {
-    return acquire_at(place::here(), acquire_timeout(), std::move(stop));
+    return acquire_at(code_address::here(), acquire_timeout(), std::move(stop));
   }
   /// Acquires as `acquire` does, with this timeout. If it is not positive, takes what is available
   /// now.
   template <class Rep, class Period>
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_for(
       std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) {
-    return acquire_at(place::here(), timeout, std::move(stop));
+    return acquire_at(code_address::here(), timeout, std::move(stop));
   }
   /// Acquires as `acquire` does, up to a moment of any clock.
   template <class Clock, class Duration>
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_until(
       std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
-    return acquire_at(place::here(), moment, std::move(stop));
+    return acquire_at(code_address::here(), moment, std::move(stop));
   }
   /// Returns an empty lease if no resource is available without waiting for a release. Begins a
   /// create that the limits allow; in a pool without threads runs it. If all idle resources need
   /// validation, waits up to 40 ms; in a pool without threads validates them itself.
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type try_acquire() noexcept(!has_key) {
-    result_type found = try_at(place::here(), deadline::after(std::chrono::seconds(0)), {});
+    result_type found = try_at(code_address::here(), deadline::after(std::chrono::seconds(0)), {});
     return found ? std::move(found).value() : lease_type();
   }
   /// Takes an idle resource that needs no validation. Returns an empty lease if there is none: no
   /// kind of pool creates, validates or waits in this call. With a key it takes the pool's mutex.
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type try_acquire_idle() noexcept(!has_key) {
-    const place at = place::here();
+    const code_address at = code_address::here();
     return self().with_key(
         [&](sought_key* key) { return lease_type(self().core().acquire_idle(at, key)); });
   }
@@ -67,12 +67,12 @@ class acquire_forms {
   template <class Rep, class Period>
   [[nodiscard, LIDO_ALWAYS_INLINE]] result_type try_acquire_for(
       std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) noexcept(!has_key) {
-    return try_at(place::here(), deadline_of(timeout), std::move(stop));
+    return try_at(code_address::here(), deadline_of(timeout), std::move(stop));
   }
   template <class Clock, class Duration>
   [[nodiscard, LIDO_ALWAYS_INLINE]] result_type try_acquire_until(
       std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
-    return try_at(place::here(), deadline_of(moment), std::move(stop));
+    return try_at(code_address::here(), deadline_of(moment), std::move(stop));
   }
 
   /// Calls `done(acquire_result<R>)` exactly once, perhaps before it returns. `done` may be
@@ -83,15 +83,15 @@ class acquire_forms {
   template <class Done, class Rep, class Period>
   [[LIDO_ALWAYS_INLINE]] void async_acquire(Done done, std::chrono::duration<Rep, Period> timeout,
                                             std::stop_token stop = {}) {
-    async_acquire_at(place::here(), std::move(done), timeout, std::move(stop));
+    async_acquire_at(code_address::here(), std::move(done), timeout, std::move(stop));
   }
   template <class Done>
   [[LIDO_ALWAYS_INLINE]] void async_acquire(Done done) {
-    async_acquire_at(place::here(), std::move(done), acquire_timeout(), {});
+    async_acquire_at(code_address::here(), std::move(done), acquire_timeout(), {});
   }
   /// Acquires on behalf of another call site, `at`.
   template <class Done, class Rep, class Period>
-  void async_acquire_at(place at, Done done, std::chrono::duration<Rep, Period> timeout,
+  void async_acquire_at(code_address at, Done done, std::chrono::duration<Rep, Period> timeout,
                         std::stop_token stop) {
     pool_core& core = self().core();
     self().with_key([&](sought_key* key) {
@@ -105,7 +105,7 @@ class acquire_forms {
   [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_acquire(std::chrono::duration<Rep, Period> timeout,
                                                     std::stop_token stop = {}) {
     return self().template awaiter<lease_type>(
-        {deadline::after(timeout), std::move(stop), place::here()});
+        {deadline::after(timeout), std::move(stop), code_address::here()});
   }
   [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_acquire() { return co_acquire(acquire_timeout()); }
   /// `co_await` gives an acquire_result, and throws no acquire_error.
@@ -113,7 +113,7 @@ class acquire_forms {
   [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_try_acquire(std::chrono::duration<Rep, Period> timeout,
                                                         std::stop_token stop = {}) {
     return self().template awaiter<result_type>(
-        {deadline::after(timeout), std::move(stop), place::here()});
+        {deadline::after(timeout), std::move(stop), code_address::here()});
   }
 
   /// Calls `f(R&)` with a resource acquired for this call, and returns what it returns. Throws what
@@ -178,17 +178,18 @@ class acquire_forms {
 
   /// Reads the clock only if it has to wait. Inlined so that a view stays in registers.
   template <class When>
-  [[LIDO_ALWAYS_INLINE]] lease_type acquire_at(place at, When when, std::stop_token stop) {
+  [[LIDO_ALWAYS_INLINE]] lease_type acquire_at(code_address at, When when, std::stop_token stop) {
     const slot_grant last = stop.stop_requested() ? slot_grant{} : self().try_last(at);
     return last.slot != nullptr ? lease_type(last)
                                 : acquire_slow(at, deadline_of(when), std::move(stop)).value();
   }
-  [[LIDO_ALWAYS_INLINE]] result_type try_at(place at, const deadline& until, std::stop_token stop) {
+  [[LIDO_ALWAYS_INLINE]] result_type try_at(code_address at, const deadline& until,
+                                            std::stop_token stop) {
     const slot_grant last = stop.stop_requested() ? slot_grant{} : self().try_last(at);
     return last.slot != nullptr ? result_type(acquire_outcome{.grant = last, .why = nullptr})
                                 : acquire_slow(at, until, std::move(stop));
   }
-  [[LIDO_NOINLINE]] result_type acquire_slow(place at, const deadline& until,
+  [[LIDO_NOINLINE]] result_type acquire_slow(code_address at, const deadline& until,
                                              std::stop_token stop) {
     return self().with_key([&](sought_key* key) {
       return result_type(self().core().acquire({until, std::move(stop), at, key}));

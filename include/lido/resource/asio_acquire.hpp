@@ -329,7 +329,7 @@ auto initiate(Begin begin, std::stop_token stop, CompletionToken&& token) {
 template <class From, class Timeout>
 struct acquire_later {
   From from;
-  detail::place at;
+  detail::code_address at;
   Timeout timeout;
   void operator()(auto callback, std::stop_token stop) {
     from.async_acquire_at(at, std::move(callback), timeout, std::move(stop));
@@ -337,7 +337,8 @@ struct acquire_later {
 };
 
 template <class Finish, class From, class Timeout, class Token>
-auto acquire(From& from, detail::place at, Timeout timeout, Token&& token, std::stop_token stop) {
+auto acquire(From& from, detail::code_address at, Timeout timeout, Token&& token,
+             std::stop_token stop) {
   using resource = typename From::value_type;
   return initiate<acquire_result<resource>, typename Finish::template signature<resource>, Finish>(
       acquire_later<decltype(kept_for_later(from)), Timeout>{kept_for_later(from), at, timeout},
@@ -360,8 +361,9 @@ template <class From, class CompletionToken, class Rep, class Period>
                                                  std::chrono::duration<Rep, Period> timeout,
                                                  CompletionToken&& token,
                                                  std::stop_token stop = {}) {
-  return detail_asio::acquire<detail_asio::with_code>(
-      from, detail::place::here(), timeout, std::forward<CompletionToken>(token), std::move(stop));
+  return detail_asio::acquire<detail_asio::with_code>(from, detail::code_address::here(), timeout,
+                                                      std::forward<CompletionToken>(token),
+                                                      std::move(stop));
 }
 
 /// Waits up to the pool's `acquire_timeout`.
@@ -377,8 +379,9 @@ template <class From, class CompletionToken, class Rep, class Period>
                                                      std::chrono::duration<Rep, Period> timeout,
                                                      CompletionToken&& token,
                                                      std::stop_token stop = {}) {
-  return detail_asio::acquire<detail_asio::with_result>(
-      from, detail::place::here(), timeout, std::forward<CompletionToken>(token), std::move(stop));
+  return detail_asio::acquire<detail_asio::with_result>(from, detail::code_address::here(), timeout,
+                                                        std::forward<CompletionToken>(token),
+                                                        std::move(stop));
 }
 
 /// Closes the pool without blocking: a separate thread waits for leases, up to `timeout`. The

@@ -12,7 +12,7 @@
 
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/thread_number.hpp"
-#include "lido/debug/place.hpp"
+#include "lido/debug/code_address.hpp"
 #include "lido/resource/factory_hooks.hpp"
 #include "lido/resource/pool_gate.hpp"
 #include "lido/resource/slot.hpp"
@@ -54,7 +54,7 @@ class idle_cache {
 
   /// Takes what this thread had last, if that is idle and fresh. For a pool without keys, whose one
   /// group has the hash 0.
-  [[nodiscard]] slot_grant try_acquire_last(place at) noexcept {
+  [[nodiscard]] slot_grant try_acquire_last(code_address at) noexcept {
     pool_slot* const slot = gate_.mine().last[0].get();
     slot_grant grant{slot, {}};
     return slot != nullptr && !is_off_limits() && slot->take(grant.ticket)
@@ -64,7 +64,7 @@ class idle_cache {
   /// Takes what this thread, or any thread, had last for a key with that hash, if that is idle and
   /// fresh. The caller compares the keys, and calls `offer` if they differ.
   [[nodiscard]] static slot_grant try_acquire_hint(pool_gate& gate, std::uint64_t hash,
-                                                   place at) noexcept {
+                                                   code_address at) noexcept {
     slot_grant grant;
     if (gate.flags.get() != 0 ||
         (!take_of(gate.mine().last[hash % thread_state::hints].get(), hash, grant) &&
@@ -256,7 +256,7 @@ class idle_cache {
     return slot != nullptr && slot->key_hash.get() == hash && slot->take(grant.ticket);
   }
   /// Begins the use of a fresh resource and returns it; offers any other to other threads.
-  [[nodiscard]] slot_grant begin_if_fresh(const slot_grant& grant, place at) noexcept {
+  [[nodiscard]] slot_grant begin_if_fresh(const slot_grant& grant, code_address at) noexcept {
     const nanos now = gate_.now();
     if (!grant.slot->is_fresh(now, epoch())) [[unlikely]] {
       return decline(grant);

@@ -15,7 +15,7 @@
 #include "lido/concurrency/mutex.hpp"
 #include "lido/concurrency/parking.hpp"
 #include "lido/concurrency/thread_number.hpp"
-#include "lido/debug/place.hpp"
+#include "lido/debug/code_address.hpp"
 #include "lido/resource/factory_hooks.hpp"
 #include "lido/resource/idle_cache.hpp"
 #include "lido/resource/key_table.hpp"
@@ -61,7 +61,7 @@ template <class Clock, class Duration>
 struct acquire_call {
   deadline until;
   std::stop_token stop;
-  place at;
+  code_address at;
   sought_key* key = nullptr;  ///< null in a pool without keys
   bool is_urgent = false;
 };
@@ -100,7 +100,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   // ---- acquire ----------------------------------------------------------------------------------
 
   /// The fast path of a pool without keys.
-  [[nodiscard]] slot_grant try_acquire_last(place at) noexcept {
+  [[nodiscard]] slot_grant try_acquire_last(code_address at) noexcept {
     return groups_.main().try_acquire_last(at);
   }
   /// Acquires a resource; waits until the deadline, or not at all if that is now. Throws what a
@@ -108,7 +108,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   [[nodiscard]] acquire_outcome acquire(const acquire_call& call);
   /// Takes an idle, fresh resource; neither creates, validates nor waits. Throws what a sought_key
   /// throws.
-  [[nodiscard]] slot_grant acquire_idle(place at, const sought_key* key);
+  [[nodiscard]] slot_grant acquire_idle(code_address at, const sought_key* key);
   /// Acquires a resource for a callback: calls `done` exactly once, perhaps before this returns.
   /// Throws std::bad_alloc, and what a sought_key throws; then `done` is not called.
   void acquire_async(const acquire_call& call, acquire_completion done);

@@ -131,7 +131,7 @@ class resource_pool : public detail::pool_controls,
       std::chrono::duration<Rep, Period> timeout, const std::stop_token& stop = {}) noexcept {
     return acquire_result<R>(core().acquire({.until = detail::deadline::after(timeout),
                                              .stop = stop,
-                                             .at = detail::place::here(),
+                                             .at = detail::code_address::here(),
                                              .is_urgent = true}));
   }
 
@@ -187,7 +187,7 @@ class resource_pool : public detail::pool_controls,
     return detail::make_hooks<R>(detail::share_factory<R>(name(), std::move(factory)));
   }
 
-  [[nodiscard]] detail::slot_grant try_last(detail::place at) noexcept {
+  [[nodiscard]] detail::slot_grant try_last(detail::code_address at) noexcept {
     return core().try_acquire_last(at);
   }
   template <class F>

@@ -9,7 +9,7 @@
 
 #include "lido/base/assert.hpp"
 #include "lido/concurrency/atomic.hpp"
-#include "lido/debug/place.hpp"
+#include "lido/debug/code_address.hpp"
 #include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/options.hpp"
@@ -285,7 +285,7 @@ class alignas(no_false_sharing) pool_slot {
     return now >= ages.expires.get() || of_epoch != epoch.get();
   }
   /// Records the holder. `active`: how many exceptions unwind the thread at this moment.
-  void note_holder(nanos now, std::uint32_t by, int active, place at) noexcept {
+  void note_holder(nanos now, std::uint32_t by, int active, code_address at) noexcept {
     lease.held_since.set(now);
     lease.thread.set(by);
     lease.unwinding.set(active);

@@ -7,7 +7,7 @@
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
-#include "lido/debug/place.hpp"
+#include "lido/debug/code_address.hpp"
 #include "lido/platform/compiler.hpp"
 #include "lido/slot_map/slot_state.hpp"
 

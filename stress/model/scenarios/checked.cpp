@@ -16,7 +16,7 @@ namespace model {
 
 namespace {
 
-using lido::detail::place;
+using lido::detail::code_address;
 using lido::detail::slot_record;
 
 constexpr std::uint32_t anna = 1;
@@ -29,13 +29,13 @@ class watched {
  public:
   void acquire(std::uint32_t me) {
     has_ended_.push_back(false);
-    record_.begin_use(place{}, me);
+    record_.begin_use(code_address{}, me);
   }
 
   /// Returns whether this release counts.
   bool release(std::uint32_t me) {
     const std::uint64_t step = record_.last_step();
-    const bool counts = record_.try_end(step, place{}, me);
+    const bool counts = record_.try_end(step, code_address{}, me);
     if (counts) {
       note_end(step);
     }

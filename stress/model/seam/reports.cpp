@@ -1,8 +1,8 @@
 /// What is behind the library's reports: the id of the running thread, texts that stay empty, and
 /// misuses, which fail an execution.
 #include "checker/execution.hpp"
+#include "lido/debug/code_address.hpp"
 #include "lido/debug/misuse.hpp"
-#include "lido/debug/place.hpp"
 #include "src/debug/report_text.hpp"
 
 namespace lido::inline v0::detail {
@@ -17,7 +17,7 @@ std::uint32_t learn_thread_id() noexcept {
 report_text& report_text::operator<<(std::string_view /*text*/) noexcept {
   return *this;
 }
-report_text& report_text::where(place /*at*/) noexcept {
+report_text& report_text::where(code_address /*at*/) noexcept {
   return *this;
 }
 report_text& report_text::commands() noexcept {

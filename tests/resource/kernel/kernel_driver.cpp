@@ -213,7 +213,7 @@ bool kernel_driver::acquire_fast(char name, std::uint32_t group) {
   }
   one.does = client::state::holding;
   const std::uint32_t own = one.is_thread() ? static_cast<std::uint32_t>(name - 'A') + 1 : 0;
-  one.grant.slot->note_holder(pool_.gate.now(), own, 0, detail::place{});
+  one.grant.slot->note_holder(pool_.gate.now(), own, 0, detail::code_address{});
   pool_.gate.begin_use(*one.grant.slot);
   return true;
 }
@@ -674,7 +674,7 @@ void kernel_driver::read_slots(effects& out, happenings& all) {
 
 /// Begins the use of what a client has waited for.
 void kernel_driver::begin_use(client& one) {
-  one.grant.slot->note_holder(pool_.gate.now(), one.waiter->thread, 0, detail::place{});
+  one.grant.slot->note_holder(pool_.gate.now(), one.waiter->thread, 0, detail::code_address{});
   pool_.gate.begin_use(*one.grant.slot, /*queued=*/true);
 }
 

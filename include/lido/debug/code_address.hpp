@@ -11,11 +11,13 @@ namespace lido::inline v0::detail {
 
 /// A code address in the caller, at the cost of one instruction. addr2line(1) names its line. Not
 /// std::source_location: as a default argument it cannot follow the pack of `acquire(args...)`.
-struct place {
+struct code_address {
   const void* address = nullptr;
 
   /// Returns an address in the function that this is inlined into.
-  [[nodiscard, LIDO_ALWAYS_INLINE]] static place here() noexcept { return {code_address()}; }
+  [[nodiscard, LIDO_ALWAYS_INLINE]] static code_address here() noexcept {
+    return {own_code_address()};
+  }
 };
 
 /// Asks the system for the calling thread's id and stores it in `checked_thread_id`. Does not store
