@@ -191,7 +191,7 @@ void* allocator_state::refill(owned_cache& cache) noexcept {
   const std::uint32_t limit = cache.limit.slots();
   std::array<slot_index, most_per_trip> slots;
   std::uint32_t count = limit == 0 ? 0
-                                   : depot_.take(place_of(&cache), slots,
+                                   : depot_.take(home_of(&cache), slots,
                                                  (std::min)(limit - limit / 8, most_per_trip));
   if (count == 0) {
     cache.limit.close();
@@ -200,7 +200,7 @@ void* allocator_state::refill(owned_cache& cache) noexcept {
   }
   bump(cache.refills);
   if (count - 1 > limit) {  // a whole magazine for a small cache
-    depot_.give(place_of(&cache), std::span(slots).subspan(limit + 1, count - limit - 1));
+    depot_.give(home_of(&cache), std::span(slots).subspan(limit + 1, count - limit - 1));
     count = limit + 1;
   }
   if (count_drawn(&cache, count)) [[unlikely]] {
@@ -294,7 +294,7 @@ void* allocator_state::refill_or_steal(owned_cache* self) noexcept {
 }
 
 void* allocator_state::refill_one(owned_cache* self) noexcept {
-  if (const slot_index single = depot_.pop_single(place_of(self)); single != null_slot) {
+  if (const slot_index single = depot_.pop_single(home_of(self)); single != null_slot) {
     if (count_drawn(self, 1)) [[unlikely]] {
       mark_use(self, 0);
     }
@@ -310,7 +310,7 @@ void allocator_state::release_past_cache(owned_cache* self, void* slot) noexcept
     return;
   }
   (void)count_drawn(self, -1);
-  depot_.push_single(place_of(self), slots_.index_of(slot));
+  depot_.push_single(home_of(self), slots_.index_of(slot));
   proof_.withdraw_after_change();
   serve_waiters(self);
 }
@@ -324,9 +324,9 @@ std::size_t allocator_state::refill_many(owned_cache* self, std::span<void*> out
   const auto want = static_cast<std::uint32_t>(std::min<std::size_t>(out.size(), most_per_trip));
   // relaxed: shown to others by the pop's release half before the slots are missed
   carrying_.fetch_add(1, std::memory_order_relaxed);
-  const std::uint32_t count = depot_.take(place_of(self), slots, want);
+  const std::uint32_t count = depot_.take(home_of(self), slots, want);
   const std::uint32_t kept = (std::min)(count, want);
-  depot_.give(place_of(self), std::span(slots).subspan(kept, count - kept));
+  depot_.give(home_of(self), std::span(slots).subspan(kept, count - kept));
   // (1) - this release-fetch-sub synchronizes-with the acquire-load theft.cpp (2), so a thread that
   // sees no thread carrying sees in the depot what was carried
   carrying_.fetch_sub(1, std::memory_order_release);
@@ -351,7 +351,7 @@ void allocator_state::give(owned_cache* self, std::span<void* const> slots) noex
     const std::size_t size = std::min<std::size_t>(slots.size(), most_per_trip);
     std::transform(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(size),
                    indices.begin(), [this](const void* slot) { return slots_.index_of(slot); });
-    depot_.give(place_of(self), std::span(indices).first(size));
+    depot_.give(home_of(self), std::span(indices).first(size));
     proof_.withdraw_after_change();
     slots = slots.subspan(size);
   }

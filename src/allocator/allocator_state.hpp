@@ -204,9 +204,9 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   }
 
   // The shared lists.
-  /// Returns the depot's place for `self`: a cache of this thread, or of an ending one; null
+  /// Returns the part of the depot for `self`: a cache of this thread, or of an ending one; null
   /// without a number.
-  [[nodiscard]] depot_place place_of(const owned_cache* self) const noexcept {
+  [[nodiscard]] depot_home home_of(const owned_cache* self) const noexcept {
     if (self == nullptr) {
       return {};
     }

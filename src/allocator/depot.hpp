@@ -89,8 +89,8 @@ class depot_list {
 
 static_assert(LIDO_REUSES_PADDING == 0 || sizeof(depot_list) == sizeof(treiber_list));
 
-/// The place of a thread in the depot, where it stores and takes slots.
-struct depot_place {
+/// The part of the depot that a thread uses: it stores slots there, and takes them there first.
+struct depot_home {
   std::uint32_t shard = 0;  ///< shard that it uses first; 0: the common one
   bool roams = false;       ///< takes others' slots before common ones
 };
@@ -156,23 +156,23 @@ class depot {
   }
 
   /// Pops a single slot, or returns null_slot if runs and magazines must be searched.
-  [[nodiscard]] slot_index pop_single(depot_place at) noexcept {
+  [[nodiscard]] slot_index pop_single(depot_home at) noexcept {
     shard& own = shard_at(at.shard);
     slot_index slot = own.singles.pop();
     if (slot == null_slot && shards_ != nullptr && own.full.empty() && common_.is_bare()) {
-      for (std::uint32_t i = 1; i < places() && slot == null_slot; ++i) {
-        slot = shard_at((at.shard + i) % places()).singles.pop();
+      for (std::uint32_t i = 1; i < parts() && slot == null_slot; ++i) {
+        slot = shard_at((at.shard + i) % parts()).singles.pop();
       }
     }
     return slot;
   }
-  void push_single(depot_place at, slot_index slot) noexcept {
+  void push_single(depot_home at, slot_index slot) noexcept {
     shard_at(at.shard).singles.push(slot);
   }
 
   /// Takes up to `want` slots, or a whole run if nothing less is available; returns how many.
   /// Requires: out.size() >= max(want, magazine_size).
-  [[nodiscard]] std::uint32_t take(depot_place at, std::span<slot_index> out,
+  [[nodiscard]] std::uint32_t take(depot_home at, std::span<slot_index> out,
                                    std::uint32_t want) noexcept {
     LIDO_ASSERT(out.size() >= (std::max)(want, magazine_size), "a take into too few cells");
     shard& own = shard_at(at.shard);
@@ -181,8 +181,8 @@ class depot {
       return count;
     }
     count = at.roams ? 0 : take_fresh(own, out, want);
-    for (std::uint32_t i = 1; count == 0 && i < places(); ++i) {
-      if (shard& other = shard_at((at.shard + i) % places()); &other != &common_) {
+    for (std::uint32_t i = 1; count == 0 && i < parts(); ++i) {
+      if (shard& other = shard_at((at.shard + i) % parts()); &other != &common_) {
         count = take_from(other, other, out, want);
       }
     }
@@ -190,7 +190,7 @@ class depot {
   }
 
   /// Stores all of `slots`. Requires: slots.size() <= most_per_trip.
-  void give(depot_place at, std::span<const slot_index> slots) noexcept {
+  void give(depot_home at, std::span<const slot_index> slots) noexcept {
     LIDO_ASSERT(slots.size() <= most_per_trip, "more slots than one trip moves");
     shard& own = shard_at(at.shard);
     std::array<slot_index, most_per_trip / magazine_size> ids;
@@ -209,7 +209,7 @@ class depot {
 
   [[nodiscard]] bool empty() const noexcept {
     bool bare = common_.is_bare();
-    for (std::uint32_t i = 1; i < places() && bare; ++i) {
+    for (std::uint32_t i = 1; i < parts() && bare; ++i) {
       bare = shard_at(i).is_bare();
     }
     return bare;
@@ -218,14 +218,14 @@ class depot {
   /// Returns a number that pushes of slots change, and nothing else; see index_list.
   [[nodiscard]] std::uint64_t version() const noexcept {
     std::uint64_t sum = common_.version();
-    for (std::uint32_t i = 1; i < places(); ++i) {
+    for (std::uint32_t i = 1; i < parts(); ++i) {
       sum += shard_at(i).version();
     }
     return sum;
   }
 
   [[nodiscard]] std::size_t memory() const noexcept {
-    return magazines_.size() * sizeof(magazine) + common_.memory() + (places() - 1) * sizeof(shard);
+    return magazines_.size() * sizeof(magazine) + common_.memory() + (parts() - 1) * sizeof(shard);
   }
   /// Returns `memory()` of a depot with `capacity` slots.
   [[nodiscard]] static std::size_t bytes_needed(std::uint32_t capacity,
@@ -241,7 +241,7 @@ class depot {
   }
   void add_to(pool_stats& stats) const noexcept {
     common_.add_to(stats);
-    for (std::uint32_t i = 1; i < places(); ++i) {
+    for (std::uint32_t i = 1; i < parts(); ++i) {
       shard_at(i).add_to(stats);
     }
   }
@@ -301,8 +301,8 @@ class depot {
     return id * magazine_size + (magazine_size - 1 - cell);
   }
 
-  /// Returns the number of places: the common one, and the shards.
-  [[nodiscard]] std::uint32_t places() const noexcept {
+  /// Returns the number of parts: the common one, and the shards.
+  [[nodiscard]] std::uint32_t parts() const noexcept {
     return shards_ == nullptr ? 1 : 1 + tuning::shards;
   }
   [[nodiscard]] const shard& shard_at(std::uint32_t at) const noexcept {
@@ -359,8 +359,8 @@ class depot {
   /// Takes empty magazines, those of the own shard first; returns how many.
   [[nodiscard]] std::uint32_t take_empty(std::uint32_t own, std::span<slot_index> ids) noexcept {
     std::uint32_t count = 0;
-    for (std::uint32_t i = 0; i < places() && count < ids.size(); ++i) {
-      count += shard_at((own + i) % places()).empty.pop_chain(ids.subspan(count));
+    for (std::uint32_t i = 0; i < parts() && count < ids.size(); ++i) {
+      count += shard_at((own + i) % parts()).empty.pop_chain(ids.subspan(count));
     }
     return count;
   }

@@ -265,7 +265,7 @@ class segment_table::found_slots {
   void insert(std::span<const slot_index> slots) noexcept {
     for (const slot_index slot : slots) {
       LIDO_ASSERT((bits_[slot / most_at_once] >> slot % most_at_once & 1U) == 0,
-                  "a free slot is in two places");
+                  "a free slot is stored twice");
       bits_[slot / most_at_once] |= std::uint64_t{1} << slot % most_at_once;
       ++counts_[slot / table_.plan_.slots_of(0)];
     }

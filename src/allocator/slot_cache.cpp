@@ -17,7 +17,7 @@ void slot_cache::close_bounds() noexcept {
 }
 
 std::int64_t slot_cache::position_of(std::int64_t top, std::span<cell> cells) const noexcept {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a place is an address
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): offsets are numbers
   const auto first = reinterpret_cast<std::uintptr_t>(cells.data());
   const std::uintptr_t distance = address() + static_cast<std::uintptr_t>(top) - first;
   // The guard, and the word before the first cell, are far away in unsigned arithmetic.
@@ -38,7 +38,7 @@ std::uint32_t slot_cache::count_from(std::int64_t position) noexcept {
 // first, so it never believes old cells to be as many as the new ones.
 
 void slot_cache::use_cells(std::span<cell> cells) noexcept {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): a place is an address
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): offsets are numbers
   const auto first = reinterpret_cast<std::uintptr_t>(cells.data() + 1);
   // (6) - this release-store synchronizes-with the acquire-load (5): a thief that sees new cells
   // sees them initialised

@@ -13,20 +13,20 @@ std::byte* allocate_zeros(std::size_t bytes) {
   }
   // new would write zeros even to zeroed memory.
   // NOLINTBEGIN(*-no-malloc)
-  void* const place =
+  void* const memory =
       bytes < least_mapped_zeros ? std::calloc(1, bytes) : platform::map_zeros(bytes);
   // NOLINTEND(*-no-malloc)
-  if (place == nullptr) {
+  if (memory == nullptr) {
     throw_bad_alloc();
   }
-  return static_cast<std::byte*>(place);
+  return static_cast<std::byte*>(memory);
 }
 
-void free_zeros(void* place, std::size_t bytes) noexcept {
+void free_zeros(void* memory, std::size_t bytes) noexcept {
   if (bytes < least_mapped_zeros) {
-    std::free(place);  // NOLINT(*-no-malloc,*-owning-memory): as above
+    std::free(memory);  // NOLINT(*-no-malloc,*-owning-memory): as above
   } else {
-    platform::unmap_zeros(place, bytes);
+    platform::unmap_zeros(memory, bytes);
   }
 }
 

@@ -60,7 +60,7 @@ class number_ranges {
 /// first. The word of the copy that was loaded first decides, until each has noted the address.
 ///
 /// Lock-free. Copies may do this at once, but none may be unloaded while they do.
-class common_place {
+class common_ranges {
  public:
   using word = atomic<void*>;
 
@@ -69,33 +69,33 @@ class common_place {
   void look_at(word& copy) noexcept {
     first_ = first_ != nullptr ? first_ : &copy;
     void* const noted = copy.load(std::memory_order_relaxed);
-    place_ = place_ != nullptr ? place_ : noted;
+    address_ = address_ != nullptr ? address_ : noted;
   }
 
   /// Returns true if a copy has noted the address. Then `agree` needs no memory.
-  [[nodiscard]] bool is_known() const noexcept { return place_ != nullptr; }
+  [[nodiscard]] bool is_known() const noexcept { return address_ != nullptr; }
 
   /// Returns the address, which is `mine` if no other copy was faster, and notes it in `own`.
   /// Returns null if there is none yet, and `mine` is null.
   // relaxed (whole function): as in look_at
   [[nodiscard]] void* agree(word& own, void* mine) noexcept {
-    if (place_ == nullptr && mine != nullptr) {
+    if (address_ == nullptr && mine != nullptr) {
       word& first = first_ != nullptr ? *first_ : own;  // notes may have been taken away
       void* before = nullptr;
-      place_ = first.compare_exchange_strong(before, mine, std::memory_order_relaxed,
-                                             std::memory_order_relaxed)
-                   ? mine
-                   : before;
+      address_ = first.compare_exchange_strong(before, mine, std::memory_order_relaxed,
+                                               std::memory_order_relaxed)
+                     ? mine
+                     : before;
     }
-    if (place_ != nullptr) {
-      own.store(place_, std::memory_order_relaxed);
+    if (address_ != nullptr) {
+      own.store(address_, std::memory_order_relaxed);
     }
-    return place_;
+    return address_;
   }
 
  private:
   word* first_ = nullptr;
-  void* place_ = nullptr;
+  void* address_ = nullptr;
 };
 
 }  // namespace lido::inline v0::detail

@@ -32,14 +32,14 @@ class number_source {
   ///
   /// The object lies in memory of its own, so that any copy may be unloaded.
   void join() noexcept {
-    common_place place;
+    common_ranges common;
     platform::visit_copies(
         [](void* copy, void* visitor) {
-          static_cast<common_place*>(visitor)->look_at(*static_cast<word*>(copy));
+          static_cast<common_ranges*>(visitor)->look_at(*static_cast<word*>(copy));
         },
-        &place);
-    void* const mine = place.is_known() ? nullptr : platform::map_zeros(sizeof(number_ranges));
-    void* const agreed = place.agree(*static_cast<word*>(platform::own_copy_word()), mine);
+        &common);
+    void* const mine = common.is_known() ? nullptr : platform::map_zeros(sizeof(number_ranges));
+    void* const agreed = common.agree(*static_cast<word*>(platform::own_copy_word()), mine);
     if (mine != nullptr && mine != agreed) {
       platform::unmap_zeros(mine, sizeof(number_ranges));
     }
@@ -66,7 +66,7 @@ class number_source {
   }
 
  private:
-  using word = common_place::word;
+  using word = common_ranges::word;
 
   atomic<number_ranges*> ranges_{nullptr};
 };

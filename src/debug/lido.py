@@ -233,15 +233,15 @@ def slot_pointer(value):
     return "pointer to " + slot_handle(value["handle_"]) if value["map_"] else "null pointer"
 
 
-def handle_at(store, place):
-    slot = int(store["places_"]["slots_"][place])
+def handle_at(store, index):
+    slot = int(store["array_"]["slots_"][index])
     return handle_text(int(items(store["table_"]["words_"])[0][slot]) >> 32 << 32 | slot)
 
 
 def slot_map_iterator(value):
-    if not value["map_"] or int(value["place_"]) == NO_SLOT:
+    if not value["map_"] or int(value["index_"]) == NO_SLOT:
         return "end"
-    return "at " + handle_at(value["map_"]["store_"], int(value["place_"]))
+    return "at " + handle_at(value["map_"]["store_"], int(value["index_"]))
 
 
 def slot_map(value):
@@ -251,10 +251,10 @@ def slot_map(value):
 
 def values_of_slot_map(value):
     store = value["store_"]
-    places = store["places_"]
-    for place in range(int(store["end_"])):
-        if not int(places["holes_"][place // 64]) >> place % 64 & 1:
-            yield f"[{handle_at(store, place)}]", places["values_"][place]
+    array = store["array_"]
+    for index in range(int(store["end_"])):
+        if not int(array["holes_"][index // 64]) >> index % 64 & 1:
+            yield f"[{handle_at(store, index)}]", array["values_"][index]
 
 
 def secondary_map(value):

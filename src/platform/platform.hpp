@@ -26,26 +26,26 @@ namespace lido::inline v0::detail::platform {
 /// Reserves addresses without memory, at the start of a page; null if there are none. Leak checkers
 /// will scan the memory there. generic: zeroed memory.
 [[nodiscard]] void* reserve(std::size_t bytes) noexcept;
-void unreserve(void* place, std::size_t bytes) noexcept;
+void unreserve(void* memory, std::size_t bytes) noexcept;
 
 /// Provides memory for pages; new ones read as zeros. Returns 0, or the error number.
-[[nodiscard]] int commit(void* place, std::size_t bytes) noexcept;
+[[nodiscard]] int commit(void* memory, std::size_t bytes) noexcept;
 
 /// Gives the memory of pages back to the system. They must be committed before they are used again,
 /// and then read as zeros. Returns 0, or the error number. generic: only writes zeros.
-int discard(void* place, std::size_t bytes) noexcept;
+int discard(void* memory, std::size_t bytes) noexcept;
 
 /// Maps zeros at the start of a cache line; null if there is no memory. Never on huge pages, so
 /// that untouched pages cost nothing. generic: as good as calloc.
 [[nodiscard]] void* map_zeros(std::size_t bytes) noexcept;
-void unmap_zeros(void* place, std::size_t bytes) noexcept;
+void unmap_zeros(void* memory, std::size_t bytes) noexcept;
 
 /// Makes a process that gets a copy of this memory, by fork or otherwise, find zeros here. Returns
 /// false if that is impossible. generic: false.
-[[nodiscard]] bool clear_in_copies(void* place, std::size_t bytes) noexcept;
+[[nodiscard]] bool clear_in_copies(void* memory, std::size_t bytes) noexcept;
 
 /// Asks for huge pages. The system may refuse. posix, generic: nothing.
-void advise_huge_pages(void* place, std::size_t bytes) noexcept;
+void advise_huge_pages(void* memory, std::size_t bytes) noexcept;
 
 // ---- waiting
 // --------------------------------------------------------------------------------------

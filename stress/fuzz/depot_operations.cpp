@@ -103,14 +103,14 @@ class depot_session {
     return depth_ == 0 && before == between_;
   }
 
-  /// Returns the depot_place of this depth, as if each depth were a thread.
-  [[nodiscard]] lido::detail::depot_place place() const {
+  /// Returns the depot_home of this depth, as if each depth were a thread.
+  [[nodiscard]] lido::detail::depot_home home() const {
     return {depot_.shard_of(depth_ + 1), /*roams=*/depth_ == 2};
   }
 
   void take_single() {
     slot_index slot = null_slot;
-    (void)alone([&] { slot = depot_.pop_single(place()); });
+    (void)alone([&] { slot = depot_.pop_single(home()); });
     if (slot != null_slot) {
       receive(slot);
     }
@@ -119,14 +119,14 @@ class depot_session {
   void give_single(std::size_t which) {
     if (!held_.empty()) {
       const slot_index slot = let_go(which % held_.size(), 1).front();
-      (void)alone([&] { depot_.push_single(place(), slot); });
+      (void)alone([&] { depot_.push_single(home(), slot); });
     }
   }
 
   std::uint32_t take(std::uint32_t want) {
     std::array<slot_index, most_per_trip> slots{};
     std::uint32_t count = 0;
-    const bool all_free_seen = alone([&] { count = depot_.take(place(), slots, want); });
+    const bool all_free_seen = alone([&] { count = depot_.take(home(), slots, want); });
     fuzz::check(count <= std::max(want, magazine_size), "more slots than were asked for");
     fuzz::check(!all_free_seen || count > 0 || held_.size() == out_.size(),
                 "nothing was found with a slot free");
@@ -139,7 +139,7 @@ class depot_session {
   void give(std::size_t count) {
     const std::vector<slot_index> slots =
         let_go(0, std::min({count, held_.size(), std::size_t{most_per_trip}}));
-    (void)alone([&] { depot_.give(place(), slots); });
+    (void)alone([&] { depot_.give(home(), slots); });
   }
 
   void compare() {

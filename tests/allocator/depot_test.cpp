@@ -221,14 +221,14 @@ TEST(DepotOfOwnLists, OwnsAtMostEightBytesASlotBesideTheHeadsOfShards) {
 /// Operations of two threads on a depot that has shards for both.
 class DepotInShards : public ::testing::Test {
  protected:
-  indices take(depot_place at, std::uint32_t want) {
+  indices take(depot_home at, std::uint32_t want) {
     std::array<slot_index, most_per_trip> out{};
     const std::uint32_t count = store_.take(at, out, want);
     return {out.begin(), out.begin() + count};
   }
-  void give(depot_place at, const indices& slots) { store_.give(at, slots); }
+  void give(depot_home at, const indices& slots) { store_.give(at, slots); }
   /// Takes all that is left.
-  indices drain(depot_place at) {
+  indices drain(depot_home at) {
     indices all;
     for (indices some = take(at, most_per_trip); !some.empty(); some = take(at, most_per_trip)) {
       all.insert(all.end(), some.begin(), some.end());
@@ -238,8 +238,8 @@ class DepotInShards : public ::testing::Test {
 
   static constexpr std::uint32_t capacity = 157 * magazine_size;
   depot store_{capacity, growth::none};
-  depot_place here_{.shard = store_.shard_of(1)};
-  depot_place there_{.shard = store_.shard_of(2)};
+  depot_home here_{.shard = store_.shard_of(1)};
+  depot_home there_{.shard = store_.shard_of(2)};
 };
 
 TEST_F(DepotInShards, SmallPoolsHaveNoneNorHaveListsOfOthers) {
@@ -316,8 +316,8 @@ TEST_F(DepotInShards, SlotsBelongToOneThreadAtATime) {
   std::vector<int> touched(capacity);
   test::run_crew(4, [&](unsigned crew_index) {
     for (unsigned round = 0; round < 5000; ++round) {
-      const depot_place at{.shard = store_.shard_of(crew_index + round % 2),
-                           .roams = round % 3 == 0};
+      const depot_home at{.shard = store_.shard_of(crew_index + round % 2),
+                          .roams = round % 3 == 0};
       const indices some = take(at, 1 + (round * 13 + crew_index * 50) % most_per_trip);
       for (const slot_index slot : some) {
         ++touched[slot];

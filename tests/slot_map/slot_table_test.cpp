@@ -14,16 +14,16 @@ std::uint32_t find(const few& table, slot_index slot, std::uint32_t generation) 
   return table.find(std::uint64_t{generation} << 32U | slot);
 }
 
-slot_index take(few& table, std::uint32_t place) {
+slot_index take(few& table, std::uint32_t index) {
   table.prepare();
-  const slot_index slot = table.claim(place);
-  table.fill(table.next_handle(slot), place);
+  const slot_index slot = table.claim(index);
+  table.fill(table.next_handle(slot), index);
   return slot;
 }
 
 void give_back(few& table, slot_index slot) {
-  table.vacate(table.handle(slot), table.place_or_any(slot));
-  table.give_up_place(slot);
+  table.vacate(table.handle(slot), table.index_or_any(slot));
+  table.give_up_index(slot);
 }
 
 TEST(SlotTable, FindsThePlaceThatWasTakenFor) {
@@ -71,7 +71,7 @@ TEST(SlotTable, AVacantSlotKeepsItsPlaceForItsNextValue) {
   for (std::uint32_t generation = 0; generation < 5; ++generation) {
     EXPECT_EQ(find(table, first, generation), null_slot);
   }
-  EXPECT_EQ(table.place_or_any(first), 5U);
+  EXPECT_EQ(table.index_or_any(first), 5U);
   EXPECT_EQ(table.prepare_to_fill(first), first);
   EXPECT_EQ(table.next_handle(first), std::uint64_t{2} << 32U | first);
   table.fill(table.next_handle(first), 5);
@@ -102,7 +102,7 @@ TEST(SlotTable, ASlotThatGivesUpItsPlaceIsFreeUnlessUsedUp) {
     EXPECT_EQ(take(table, 4), 0U);
     EXPECT_EQ(find(table, 0, generation), 4U);
     table.vacate(table.handle(0), 4);
-    table.give_up_place(0);
+    table.give_up_index(0);
     EXPECT_EQ(find(table, 0, generation + 1), null_slot);
   }
   EXPECT_EQ(table.used_up(), 1U);
@@ -127,12 +127,12 @@ TEST(SlotTable, AFreeSlotIsFoundByNoGeneration) {
 // The bits of a handle and of an index share one word.
 TEST(SlotTable, PlaceAndSlotMayBeAnyNumbers) {
   few table;
-  for (const std::uint32_t place : {0U, 1U, 77U, 0x7FFF'FFFFU, 0x8000'0000U, 0xFFFF'FFFEU}) {
-    const slot_index slot = take(table, place);
-    EXPECT_EQ(table.find(table.handle(slot)), place);
-    EXPECT_EQ(table.place_or_any(slot), place);
-    table.move(slot, place / 2);
-    EXPECT_EQ(table.find(table.handle(slot)), place / 2);
+  for (const std::uint32_t index : {0U, 1U, 77U, 0x7FFF'FFFFU, 0x8000'0000U, 0xFFFF'FFFEU}) {
+    const slot_index slot = take(table, index);
+    EXPECT_EQ(table.find(table.handle(slot)), index);
+    EXPECT_EQ(table.index_or_any(slot), index);
+    table.move(slot, index / 2);
+    EXPECT_EQ(table.find(table.handle(slot)), index / 2);
     EXPECT_EQ(table.find(table.handle(slot) + (std::uint64_t{1} << 32U)), null_slot);
   }
 }

@@ -182,9 +182,9 @@ class alignas(cache_line) slot_cache {
   static constexpr std::int64_t nowhere = -1;
 
   // An address, since cells lie in other arrays, too.
-  [[nodiscard, LIDO_FAST_PATH]] cell& at(std::int64_t place) const noexcept {
+  [[nodiscard, LIDO_FAST_PATH]] cell& at(std::int64_t offset) const noexcept {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr)
-    return *reinterpret_cast<cell*>(address() + static_cast<std::uintptr_t>(place));
+    return *reinterpret_cast<cell*>(address() + static_cast<std::uintptr_t>(offset));
   }
   [[nodiscard, LIDO_FAST_PATH]] std::uintptr_t address() const noexcept {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as above

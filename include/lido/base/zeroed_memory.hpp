@@ -15,6 +15,6 @@ inline constexpr std::size_t least_mapped_zeros = 16384;
 [[nodiscard]] std::byte* allocate_zeros(std::size_t bytes);
 
 /// Frees memory from `allocate_zeros`.
-void free_zeros(void* place, std::size_t bytes) noexcept;
+void free_zeros(void* memory, std::size_t bytes) noexcept;
 
 }  // namespace lido::inline v0::detail

@@ -117,10 +117,10 @@ class concurrent_slot_map {
             (std::min)({detail::slot_state::last_generation, detail::last_generation_with<Hooks>,
                         all_ones >> index_bits_})),
         values_(bytes_of_values(max_size_), (std::max)(alignof(T), detail::cache_line)),
-        places_(values_.data(), sizeof(T)),
+        geometry_(values_.data(), sizeof(T)),
         states_(std::make_unique<detail::slot_state[]>(max_size_)),
         blocks_(std::make_unique<detail::walk_block[]>((max_size_ - 1) / block_size + 1)),
-        slots_({.geometry = places_,
+        slots_({.geometry = geometry_,
                 .capacity = max_size_,
                 .max_cached = static_cast<std::uint32_t>(options.max_cached),
                 .name = name_}),
@@ -316,10 +316,10 @@ class concurrent_slot_map {
     return handle_type::from_bits(states_[slot].generation() << index_bits_ | slot);
   }
   [[nodiscard]] T& value_at(std::uint32_t slot) const noexcept {
-    return *std::launder(static_cast<T*>(places_.address_of(slot)));
+    return *std::launder(static_cast<T*>(geometry_.address_of(slot)));
   }
 
-  [[nodiscard]] T* values() const noexcept { return static_cast<T*>(places_.address_of(0)); }
+  [[nodiscard]] T* values() const noexcept { return static_cast<T*>(geometry_.address_of(0)); }
   /// Returns the number of blocks that a walk visits.
   [[nodiscard]] std::uint32_t blocks() const noexcept {
     const std::uint32_t end = end_.get();
@@ -330,15 +330,15 @@ class concurrent_slot_map {
   }
 
   template <class... Args>
-  handle_type construct(void* place, Args&&... args) {
+  handle_type construct(void* address, Args&&... args) {
     detail::scope_exit give_back([&]() noexcept {
-      detail::slot_shadow<sizeof(T)>::close(place);
-      slots_.release(place);
+      detail::slot_shadow<sizeof(T)>::close(address);
+      slots_.release(address);
     });
-    const std::uint32_t slot = places_.index_of(place);
+    const std::uint32_t slot = geometry_.index_of(address);
     const handle_type handle = handle_at(slot);
-    detail::slot_shadow<sizeof(T)>::open(place);
-    T* const value = detail::make<T>(place, std::forward<Args>(args)...);
+    detail::slot_shadow<sizeof(T)>::open(address);
+    T* const value = detail::make<T>(address, std::forward<Args>(args)...);
     give_back.dismiss();
     if constexpr (detail::names_on_insert<Hooks>) {
       // The hook has seen the handle, so no other value may have it.
@@ -364,9 +364,9 @@ class concurrent_slot_map {
     free_slot(slot);
   }
   void free_slot(std::uint32_t slot) const noexcept {
-    detail::slot_shadow<sizeof(T)>::close(places_.address_of(slot));
+    detail::slot_shadow<sizeof(T)>::close(geometry_.address_of(slot));
     if (states_[slot].retire_value(last_generation_)) {
-      slots_.release(places_.address_of(slot));
+      slots_.release(geometry_.address_of(slot));
     } else {
       // relaxed: a number for statistics
       used_up_.fetch_add(1, std::memory_order_relaxed);
@@ -389,7 +389,7 @@ class concurrent_slot_map {
       const std::uint32_t erased = blocks_[i].take_erased();
       const bool fenced = erased != 0 && detail::heavy_fence();
       end_values(i * block_size, erased,
-                 [&](std::uint32_t place) { return fenced && !blocks_[i].is_at(place); });
+                 [&](std::uint32_t index) { return fenced && !blocks_[i].is_at(index); });
     }
   }
 
@@ -404,10 +404,10 @@ class concurrent_slot_map {
   template <class MayEnd>
   void end_values(std::uint32_t first, std::uint32_t link, MayEnd may_end) const noexcept {
     while (link != 0) {
-      const std::uint32_t place = link - 1;
-      const std::uint32_t slot = first + place;
+      const std::uint32_t index = link - 1;
+      const std::uint32_t slot = first + index;
       link = states_[slot].next();
-      if (may_end(place)) {
+      if (may_end(index)) {
         end_value(slot);
       } else {
         end_value_unless_walked(slot);
@@ -531,7 +531,7 @@ class concurrent_slot_map {
   unsigned index_bits_;  ///< low bits of a handle
   std::uint64_t last_generation_;
   detail::address_space values_;
-  detail::slot_geometry places_;
+  detail::slot_geometry geometry_;
   std::unique_ptr<detail::slot_state[]> states_;
   std::unique_ptr<detail::walk_block[]> blocks_;
   mutable detail::walk_count walks_;

@@ -40,10 +40,10 @@ struct slot_map_options {
   /// the heap for a moment.
   std::size_t reserve = 0;
 
-  /// Number of free places above which the map shrinks by itself. `unlimited`: only `shrink_to_fit`
+  /// Unused capacity above which the map shrinks by itself. `unlimited`: only `shrink_to_fit`
   /// does it, as in std::vector. A map whose number of values rises and falls then has its memory
   /// when needed; new pages from the system cost more than the inserts. Otherwise the map shrinks
-  /// when it closes holes, if also fewer than a quarter of the places are used; half of what stays
+  /// when it closes holes, if also less than a quarter of the capacity is used; half of what stays
   /// is free. Mode immediate does so at each erase. After a `clear` or erases at the end, which
   /// leave no holes, the next compaction does. It never happens if moving a T may throw.
   std::size_t shrink_threshold = unlimited;

@@ -15,7 +15,7 @@
 namespace lido::inline v0 {
 
 /// Executor for `for_each`: `map.for_each(lido::par, f)`. Runs in the caller's arena; divides a map
-/// of more than 512 places into ranges of 256 or more. If an f throws, the others may or may not
+/// of more than 512 indices into ranges of 256 or more. If an f throws, the others may or may not
 /// have run. While an f waits for tasks of its own, its thread runs no others: one of them might
 /// enter the value of this f.
 struct tbb_executor {

@@ -143,8 +143,8 @@ class slot_map {
   template <class F>
   handle_type insert_with(F&& f) {
     make_room(1);
-    return announce_insert(store_.emplace_by([&f](T* place, std::uint64_t handle) {
-      ::new (static_cast<void*>(place))
+    return announce_insert(store_.emplace_by([&f](T* address, std::uint64_t handle) {
+      ::new (static_cast<void*>(address))
           T(std::invoke(std::forward<F>(f), handle_type::from_bits(handle)));
     }));
   }
@@ -202,23 +202,23 @@ class slot_map {
     if (store_.taken() < options_.max_size || empty()) {  // T's constructor has used the map
       return emplace(std::move(*value));
     }
-    const std::uint32_t place = store_.least(less);
-    const std::uint64_t victim = store_.handle_at(place);
+    const std::uint32_t index = store_.least(less);
+    const std::uint64_t victim = store_.handle_at(index);
     store_.prepare_replacement(victim);
-    announce_erase(place);
-    store_.erase(place, victim);
+    announce_erase(index);
+    store_.erase(index, victim);
     return emplace(std::move(*value));
   }
 
   /// Destroys the value; returns false if the handle is stale. Leaves a hole during a walk, in a
   /// `compaction_mode` other than immediate, and when a move that closes it throws.
   bool erase(handle_type handle) noexcept {
-    const std::uint32_t place = store_.find(handle.to_bits());
-    if (place == detail::null_slot) {
+    const std::uint32_t index = store_.find(handle.to_bits());
+    if (index == detail::null_slot) {
       return false;
     }
-    announce_erase(place);
-    erase_announced(place, handle.to_bits());
+    announce_erase(index);
+    erase_announced(index, handle.to_bits());
     return true;
   }
 
@@ -227,11 +227,11 @@ class slot_map {
     static_assert(std::is_nothrow_move_constructible_v<T>,
                   "lido: take moves a value out of the map, so that must not throw");
     std::optional<T> taken;
-    const std::uint32_t place = store_.find(handle.to_bits());
-    if (place != detail::null_slot) {
-      announce_erase(place);
-      taken.emplace(std::move(value_at(place)));
-      erase_announced(place, handle.to_bits());
+    const std::uint32_t index = store_.find(handle.to_bits());
+    if (index != detail::null_slot) {
+      announce_erase(index);
+      taken.emplace(std::move(value_at(index)));
+      erase_announced(index, handle.to_bits());
     }
     return taken;
   }
@@ -265,8 +265,8 @@ class slot_map {
   /// Returns the value, or nullptr if the handle is stale. Valid until the map changes.
   [[nodiscard]] T* find(handle_type handle) noexcept {
     T* const values = store_.values();
-    const std::uint32_t place = store_.find(handle.to_bits());
-    return place != detail::null_slot ? values + place : nullptr;
+    const std::uint32_t index = store_.find(handle.to_bits());
+    return index != detail::null_slot ? values + index : nullptr;
   }
   [[nodiscard]] const T* find(handle_type handle) const noexcept {
     return const_cast<slot_map&>(*this).find(handle);  // NOLINT(*-const-cast): find changes nothing
@@ -371,7 +371,7 @@ class slot_map {
   template <class Less = std::less<>>
   [[LIDO_ASSERTS]] void sort(Less less = {}) {
     static_assert(std::is_nothrow_move_constructible_v<T>,
-                  "lido: sort moves values to places of others, so that must not throw");
+                  "lido: sort moves values to indices of others, so that must not throw");
     const std::span<const T> all = values();
     std::vector<std::uint32_t> order(all.size());
     std::iota(order.begin(), order.end(), 0U);
@@ -379,14 +379,14 @@ class slot_map {
       return std::invoke(less, all[a], all[b]);
     });
     for (std::uint32_t first = 0; first < order.size(); ++first) {
-      // Along the cycle of places that begins here, each value comes from the next one.
-      std::uint32_t place = first;
-      while (order[place] != first) {
-        const std::uint32_t from = std::exchange(order[place], place);
-        exchange(place, from);
-        place = from;
+      // Along the cycle of indices that begins here, each value comes from the next one.
+      std::uint32_t index = first;
+      while (order[index] != first) {
+        const std::uint32_t from = std::exchange(order[index], index);
+        exchange(index, from);
+        index = from;
       }
-      order[place] = place;
+      order[index] = index;
     }
   }
 
@@ -395,7 +395,7 @@ class slot_map {
   [[LIDO_ASSERTS]] bool swap(handle_type a, handle_type b) noexcept {
     LIDO_ASSERT(may_move(), "swap in a slot map during a walk of it, or in a constructor of T");
     static_assert(std::is_nothrow_move_constructible_v<T>,
-                  "lido: swap moves values to places of others, so that must not throw");
+                  "lido: swap moves values to indices of others, so that must not throw");
     const std::uint32_t one = store_.find(a.to_bits());
     const std::uint32_t other = store_.find(b.to_bits());
     if (one == detail::null_slot || other == detail::null_slot) {
@@ -443,7 +443,7 @@ class slot_map {
       return;
     }
     if (store_.holes() != 0) {
-      store_.close_holes([this](std::uint32_t place) noexcept { announce_move(place); });
+      store_.close_holes([this](std::uint32_t index) noexcept { announce_move(index); });
     }
     shrink_if_sparse();
   }
@@ -471,7 +471,7 @@ class slot_map {
     if (may_move()) {
       kept_ = reserved();
       store_.shrink_table(reserved());
-      shrink_places_to((std::max)(store_.end(), reserved()));
+      shrink_capacity_to((std::max)(store_.end(), reserved()));
     }
   }
 
@@ -484,7 +484,7 @@ class slot_map {
   [[nodiscard]] std::size_t holes() const noexcept { return store_.holes(); }
   /// Returns the number of slots that are not used again, since they gave out all generations.
   [[nodiscard]] std::size_t used_up_slots() const noexcept { return store_.used_up(); }
-  /// Returns the memory beyond the values: 8 bytes and one bit per place, 8 bytes per slot in the
+  /// Returns the memory beyond the values: 8 bytes and one bit per index, 8 bytes per slot in the
   /// table. Blocks of 2 MiB or more are rounded up to whole huge pages, by an eighth at most.
   [[nodiscard]] std::size_t bookkeeping_bytes() const noexcept {
     return store_.memory() - capacity() * sizeof(T);
@@ -502,12 +502,12 @@ class slot_map {
   friend const_iterator;
   template <class, class, class>
   friend class detail::walk;
-  [[nodiscard]] T& value_at(std::uint32_t place) const noexcept { return store_.values()[place]; }
-  [[nodiscard]] handle_type handle_at(std::uint32_t place) const noexcept {
-    return handle_type::from_bits(store_.handle_at(place));
+  [[nodiscard]] T& value_at(std::uint32_t index) const noexcept { return store_.values()[index]; }
+  [[nodiscard]] handle_type handle_at(std::uint32_t index) const noexcept {
+    return handle_type::from_bits(store_.handle_at(index));
   }
 
-  /// Returns true if values may move to other places: no walk is running, and no constructor of T.
+  /// Returns true if values may move to other indices: no walk is running, and no constructor of T.
   [[nodiscard]] bool may_move() const noexcept { return walks_ == 0 && !store_.is_open(); }
 
   void close_holes_before_walk() {
@@ -602,23 +602,23 @@ class slot_map {
     }
   }
 
-  void fill_erased(std::uint32_t place, std::uint64_t handle) noexcept {
-    if (store_.erase_and_fill(place, handle)) {
-      announce_move(place);
+  void fill_erased(std::uint32_t index, std::uint64_t handle) noexcept {
+    if (store_.erase_and_fill(index, handle)) {
+      announce_move(index);
       shrink_if_sparse();
     } else {
       settle();
     }
   }
 
-  void erase_announced(std::uint32_t place, std::uint64_t handle) noexcept {
+  void erase_announced(std::uint32_t index, std::uint64_t handle) noexcept {
     if constexpr (std::is_nothrow_move_constructible_v<T>) {
       if (options_.compaction == compaction_mode::immediate && may_move()) {
-        fill_erased(place, handle);
+        fill_erased(index, handle);
         return;
       }
     }
-    store_.erase(place, handle);
+    store_.erase(index, handle);
     settle();
   }
 
@@ -637,15 +637,15 @@ class slot_map {
     if (std::is_nothrow_move_constructible_v<T> && capacity() / 4 > used &&
         capacity() - used > (std::max)(options_.shrink_threshold, detail::first_capacity))
         [[unlikely]] {
-      const std::size_t places = std::max<std::size_t>(2 * used, kept_);
+      const std::size_t capacity = std::max<std::size_t>(2 * used, kept_);
       // Without memory for a smaller array, the present one stays.
-      detail::attempt([&] { shrink_places_to(static_cast<std::uint32_t>(places)); }, [] {});
+      detail::attempt([&] { shrink_capacity_to(static_cast<std::uint32_t>(capacity)); }, [] {});
     }
   }
 
-  void shrink_places_to(std::uint32_t places) {
-    if (places < store_.capacity()) {
-      store_.relocate(places);
+  void shrink_capacity_to(std::uint32_t capacity) {
+    if (capacity < store_.capacity()) {
+      store_.relocate(capacity);
       announce_moves(store_.end());
     }
   }
@@ -654,29 +654,29 @@ class slot_map {
   handle_type announce_insert(std::uint64_t made) {
     const auto handle = handle_type::from_bits(made);
     if constexpr (detail::names_on_insert<Hooks>) {
-      const std::uint32_t place = store_.find(made);
+      const std::uint32_t index = store_.find(made);
       detail::scope_exit take_back([&]() noexcept {
-        store_.erase(place, made);
+        store_.erase(index, made);
         settle();
       });
-      hooks_.on_insert(value_at(place), handle);
+      hooks_.on_insert(value_at(index), handle);
       take_back.dismiss();
     }
     return handle;
   }
 
-  void announce_erase([[maybe_unused]] std::uint32_t place) noexcept {
+  void announce_erase([[maybe_unused]] std::uint32_t index) noexcept {
     if constexpr (detail::names_on_erase<Hooks>) {
-      hooks_.on_erase(value_at(place), handle_at(place));
+      hooks_.on_erase(value_at(index), handle_at(index));
     }
   }
-  void announce_move([[maybe_unused]] std::uint32_t place) noexcept {
+  void announce_move([[maybe_unused]] std::uint32_t index) noexcept {
     if constexpr (detail::names_on_move<Hooks>) {
-      hooks_.on_move(value_at(place), handle_at(place));
+      hooks_.on_move(value_at(index), handle_at(index));
     }
   }
 
-  /// Announces moves of all values at the places below `end`.
+  /// Announces moves of all values at the indices below `end`.
   void announce_moves(std::uint32_t end) noexcept {
     if constexpr (detail::names_on_move<Hooks>) {
       for (std::uint32_t p = store_.next_value(0); p < end; p = store_.next_value(p + 1)) {

@@ -26,33 +26,33 @@ class slot_map_iterator {
   using pointer = std::remove_reference_t<reference>*;
 
   slot_map_iterator() noexcept = default;
-  slot_map_iterator(Map* map, std::uint32_t place) noexcept : map_(map), place_(known(place)) {}
+  slot_map_iterator(Map* map, std::uint32_t index) noexcept : map_(map), index_(known(index)) {}
 
   // NOLINTNEXTLINE(google-explicit-constructor): that is what it is for
   explicit(false) operator slot_map_iterator<const Map>() const noexcept
       requires(!std::is_const_v<Map>) {
     slot_map_iterator<const Map> same;
     same.map_ = map_;
-    same.place_ = place_;
+    same.index_ = index_;
     return same;
   }
 
   [[nodiscard, LIDO_ASSERTS]] reference operator*() const noexcept {
     LIDO_ASSERT(is_at_value(), "an iterator that is at no value of its map");
-    return map_->value_at(place_);
+    return map_->value_at(index_);
   }
   [[nodiscard, LIDO_ASSERTS]] pointer operator->() const noexcept { return std::addressof(**this); }
 
   [[nodiscard, LIDO_ASSERTS]] typename std::remove_const_t<Map>::handle_type handle()
       const noexcept {
     LIDO_ASSERT(is_at_value(), "an iterator that is at no value of its map");
-    return map_->handle_at(place_);
+    return map_->handle_at(index_);
   }
 
   [[LIDO_ASSERTS]] slot_map_iterator& operator++() noexcept {
-    LIDO_ASSERT(map_ != nullptr && place_ < map_->store_.end(),
+    LIDO_ASSERT(map_ != nullptr && index_ < map_->store_.end(),
                 "an increment of an iterator at the end");
-    place_ = known(map_->store_.next_value(place_ + 1));
+    index_ = known(map_->store_.next_value(index_ + 1));
     return *this;
   }
   [[LIDO_ASSERTS]] slot_map_iterator operator++(int) noexcept {
@@ -68,16 +68,16 @@ class slot_map_iterator {
   friend class slot_map_iterator;
 
   [[nodiscard]] bool is_at_value() const noexcept {
-    return map_ != nullptr && map_->store_.is_value(place_);
+    return map_ != nullptr && map_->store_.is_value(index_);
   }
 
-  /// Returns the place, or null_slot as the one end, whatever is erased later.
-  [[nodiscard]] std::uint32_t known(std::uint32_t place) const noexcept {
-    return place < map_->store_.end() ? place : detail::null_slot;
+  /// Returns the index, or null_slot as the one end, whatever is erased later.
+  [[nodiscard]] std::uint32_t known(std::uint32_t index) const noexcept {
+    return index < map_->store_.end() ? index : detail::null_slot;
   }
 
   Map* map_ = nullptr;
-  std::uint32_t place_ = 0;
+  std::uint32_t index_ = 0;
 };
 
 }  // namespace lido::inline v0

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The table behind handles: for each slot its generation and the place of its value.
+/// Internal. The table behind handles: for each slot its generation and the index of its value.
 #pragma once
 
 #include <algorithm>
@@ -27,13 +27,13 @@ struct table_image {
 /// The last generation of a handle; the next one, marked, means that a slot is used up.
 inline constexpr std::uint32_t last_table_generation = 0x7FFF'FFFE;
 
-/// Maps handles to places, for one thread, with generations from 1 to `Last`. A slot without a
+/// Maps handles to indices, for one thread, with generations from 1 to `Last`. A slot without a
 /// value is free or vacant. Free slots form a list through the table itself. A vacant slot still
-/// has a place, and its next value is made there.
+/// has an index, and its next value is made there.
 ///
-/// For each slot the table stores one word: the valid handle, xor the place of its value. So a
-/// look-up is one operation on the bits of a handle. Its result is the place if the generations are
-/// equal, and more than any place if not.
+/// For each slot the table stores one word: the valid handle, xor the index of its value. So a
+/// look-up is one operation on the bits of a handle. Its result is the index if the generations are
+/// equal, and more than any index if not.
 ///
 /// Invariants
 ///  I1 The generation of a slot only grows, and so does the least one that a new slot may begin
@@ -46,13 +46,13 @@ class slot_table {
   static_assert(Last >= 1 && Last <= last_table_generation, "lido: generations are 1 to 2^31 - 2");
 
  public:
-  /// Returns the place of the value whose handle has these bits; null_slot if that is stale.
+  /// Returns the index of the value whose handle has these bits; null_slot if that is stale.
   [[nodiscard]] std::uint32_t find(std::uint64_t handle) const noexcept {
     const auto slot = static_cast<slot_index>(handle);
     if (slot < words_.size()) [[likely]] {
-      const std::uint64_t place = words_[slot] ^ handle;
-      if (place < null_slot) [[likely]] {
-        return static_cast<std::uint32_t>(place);
+      const std::uint64_t index = words_[slot] ^ handle;
+      if (index < null_slot) [[likely]] {
+        return static_cast<std::uint32_t>(index);
       }
     }
     return null_slot;
@@ -63,8 +63,8 @@ class slot_table {
     return (words_[slot] & generation_bits) | slot;
   }
 
-  /// Returns the place of a slot that has a value or is vacant; for other slots any number.
-  [[nodiscard]] std::uint32_t place_or_any(slot_index slot) const noexcept {
+  /// Returns the index of a slot that has a value or is vacant; for other slots any number.
+  [[nodiscard]] std::uint32_t index_or_any(slot_index slot) const noexcept {
     return static_cast<std::uint32_t>(words_[slot]) ^ slot;
   }
 
@@ -82,36 +82,36 @@ class slot_table {
     }
   }
 
-  /// Takes a free slot for `place` and makes it vacant. Requires: prepare().
-  [[nodiscard, LIDO_ASSERTS]] slot_index claim(std::uint32_t place) noexcept {
+  /// Takes a free slot for `index` and makes it vacant. Requires: prepare().
+  [[nodiscard, LIDO_ASSERTS]] slot_index claim(std::uint32_t index) noexcept {
     LIDO_ASSERT(first_free_ < words_.size(), "a slot is claimed without one that is free");
     const slot_index slot = first_free_;
     const std::uint64_t free = words_[slot];
-    words_[slot] = (free & generation_bits) | (slot ^ place);
+    words_[slot] = (free & generation_bits) | (slot ^ index);
     first_free_ = static_cast<slot_index>(free);
     return slot;
   }
 
-  /// Records that the value of `slot` has moved to `place`.
-  void move(slot_index slot, std::uint32_t place) noexcept { words_[slot] = handle(slot) ^ place; }
+  /// Records that the value of `slot` has moved to `index`.
+  void move(slot_index slot, std::uint32_t index) noexcept { words_[slot] = handle(slot) ^ index; }
 
-  /// Makes a slot vacant; its handle is stale from now on. Requires: the handle leads to `place`.
-  [[LIDO_ASSERTS]] void vacate(std::uint64_t handle, std::uint32_t place) noexcept {
-    LIDO_ASSERT(find(handle) == place, "a slot is vacated under a stale handle");
+  /// Makes a slot vacant; its handle is stale from now on. Requires: the handle leads to `index`.
+  [[LIDO_ASSERTS]] void vacate(std::uint64_t handle, std::uint32_t index) noexcept {
+    LIDO_ASSERT(find(handle) == index, "a slot is vacated under a stale handle");
     const auto slot = static_cast<slot_index>(handle);
-    words_[slot] = word_without_value(generation_after(handle), slot ^ place);
+    words_[slot] = word_without_value(generation_after(handle), slot ^ index);
   }
 
-  /// Returns the address that `place_or_any` reads, for a prefetch.
+  /// Returns the address that `index_or_any` reads, for a prefetch.
   [[nodiscard]] const void* word_of(slot_index slot) const noexcept { return &words_[slot]; }
 
-  /// Returns the slot for the next value at the place of a vacant slot: that one, or a free one if
+  /// Returns the slot for the next value at the index of a vacant slot: that one, or a free one if
   /// it is used up. Throws as `prepare`.
   [[nodiscard]] slot_index prepare_to_fill(slot_index slot) {
     if (is_used_up(slot)) [[unlikely]] {
-      const std::uint32_t place = place_or_any(slot);
+      const std::uint32_t index = index_or_any(slot);
       prepare();
-      return claim(place);
+      return claim(index);
     }
     return slot;
   }
@@ -121,10 +121,10 @@ class slot_table {
     return handle(slot) & ~unused;
   }
 
-  /// Assigns a vacant slot to the value at its place, under this handle.
-  [[LIDO_ASSERTS]] void fill(std::uint64_t handle, std::uint32_t place) noexcept {
+  /// Assigns a vacant slot to the value at its index, under this handle.
+  [[LIDO_ASSERTS]] void fill(std::uint64_t handle, std::uint32_t index) noexcept {
     LIDO_ASSERT((words_[static_cast<slot_index>(handle)] & unused) != 0, "a slot is filled twice");
-    words_[static_cast<slot_index>(handle)] = handle ^ place;
+    words_[static_cast<slot_index>(handle)] = handle ^ index;
   }
 
   /// Returns true if a slot may get a value under the handle with these bits. It has none, has
@@ -167,7 +167,7 @@ class slot_table {
   }
 
   /// Frees a vacant slot.
-  void give_up_place(slot_index slot) noexcept {
+  void give_up_index(slot_index slot) noexcept {
     words_[slot] = (words_[slot] & generation_bits) | first_free_;
     if (!is_used_up(slot)) [[likely]] {
       first_free_ = slot;
@@ -199,7 +199,7 @@ class slot_table {
     for (std::size_t i = keep; i > 0; --i) {
       const auto slot = static_cast<slot_index>(i - 1);
       if (!taken(slot)) {
-        give_up_place(slot);
+        give_up_index(slot);
       }
     }
   }
@@ -209,7 +209,7 @@ class slot_table {
     return {words_, first_free_, first_generation_};
   }
 
-  /// Takes over the words of an image. Writes the slot of the value at each place to `owners`,
+  /// Takes over the words of an image. Writes the slot of the value at each index to `owners`,
   /// which has a null_slot for each. Returns false if it is no image of a table with as many values
   /// and no vacant slot. Then, and when it throws std::bad_alloc, the table may only be destroyed.
   [[nodiscard]] bool load(const table_image& from, std::span<slot_index> owners) {
@@ -223,11 +223,11 @@ class slot_table {
     std::size_t free = 0;
     std::size_t values = 0;
     for (slot_index slot = 0; slot < words_.size(); ++slot) {
-      const std::uint32_t place = place_or_any(slot);
+      const std::uint32_t index = index_or_any(slot);
       if ((words_[slot] & unused) != 0) {
         ++(is_used_up(slot) ? used_up_ : free);
-      } else if (has_generation(slot) && place < owners.size() && owners[place] == null_slot) {
-        owners[place] = slot;
+      } else if (has_generation(slot) && index < owners.size() && owners[index] == null_slot) {
+        owners[index] = slot;
         ++values;
       } else {
         return false;
@@ -251,7 +251,7 @@ class slot_table {
   static constexpr std::uint32_t no_generation = 0xFFFF'FFFF;  ///< generation of a used-up slot
 
   /// Makes a word with the slot's next generation, marked. `low` is the next slot in the list for a
-  /// free slot, and the place for a vacant one, as in the word of a slot with a value.
+  /// free slot, and the index for a vacant one, as in the word of a slot with a value.
   static constexpr std::uint64_t word_without_value(std::uint32_t generation,
                                                     std::uint32_t low) noexcept {
     return unused | std::uint64_t{generation} << 32U | low;

@@ -30,19 +30,19 @@
 
 namespace lido::inline v0::detail {
 
-/// An array of `capacity` places for values of type T. Also has the slot of each value, one bit per
-/// place that marks a hole, and space for the slots of as many holes. Does not know which places
+/// An array for `capacity` values of type T. Also has the slot of each value, one bit per index
+/// that marks a hole, and space for the slots of as many holes. Does not know which indices
 /// have a value, and neither makes nor destroys one.
 template <class T>
-class place_array {
+class value_array {
  public:
-  static constexpr std::uint32_t places_per_word = 64;
+  static constexpr std::uint32_t indices_per_word = 64;
 
-  place_array() noexcept = default;
+  value_array() noexcept = default;
 
-  /// Makes places without holes. Throws std::bad_array_new_length if the size overflows,
+  /// Makes space for values, without holes. Throws std::bad_array_new_length if the size overflows,
   /// std::bad_alloc.
-  explicit place_array(std::uint32_t capacity)
+  explicit value_array(std::uint32_t capacity)
       : memory_(array_buffer(bytes_of(capacity), alignment)),
         // Once here, not with every access: this is what makes a walk as fast as one of an array.
         values_(static_cast<T*>(static_cast<void*>(memory_->data()))),
@@ -54,11 +54,11 @@ class place_array {
   }
 
   // A moved-from one may be assigned to or destroyed. Requires of assignment: no memory here.
-  place_array(place_array&&) noexcept = default;
-  place_array& operator=(place_array&&) noexcept = default;
-  place_array(const place_array&) = delete;
-  place_array& operator=(const place_array&) = delete;
-  ~place_array() {
+  value_array(value_array&&) noexcept = default;
+  value_array& operator=(value_array&&) noexcept = default;
+  value_array(const value_array&) = delete;
+  value_array& operator=(const value_array&) = delete;
+  ~value_array() {
     if (memory_) {
       slot_shadow<sizeof(T)>::open_all(memory_->data(), capacity_);
     }
@@ -67,8 +67,8 @@ class place_array {
   [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] T* values() const noexcept { return values_; }
 
-  /// Returns the slot of the value at `place`, or of the last value there if it is a hole.
-  [[nodiscard]] slot_index& slot(std::uint32_t place) const noexcept { return slots_[place]; }
+  /// Returns the slot of the value at `index`, or of the last value there if it is a hole.
+  [[nodiscard]] slot_index& slot(std::uint32_t index) const noexcept { return slots_[index]; }
 
   [[nodiscard]] std::span<slot_index> first_slots(std::uint32_t count) const noexcept {
     return {slots_, count};
@@ -79,23 +79,23 @@ class place_array {
     return slots_[std::size_t{capacity_} + n];
   }
 
-  [[nodiscard]] bool is_hole(std::uint32_t place) const noexcept {
-    return (holes_[place / places_per_word] >> (place % places_per_word) & 1U) != 0;
+  [[nodiscard]] bool is_hole(std::uint32_t index) const noexcept {
+    return (holes_[index / indices_per_word] >> (index % indices_per_word) & 1U) != 0;
   }
-  void mark_hole(std::uint32_t place) const noexcept {
-    holes_[place / places_per_word] |= std::uint64_t{1} << (place % places_per_word);
+  void mark_hole(std::uint32_t index) const noexcept {
+    holes_[index / indices_per_word] |= std::uint64_t{1} << (index % indices_per_word);
   }
-  void unmark_hole(std::uint32_t place) const noexcept {
-    holes_[place / places_per_word] &= ~(std::uint64_t{1} << (place % places_per_word));
-  }
-
-  /// Returns one bit for each of the 64 places around `place`, lowest first, set for a hole.
-  [[nodiscard]] std::uint64_t holes_around(std::uint32_t place) const noexcept {
-    return holes_[place / places_per_word];
+  void unmark_hole(std::uint32_t index) const noexcept {
+    holes_[index / indices_per_word] &= ~(std::uint64_t{1} << (index % indices_per_word));
   }
 
-  /// Copies the slots and marks of the first `count` places and of so many holes, but no values.
-  void copy_notes(const place_array& from, std::uint32_t count,
+  /// Returns one bit for each of the 64 indices around `index`, lowest first, set for a hole.
+  [[nodiscard]] std::uint64_t holes_around(std::uint32_t index) const noexcept {
+    return holes_[index / indices_per_word];
+  }
+
+  /// Copies the slots and marks of the first `count` indices and of so many holes, but no values.
+  void copy_notes(const value_array& from, std::uint32_t count,
                   std::uint32_t holes) const noexcept {
     std::copy_n(from.slots_, count, slots_);
     std::copy_n(from.holes_, words_of(count), holes_);
@@ -107,8 +107,8 @@ class place_array {
  private:
   static constexpr std::size_t alignment = (std::max)(alignof(T), cache_line);
 
-  static constexpr std::size_t words_of(std::uint32_t places) noexcept {
-    return (std::size_t{places} + places_per_word - 1) / places_per_word;
+  static constexpr std::size_t words_of(std::uint32_t indices) noexcept {
+    return (std::size_t{indices} + indices_per_word - 1) / indices_per_word;
   }
   // Values first, then the words of bits, then both arrays of slots.
   static constexpr std::size_t holes_at(std::uint32_t capacity) noexcept {
@@ -144,18 +144,18 @@ constexpr store_version operator+(store_version version, std::uint64_t changes) 
   return static_cast<store_version>(static_cast<std::uint64_t>(version) + changes);
 }
 
-/// A count of places that are not listed as holes and have no value. Its own type, as above.
-enum class open_places : std::uint64_t {};
+/// A count of indices that are not listed as holes and have no value. Its own type, as above.
+enum class open_indices : std::uint64_t {};
 
 /// The mechanism of a slot map without its policies: knows no limit, hook or walk.
 ///
 /// Invariants
-///  I1 The values are at the places below `end()` that are not holes.
+///  I1 The values are at the indices below `end()` that are not holes.
 ///  I2 table.find(slot of the value at p) is p.
 ///  I3 Each hole is marked. The slot of its last value stays vacant for the next one. The first
 ///     `holes_` of the slots of holes are those; the last one is filled first.
-///  I4 While T's constructor or destructor runs, its place is open: a hole that is in no list. So
-///     they may use the store. During that time no value moves to another place, and a block that
+///  I4 While T's constructor or destructor runs, its index is open: a hole that is in no list. So
+///     they may use the store. During that time no value moves to another index, and a block that
 ///     values have left stays.
 /// A constructor of T that throws changes nothing, except for a move in `relocate`.
 template <class T, std::uint32_t LastGeneration>
@@ -163,16 +163,16 @@ class value_store {
  public:
   value_store() noexcept = default;
   value_store(value_store&& other) noexcept
-      : places_(std::exchange(other.places_, {})),
+      : array_(std::exchange(other.array_, {})),
         table_(std::exchange(other.table_, {})),
         end_(std::exchange(other.end_, 0)),
         holes_(std::exchange(other.holes_, 0)) {}
   value_store& operator=(value_store&&) = delete;
-  /// Copies the values to the same places, under the same handles. Requires: no place is open.
+  /// Copies the values to the same indices, under the same handles. Requires: no index is open.
   [[LIDO_ASSERTS]] value_store(const value_store& other)
-      : places_(other.capacity()), table_(other.table_), end_(other.end_), holes_(other.holes_) {
+      : array_(other.capacity()), table_(other.table_), end_(other.end_), holes_(other.holes_) {
     LIDO_ASSERT(!other.is_open(), "a copy of a slot map in a constructor or destructor of T");
-    other.make_all_in(places_, [](const T& value) -> const T& { return value; });
+    other.make_all_in(array_, [](const T& value) -> const T& { return value; });
   }
   value_store& operator=(const value_store&) = delete;
   ~value_store() { erase_all(); }
@@ -182,26 +182,26 @@ class value_store {
     return holes_ - holes_behind_end_ + static_cast<std::uint32_t>(open_);
   }
   [[nodiscard]] std::uint32_t size() const noexcept { return end_ - holes(); }
-  /// Returns the number of places that values have, or are about to have.
+  /// Returns the number of indices that values have, or are about to have.
   [[nodiscard]] std::uint32_t taken() const noexcept { return end_ - holes_; }
   /// Returns true while T's constructor or destructor is running.
-  [[nodiscard]] bool is_open() const noexcept { return open_ != open_places{}; }
-  [[nodiscard]] std::uint32_t capacity() const noexcept { return places_.capacity(); }
-  [[nodiscard]] T* values() const noexcept { return places_.values(); }
+  [[nodiscard]] bool is_open() const noexcept { return open_ != open_indices{}; }
+  [[nodiscard]] std::uint32_t capacity() const noexcept { return array_.capacity(); }
+  [[nodiscard]] T* values() const noexcept { return array_.values(); }
   [[nodiscard]] store_version version() const noexcept { return version_; }
-  [[nodiscard]] std::uint64_t holes_around(std::uint32_t place) const noexcept {
-    return places_.holes_around(place);
+  [[nodiscard]] std::uint64_t holes_around(std::uint32_t index) const noexcept {
+    return array_.holes_around(index);
   }
   [[nodiscard]] std::uint32_t find(std::uint64_t handle) const noexcept {
     return table_.find(handle);
   }
-  /// Returns the bits of the handle of the value at `place`.
-  [[nodiscard]] std::uint64_t handle_at(std::uint32_t place) const noexcept {
-    return table_.handle(places_.slot(place));
+  /// Returns the bits of the handle of the value at `index`.
+  [[nodiscard]] std::uint64_t handle_at(std::uint32_t index) const noexcept {
+    return table_.handle(array_.slot(index));
   }
-  /// Returns true if a value is at `place`.
-  [[nodiscard]] bool is_value(std::uint32_t place) const noexcept {
-    return place < end_ && !places_.is_hole(place);
+  /// Returns true if a value is at `index`.
+  [[nodiscard]] bool is_value(std::uint32_t index) const noexcept {
+    return index < end_ && !array_.is_hole(index);
   }
   /// Returns true if `value` is one of the values.
   [[nodiscard]] bool is_value(const T& value) const noexcept {
@@ -211,22 +211,22 @@ class value_store {
            is_value(static_cast<std::uint32_t>(distance / sizeof(T)));
   }
   [[nodiscard]] std::size_t used_up() const noexcept { return table_.used_up(); }
-  [[nodiscard]] std::size_t memory() const noexcept { return places_.memory() + table_.memory(); }
+  [[nodiscard]] std::size_t memory() const noexcept { return array_.memory() + table_.memory(); }
   void reserve_slots(std::size_t count) { table_.reserve(count); }
 
-  /// Returns the first place from `place` on that has a value, or end().
-  [[nodiscard]] std::uint32_t next_value(std::uint32_t place) const noexcept {
-    while (holes() != 0 && place < end_) {
-      const std::uint64_t used = ~places_.holes_around(place) >> (place % places_per_word);
+  /// Returns the first index from `index` on that has a value, or end().
+  [[nodiscard]] std::uint32_t next_value(std::uint32_t index) const noexcept {
+    while (holes() != 0 && index < end_) {
+      const std::uint64_t used = ~array_.holes_around(index) >> (index % indices_per_word);
       if (used != 0) {
-        return (std::min)(place + static_cast<std::uint32_t>(std::countr_zero(used)), end_);
+        return (std::min)(index + static_cast<std::uint32_t>(std::countr_zero(used)), end_);
       }
-      place += (std::min)(places_per_word - place % places_per_word, end_ - place);
+      index += (std::min)(indices_per_word - index % indices_per_word, end_ - index);
     }
-    return (std::min)(place, end_);
+    return (std::min)(index, end_);
   }
 
-  /// Returns the place of the least value. Requires: there is a value.
+  /// Returns the index of the least value. Requires: there is a value.
   template <class Less>
   [[nodiscard, LIDO_ASSERTS]] std::uint32_t least(Less& less) const {
     LIDO_ASSERT(size() != 0, "the least of no values");
@@ -249,15 +249,15 @@ class value_store {
         [&](T* at, std::uint64_t /*handle*/) { make<T>(at, std::forward<Args>(args)...); });
   }
 
-  /// Makes a value as emplace does, by `make(place, bits of the handle)`. If `wanted` is not 0, it
+  /// Makes a value as emplace does, by `make(index, bits of the handle)`. If `wanted` is not 0, it
   /// is the handle, whose slot comes next.
   template <class Make>
   [[LIDO_ASSERTS]] std::uint64_t emplace_by(const Make& make, std::uint64_t wanted = 0) {
     LIDO_ASSERT(has_room(), "an emplace into a full array");
-    const auto [place, slot] = holes_ != 0 ? open_hole() : open_at_end();
+    const auto [index, slot] = holes_ != 0 ? open_hole() : open_at_end();
     const std::uint64_t handle = wanted != 0 ? wanted : table_.next_handle(slot);
-    make_in(place, make, handle);
-    table_.fill(handle, place);
+    make_in(index, make, handle);
+    table_.fill(handle, index);
     return handle;
   }
 
@@ -268,42 +268,42 @@ class value_store {
     /// Throws what T's constructor throws, std::bad_alloc, std::bad_array_new_length.
     template <class... Args>
     larger_block(const value_store& store, std::uint32_t capacity, Args&&... args)
-        : places_(capacity), place_(store.end_) {
-      (void)make_at(places_.values() + place_, std::forward<Args>(args)...);
+        : array_(capacity), index_(store.end_) {
+      (void)make_at(array_.values() + index_, std::forward<Args>(args)...);
     }
     larger_block(const larger_block&) = delete;
     larger_block& operator=(const larger_block&) = delete;
     ~larger_block() {
       if (owns_) {
-        end_at(places_.values() + place_);
+        end_at(array_.values() + index_);
       }
     }
 
-    [[nodiscard]] T& value() const noexcept { return places_.values()[place_]; }
+    [[nodiscard]] T& value() const noexcept { return array_.values()[index_]; }
 
    private:
     friend class value_store;
-    place_array<T> places_;
-    std::uint32_t place_;
+    value_array<T> array_;
+    std::uint32_t index_;
     bool owns_ = true;
   };
 
   /// Moves the values to the larger block, takes over the one there, and returns the bits of its
   /// handle. Returns 0, without effect, if the constructor of that value has used the store, so
-  /// that there is room, or the place is another's. Throws std::length_error, and what `relocate`
+  /// that there is room, or the index is another's. Throws std::length_error, and what `relocate`
   /// throws, with its effects.
   std::uint64_t take_over(larger_block& larger) {
-    if (has_room() || end_ != larger.place_) {
+    if (has_room() || end_ != larger.index_) {
       return 0;
     }
     table_.prepare();
-    relocate_into(larger.places_);
+    relocate_into(larger.array_);
     larger.owns_ = false;
-    const std::uint32_t place = end_++;
-    const slot_index slot = table_.claim(place);
-    places_.slot(place) = slot;
+    const std::uint32_t index = end_++;
+    const slot_index slot = table_.claim(index);
+    array_.slot(index) = slot;
     const std::uint64_t handle = table_.next_handle(slot);
-    table_.fill(handle, place);
+    table_.fill(handle, index);
     return handle;
   }
 
@@ -326,28 +326,28 @@ class value_store {
 
   [[nodiscard]] bool has_room() const noexcept { return holes_ != 0 || end_ != capacity(); }
 
-  /// Destroys the value at `place` and leaves a hole there, except at the end. Requires: `handle`
+  /// Destroys the value at `index` and leaves a hole there, except at the end. Requires: `handle`
   /// is that value's.
-  [[LIDO_ASSERTS]] void erase(std::uint32_t place, std::uint64_t handle) noexcept {
-    LIDO_ASSERT(find(handle) == place, "an erase under the handle of another value");
+  [[LIDO_ASSERTS]] void erase(std::uint32_t index, std::uint64_t handle) noexcept {
+    LIDO_ASSERT(find(handle) == index, "an erase under the handle of another value");
     // The next value is made or moved here, so its memory is loaded already.
-    LIDO_PREFETCH_FOR_WRITE(places_.values() + place);
-    destroy(place, handle);
-    leave(place, static_cast<slot_index>(handle));
+    LIDO_PREFETCH_FOR_WRITE(array_.values() + index);
+    destroy(index, handle);
+    leave(index, static_cast<slot_index>(handle));
   }
 
-  /// Erases as erase does, and moves the last value into the place. Returns false if there is none,
+  /// Erases as erase does, and moves the last value to the index. Returns false if there is none,
   /// or if there are holes. Requires: moving does not throw.
-  [[LIDO_ASSERTS]] bool erase_and_fill(std::uint32_t place, std::uint64_t handle) noexcept {
-    LIDO_ASSERT(find(handle) == place, "an erase under the handle of another value");
+  [[LIDO_ASSERTS]] bool erase_and_fill(std::uint32_t index, std::uint64_t handle) noexcept {
+    LIDO_ASSERT(find(handle) == index, "an erase under the handle of another value");
     static_assert(std::is_nothrow_move_constructible_v<T>);
-    destroy(place, handle);
-    if (holes() != 0 || place + 1 == end_) {
-      leave(place, static_cast<slot_index>(handle));
+    destroy(index, handle);
+    if (holes() != 0 || index + 1 == end_) {
+      leave(index, static_cast<slot_index>(handle));
       return false;
     }
-    table_.give_up_place(static_cast<slot_index>(handle));
-    move_last_to(place);
+    table_.give_up_index(static_cast<slot_index>(handle));
+    move_last_to(index);
     return true;
   }
 
@@ -363,7 +363,7 @@ class value_store {
     }
   }
 
-  /// Forgets all holes. Requires: there is no value; no place is open.
+  /// Forgets all holes. Requires: there is no value; no index is open.
   [[LIDO_ASSERTS]] void forget_holes() noexcept {
     LIDO_ASSERT(size() == 0 && !is_open(), "holes are forgotten beside values");
     end_ = 0;
@@ -374,28 +374,28 @@ class value_store {
   /// std::bad_alloc, std::length_error.
   void prepare_replacement(std::uint64_t handle) { table_.prepare_for(handle); }
 
-  /// Moves values from the end into all holes; calls `moved(place)` after each. If a move throws,
+  /// Moves values from the end into all holes; calls `moved(index)` after each. If a move throws,
   /// the holes not yet closed stay.
   template <class Moved>
   [[LIDO_NOINLINE]] void close_holes(Moved moved) {
     constexpr std::uint32_t word_ahead = 8;
-    constexpr std::uint32_t place_ahead = 4;
+    constexpr std::uint32_t index_ahead = 4;
     const scope_exit keep_the_rest([&] { drop_holes_behind_end(); });
     while (holes_ != 0) {
       // These stay in the list until the loop reaches them.
-      while (end_ != 0 && places_.is_hole(end_ - 1)) {
+      while (end_ != 0 && array_.is_hole(end_ - 1)) {
         --end_;
         ++holes_behind_end_;
       }
-      // Prefetched, since slots lie anywhere, and only their words reveal the places. Not in a
+      // Prefetched, since slots lie anywhere, and only their words reveal the indices. Not in a
       // function: GCC drops a call that does nothing else.
       if (holes_ > word_ahead) {
-        LIDO_PREFETCH_FOR_WRITE(table_.word_of(places_.hole_slot(holes_ - 1 - word_ahead)));
-        const slot_index soon = places_.hole_slot(holes_ - 1 - place_ahead);
-        LIDO_PREFETCH_FOR_WRITE(places_.values() + table_.place_or_any(soon));
+        LIDO_PREFETCH_FOR_WRITE(table_.word_of(array_.hole_slot(holes_ - 1 - word_ahead)));
+        const slot_index soon = array_.hole_slot(holes_ - 1 - index_ahead);
+        LIDO_PREFETCH_FOR_WRITE(array_.values() + table_.index_or_any(soon));
       }
-      const slot_index slot = places_.hole_slot(holes_ - 1);
-      const std::uint32_t hole = table_.place_or_any(slot);
+      const slot_index slot = array_.hole_slot(holes_ - 1);
+      const std::uint32_t hole = table_.index_or_any(slot);
       const bool inside = hole < end_;
       if (inside) {
         move_last_to(hole);
@@ -409,23 +409,23 @@ class value_store {
     }
   }
 
-  /// Moves all values, each to the same place of another block. Throws std::bad_alloc and
+  /// Moves all values, each to the same index of another block. Throws std::bad_alloc and
   /// std::bad_array_new_length without effect. If a constructor of T throws, there is no effect if
   /// T can be copied. Otherwise the values stay where they were, some of them moved-from. Requires:
   /// capacity >= end().
   [[LIDO_ASSERTS]] void relocate(std::uint32_t capacity) {
     LIDO_ASSERT(capacity >= end_, "an array is relocated to a smaller one than its values need");
-    place_array<T> to(capacity);
+    value_array<T> to(capacity);
     relocate_into(to);
   }
 
-  /// Exchanges the values of two places; handles follow them. Requires: moving does not throw.
+  /// Exchanges the values of two indices; handles follow them. Requires: moving does not throw.
   [[LIDO_ASSERTS]] void swap(std::uint32_t a, std::uint32_t b) noexcept {
     LIDO_ASSERT(is_value(a) && is_value(b), "a swap with a hole");
-    exchange(places_.values() + a, places_.values() + b);
-    std::swap(places_.slot(a), places_.slot(b));
-    table_.move(places_.slot(a), a);
-    table_.move(places_.slot(b), b);
+    exchange(array_.values() + a, array_.values() + b);
+    std::swap(array_.slot(a), array_.slot(b));
+    table_.move(array_.slot(a), a);
+    table_.move(array_.slot(b), b);
     changed();
   }
 
@@ -433,24 +433,24 @@ class value_store {
 
   /// Erases all values, and makes copies of `values` under the handles of the image. Returns false
   /// if the image does not belong to them. Then, and when it throws what copying throws or
-  /// std::bad_alloc, nothing has changed. Requires: values.size() <= capacity; no place is open.
+  /// std::bad_alloc, nothing has changed. Requires: values.size() <= capacity; no index is open.
   [[nodiscard, LIDO_ASSERTS]] bool restore(std::span<const T> values, const table_image& image,
                                            std::uint32_t capacity) {
     LIDO_ASSERT(values.size() <= capacity && !is_open(), "more values are restored than fit");
     value_store fresh;
-    fresh.places_ = place_array<T>(capacity);
+    fresh.array_ = value_array<T>(capacity);
     fresh.reserve_slots(capacity);
     const auto end = static_cast<std::uint32_t>(values.size());
-    const std::span<slot_index> owners = fresh.places_.first_slots(end);
+    const std::span<slot_index> owners = fresh.array_.first_slots(end);
     std::fill(owners.begin(), owners.end(), null_slot);
     if (!fresh.table_.load(image, owners)) {
       return false;
     }
     for (; fresh.end_ != end; ++fresh.end_) {
-      (void)make_at(fresh.places_.values() + fresh.end_, values[fresh.end_]);
+      (void)make_at(fresh.array_.values() + fresh.end_, values[fresh.end_]);
     }
     erase_all();
-    std::swap(places_, fresh.places_);
+    std::swap(array_, fresh.array_);
     std::swap(table_, fresh.table_);
     end_ = std::exchange(fresh.end_, 0);
     holes_ = 0;
@@ -462,29 +462,29 @@ class value_store {
   [[LIDO_ASSERTS]] void shrink_table(std::size_t reserve) {
     LIDO_ASSERT(holes() == 0, "a table is shrunk beside holes");
     table_.shrink(reserve, [this](slot_index slot) {
-      const std::uint32_t place = table_.place_or_any(slot);
-      return place < end_ && places_.slot(place) == slot;
+      const std::uint32_t index = table_.index_or_any(slot);
+      return index < end_ && array_.slot(index) == slot;
     });
   }
 
  private:
-  static constexpr std::uint32_t places_per_word = place_array<T>::places_per_word;
+  static constexpr std::uint32_t indices_per_word = value_array<T>::indices_per_word;
 
   template <class... Args>
-  static T* make_at(T* place, Args&&... args) noexcept(makes_nothrow<T, Args...>) {
-    slot_shadow<sizeof(T)>::open(place);
-    return make<T>(place, std::forward<Args>(args)...);
+  static T* make_at(T* address, Args&&... args) noexcept(makes_nothrow<T, Args...>) {
+    slot_shadow<sizeof(T)>::open(address);
+    return make<T>(address, std::forward<Args>(args)...);
   }
-  static void end_at(T* place) noexcept {
-    std::destroy_at(place);
-    slot_shadow<sizeof(T)>::close(place);
+  static void end_at(T* address) noexcept {
+    std::destroy_at(address);
+    slot_shadow<sizeof(T)>::close(address);
   }
 
   /// Replaces a value by another. Requires: moving does not throw.
-  static void replace(T* place, T&& value) noexcept {
+  static void replace(T* address, T&& value) noexcept {
     static_assert(std::is_nothrow_move_constructible_v<T>);
-    std::destroy_at(place);
-    (void)make<T>(place, std::move(value));
+    std::destroy_at(address);
+    (void)make<T>(address, std::move(value));
   }
 
   // Requires: moving does not throw.
@@ -509,88 +509,88 @@ class value_store {
 
   void changed() noexcept { version_ = version_ + 1; }
 
-  void open() noexcept { open_ = static_cast<open_places>(static_cast<std::uint64_t>(open_) + 1); }
-  void shut(std::uint32_t place) noexcept {
-    open_ = static_cast<open_places>(static_cast<std::uint64_t>(open_) - 1);
-    places_.unmark_hole(place);
+  void open() noexcept { open_ = static_cast<open_indices>(static_cast<std::uint64_t>(open_) + 1); }
+  void shut(std::uint32_t index) noexcept {
+    open_ = static_cast<open_indices>(static_cast<std::uint64_t>(open_) - 1);
+    array_.unmark_hole(index);
     if (!outgrown_.empty() && !is_open()) [[unlikely]] {
       outgrown_.clear();
     }
   }
 
-  // These two open the place of the next value, and return it with its slot.
+  // These two open the index of the next value, and return it with its slot.
   std::pair<std::uint32_t, slot_index> open_hole() {
-    const slot_index vacant = places_.hole_slot(holes_ - 1);
-    const std::uint32_t place = table_.place_or_any(vacant);
+    const slot_index vacant = array_.hole_slot(holes_ - 1);
+    const std::uint32_t index = table_.index_or_any(vacant);
     const slot_index slot = table_.prepare_to_fill(vacant);
     if (slot != vacant) [[unlikely]] {
-      places_.slot(place) = slot;
+      array_.slot(index) = slot;
     }
     --holes_;
     open();
-    return {place, slot};
+    return {index, slot};
   }
   std::pair<std::uint32_t, slot_index> open_at_end() {
     table_.prepare();
-    const std::uint32_t place = end_++;
-    const slot_index slot = table_.claim(place);
-    places_.slot(place) = slot;
-    places_.mark_hole(place);
+    const std::uint32_t index = end_++;
+    const slot_index slot = table_.claim(index);
+    array_.slot(index) = slot;
+    array_.mark_hole(index);
     open();
-    return {place, slot};
+    return {index, slot};
   }
 
   template <class Make>
-  void make_in(std::uint32_t place, const Make& make, std::uint64_t handle) {
-    T* const values = places_.values();
+  void make_in(std::uint32_t index, const Make& make, std::uint64_t handle) {
+    T* const values = array_.values();
     scope_exit undo([&]() noexcept {
-      shut(place);
-      leave(place, places_.slot(place));
+      shut(index);
+      leave(index, array_.slot(index));
     });
-    slot_shadow<sizeof(T)>::open(values + place);
-    make(values + place, handle);
-    if (places_.values() != values) [[unlikely]] {
-      follow(values + place, place);
+    slot_shadow<sizeof(T)>::open(values + index);
+    make(values + index, handle);
+    if (array_.values() != values) [[unlikely]] {
+      follow(values + index, index);
     }
     undo.dismiss();
-    shut(place);
+    shut(index);
   }
 
   // Moves a value to the block that the others have moved to while it was made.
-  [[LIDO_NOINLINE]] void follow(T* made, std::uint32_t place) {
+  [[LIDO_NOINLINE]] void follow(T* made, std::uint32_t index) {
     const scope_exit end_made([made]() noexcept { end_at(made); });
-    (void)make_at(places_.values() + place, std::move_if_noexcept(*made));
+    (void)make_at(array_.values() + index, std::move_if_noexcept(*made));
   }
 
-  // Destroys a value, before its place is a hole: the destructor may use the store.
-  void destroy(std::uint32_t place, std::uint64_t handle) noexcept {
-    T* const value = places_.values() + place;
-    table_.vacate(handle, place);
+  // Destroys a value, before its index is a hole: the destructor may use the store.
+  void destroy(std::uint32_t index, std::uint64_t handle) noexcept {
+    T* const value = array_.values() + index;
+    table_.vacate(handle, index);
     if constexpr (std::is_trivially_destructible_v<T>) {
       end_at(value);
     } else {
-      places_.mark_hole(place);
+      array_.mark_hole(index);
       open();
       end_at(value);
-      shut(place);
+      shut(index);
     }
     changed();
   }
 
-  // Leaves a hole at a place without a value, except at the end.
-  void leave(std::uint32_t place, slot_index slot) noexcept {
-    if (place + 1 == end_) {
-      table_.give_up_place(slot);
+  // Leaves a hole at an index without a value, except at the end.
+  void leave(std::uint32_t index, slot_index slot) noexcept {
+    if (index + 1 == end_) {
+      table_.give_up_index(slot);
       --end_;
     } else {
-      places_.mark_hole(place);
-      places_.hole_slot(holes_++) = slot;
+      array_.mark_hole(index);
+      array_.hole_slot(holes_++) = slot;
     }
   }
 
-  void drop_hole(std::uint32_t place, slot_index slot) noexcept {
-    places_.unmark_hole(place);
-    table_.give_up_place(slot);
+  void drop_hole(std::uint32_t index, slot_index slot) noexcept {
+    array_.unmark_hole(index);
+    table_.give_up_index(slot);
   }
 
   // Drops the holes behind the end, which no longer are any; the others stay open.
@@ -598,31 +598,31 @@ class value_store {
     const std::uint32_t listed = std::exchange(holes_, 0);
     holes_behind_end_ = 0;
     for (std::uint32_t n = 0; n != listed; ++n) {
-      const slot_index slot = places_.hole_slot(n);
-      const std::uint32_t place = table_.place_or_any(slot);
-      if (place < end_) {
-        places_.hole_slot(holes_++) = slot;
+      const slot_index slot = array_.hole_slot(n);
+      const std::uint32_t index = table_.index_or_any(slot);
+      if (index < end_) {
+        array_.hole_slot(holes_++) = slot;
       } else {
-        drop_hole(place, slot);
+        drop_hole(index, slot);
       }
     }
   }
 
-  void move_last_to(std::uint32_t place) {
+  void move_last_to(std::uint32_t index) {
     const std::uint32_t last = end_ - 1;
-    T* const values = places_.values();
-    (void)make_at(values + place, std::move_if_noexcept(values[last]));
+    T* const values = array_.values();
+    (void)make_at(values + index, std::move_if_noexcept(values[last]));
     end_at(values + last);
-    places_.slot(place) = places_.slot(last);
-    table_.move(places_.slot(place), place);
+    array_.slot(index) = array_.slot(last);
+    table_.move(array_.slot(index), index);
     --end_;
     changed();
   }
 
-  // Makes each value in the same place of `to`, from what `pass` makes of a reference to it. If a
+  // Makes each value at the same index of `to`, from what `pass` makes of a reference to it. If a
   // constructor throws, `to` has no values.
   template <class Pass>
-  void make_all_in(place_array<T>& to, Pass pass) const {
+  void make_all_in(value_array<T>& to, Pass pass) const {
     std::uint32_t made = 0;
     scope_exit undo([&] {
       for (std::uint32_t p = next_value(0); p < made; p = next_value(p + 1)) {
@@ -630,37 +630,37 @@ class value_store {
       }
     });
     for (; (made = next_value(made)) != end_; ++made) {
-      (void)make_at(to.values() + made, pass(places_.values()[made]));
+      (void)make_at(to.values() + made, pass(array_.values()[made]));
     }
     undo.dismiss();
-    to.copy_notes(places_, end_, holes_);
+    to.copy_notes(array_, end_, holes_);
   }
 
-  void relocate_into(place_array<T>& to) {
+  void relocate_into(value_array<T>& to) {
     if (is_open()) [[unlikely]] {
       outgrown_.reserve(outgrown_.size() + 1);
     }
     make_all_in(to, [](T& value) -> decltype(auto) { return std::move_if_noexcept(value); });
     if constexpr (!std::is_trivially_destructible_v<T>) {
       for (std::uint32_t p = next_value(0); p != end_; p = next_value(p + 1)) {
-        end_at(places_.values() + p);
+        end_at(array_.values() + p);
       }
     }
-    std::swap(places_, to);
+    std::swap(array_, to);
     if (is_open()) [[unlikely]] {
       outgrown_.push_back(std::move(to));
     }
     changed();
   }
 
-  place_array<T> places_;
+  value_array<T> array_;
   slot_table<LastGeneration> table_;
   std::uint32_t end_ = 0;
   std::uint32_t holes_ = 0;
   std::uint32_t holes_behind_end_ = 0;  ///< those past the end, while holes are closed
-  open_places open_{};
+  open_indices open_{};
   store_version version_{};
-  std::vector<place_array<T>> outgrown_;  ///< blocks in which a value is under construction
+  std::vector<value_array<T>> outgrown_;  ///< blocks in which a value is under construction
 };
 
 }  // namespace lido::inline v0::detail

@@ -14,29 +14,29 @@
 
 namespace lido::inline v0::detail {
 
-/// Calls `f` for the values at the places from `first` to `last`; see `visit_with`.
+/// Calls `f` for the values at the indices from `first` to `last`; see `visit_with`.
 ///
-/// While a walk runs, the map moves no value to another place, so each place below `last` is
+/// While a walk runs, the map moves no value to another index, so each index below `last` is
 /// visited at most once. Without holes the walk runs over an array. With holes it runs over
-/// windows, the bits of 64 places each. Each erase and each move by the callback changes the
+/// windows, the bits of 64 indices each. Each erase and each move by the callback changes the
 /// version, and the walk then reads the store anew.
 template <class Value, class Map, class F>
 class walk {
  public:
   /// Requires: last <= the end of the store.
   [[LIDO_ASSERTS]] walk(Map& map, F& f, std::uint32_t first, std::uint32_t last) noexcept
-      : map_(map), f_(f), place_(first), stop_(last), turns_(turns_for(map.store_)) {
+      : map_(map), f_(f), index_(first), stop_(last), turns_(turns_for(map.store_)) {
     LIDO_ASSERT(last <= store().end(), "a walk beyond the end of its store");
   }
 
   /// Runs the walk. Returns true if it came to its end.
   [[nodiscard]] bool run() {
     bool on = true;
-    while (on && place_ < stop_) {
+    while (on && index_ < stop_) {
       if (store().holes() == 0) {
         on = over_array(stop_);
       } else if (const std::uint64_t left = window(); ~left == 0) {
-        on = over_array(place_ + (std::min)(word, stop_ - place_));
+        on = over_array(index_ + (std::min)(word, stop_ - index_));
       } else {
         on = over_window(left);
       }
@@ -53,14 +53,14 @@ class walk {
 
   // Returns how many values to visit in a window. Holes lie elsewhere in each walk, so a processor
   // mispredicts the end of a loop over all bits of a window; it predicts a fixed number of turns.
-  // If a quarter of the places, at random, are holes, 64 places have 48 values on average. They
+  // If a quarter of the indices, at random, are holes, 64 indices have 48 values on average. They
   // nearly always have 38 or more: ten fewer are three standard deviations, of four at most. If few
-  // places have values, all values of a window are worth the misprediction.
+  // indices have values, all values of a window are worth the misprediction.
   template <class Store>
   static std::uint32_t turns_for(const Store& store) noexcept {
     constexpr std::uint32_t fewer = 10;
-    const std::uint64_t places = (std::max)(store.end(), 1U);
-    const auto mean = static_cast<std::uint32_t>(std::uint64_t{word} * store.size() / places);
+    const std::uint64_t indices = (std::max)(store.end(), 1U);
+    const auto mean = static_cast<std::uint32_t>(std::uint64_t{word} * store.size() / indices);
     return mean > word / 2 ? (mean - fewer) / at_once * at_once : word;
   }
 
@@ -69,12 +69,12 @@ class walk {
   // Visits a value. `seen` is the version of the store that the caller has a view of. Returns false
   // if the view is outdated, or if the walk ends, which clears `on`.
   template <class Version>
-  [[LIDO_ALWAYS_INLINE]] bool meet(Value& value, std::uint32_t place, Version& seen, bool& on) {
+  [[LIDO_ALWAYS_INLINE]] bool meet(Value& value, std::uint32_t index, Version& seen, bool& on) {
     // Before the callback, which may erase the value and insert another there.
     [[maybe_unused]] const auto own =
-        may_erase ? map_.handle_at(place) : typename Map::handle_type();
+        may_erase ? map_.handle_at(index) : typename Map::handle_type();
     const step verdict =
-        visit_with(map_, f_, value, [this, place] { return map_.handle_at(place); });
+        visit_with(map_, f_, value, [this, index] { return map_.handle_at(index); });
     bool changed = store().version() != seen;
     if constexpr (may_erase) {
       if (erases(verdict)) {
@@ -92,16 +92,16 @@ class walk {
   bool over_array(std::uint32_t end) {
     auto seen = store().version();
     bool on = true;
-    std::uint32_t place = place_;
-    // By pointer: computing each address from its place makes the loop take half as long again at
+    std::uint32_t index = index_;
+    // By pointer: computing each address from its index makes the loop take half as long again at
     // some code addresses.
-    for (Value* value = store().values() + place; place != end; ++value, ++place) {
-      if (!meet(*value, place, seen, on)) {
-        place_ = place + 1;
+    for (Value* value = store().values() + index; index != end; ++value, ++index) {
+      if (!meet(*value, index, seen, on)) {
+        index_ = index + 1;
         return on;
       }
     }
-    place_ = end;
+    index_ = end;
     return true;
   }
 
@@ -110,17 +110,17 @@ class walk {
   bool over_window(std::uint64_t left) {
     auto seen = store().version();
     bool on = true;
-    const std::uint32_t first = place_;
-    // Repeats the known alignment: GCC then keeps the sum and does not add `first` to each place.
+    const std::uint32_t first = index_;
+    // Repeats the known alignment: GCC then keeps the sum and does not add `first` to each index.
     auto* const values = detail::assume_aligned<alignof(Value)>(store().values() + first);
-    place_ = first + (std::min)(word, stop_ - first);
+    index_ = first + (std::min)(word, stop_ - first);
     for (std::uint32_t turn = 0; turn < turns_; turn += at_once) {
       if (!meet_next(values, first, left, seen, on)) {
         return on;
       }
     }
     if (left != 0) {
-      place_ = first + lowest(left);
+      index_ = first + lowest(left);
     }
     return true;
   }
@@ -136,7 +136,7 @@ class walk {
       }
       const std::uint32_t next = lowest(left);
       if (!meet(values[next], first + next, seen, on)) [[unlikely]] {
-        place_ = first + next + 1;
+        index_ = first + next + 1;
         return false;
       }
       left &= left - 1;
@@ -144,31 +144,31 @@ class walk {
     return true;
   }
 
-  // Requires: `bits` is not zero. The mask keeps GCC from extending the sign of the place.
+  // Requires: `bits` is not zero. The mask keeps GCC from extending the sign of the index.
   [[LIDO_ASSERTS]] static std::uint32_t lowest(std::uint64_t bits) noexcept {
     LIDO_ASSERT(bits != 0, "the lowest of no bits");
     return static_cast<std::uint32_t>(std::countr_zero(bits)) % word;
   }
 
-  // Returns one bit for each value among the 64 places from `place_` on. Requires: place_ < stop_
+  // Returns one bit for each value among the 64 indices from `index_` on. Requires: index_ < stop_
   // <= the end.
   [[nodiscard, LIDO_ASSERTS]] std::uint64_t window() const noexcept {
-    LIDO_ASSERT(place_ < stop_ && stop_ <= store().end(), "a window beyond the end of a walk");
-    const std::uint32_t shift = place_ % word;
-    const std::uint32_t next_word = place_ - shift + word;
-    std::uint64_t bits = ~store().holes_around(place_) >> shift;
+    LIDO_ASSERT(index_ < stop_ && stop_ <= store().end(), "a window beyond the end of a walk");
+    const std::uint32_t shift = index_ % word;
+    const std::uint32_t next_word = index_ - shift + word;
+    std::uint64_t bits = ~store().holes_around(index_) >> shift;
     if (shift != 0 && next_word < stop_) {
       bits |= ~store().holes_around(next_word) << (word - shift);
     }
-    if (stop_ - place_ < word) {
-      bits &= ~(~std::uint64_t{0} << (stop_ - place_));
+    if (stop_ - index_ < word) {
+      bits &= ~(~std::uint64_t{0} << (stop_ - index_));
     }
     return bits;
   }
 
   Map& map_;
   F& f_;
-  std::uint32_t place_;
+  std::uint32_t index_;
   std::uint32_t stop_;
   std::uint32_t turns_;
 };

@@ -44,10 +44,10 @@ class alignas(cache_line) walk_block {
                                          std::memory_order_relaxed);
   }
 
-  /// Leaves the current value. Returns true if the walk now has the value at `place`; if not, it
+  /// Leaves the current value. Returns true if the walk now has the value at `index`; if not, it
   /// must enter that as a visitor does, if there is one.
-  [[nodiscard]] bool come_to(std::uint32_t place, const slot_state& state, access how) noexcept {
-    say(place);
+  [[nodiscard]] bool come_to(std::uint32_t index, const slot_state& state, access how) noexcept {
+    say(index);
     if (state.admits(how)) [[likely]] {
       return true;
     }
@@ -55,7 +55,7 @@ class alignas(cache_line) walk_block {
     return false;
   }
 
-  /// Leaves the block. Returns the place of an erased value plus 1, from where the list continues,
+  /// Leaves the block. Returns the index of an erased value plus 1, from where the list continues,
   /// or 0 if there is none. The walk must destroy these values.
   [[nodiscard]] std::uint32_t leave() noexcept {
     say(size);
@@ -76,25 +76,25 @@ class alignas(cache_line) walk_block {
     }
     return static_cast<std::uint32_t>(before & erased);
   }
-  [[nodiscard]] bool is_at(std::uint32_t place) const noexcept {
+  [[nodiscard]] bool is_at(std::uint32_t index) const noexcept {
     // (4) - this acquire-load synchronizes-with the release-store (6)
-    return at_.load(std::memory_order_acquire) == place;
+    return at_.load(std::memory_order_acquire) == index;
   }
 
   /// Waits while a walk that excludes this visitor, which has entered, is at the value. The walk
   /// may have erased it. Returns false if the kernel refuses the fence: leave and try again.
-  [[nodiscard]] bool let_pass(std::uint32_t place, access how) const noexcept {
-    return !excludes(word(), how) || wait_for_walk(place, how);
+  [[nodiscard]] bool let_pass(std::uint32_t index, access how) const noexcept {
+    return !excludes(word(), how) || wait_for_walk(index, how);
   }
 
   /// Leaves a value to the walk. Returns false if there is none, so that the caller must destroy
   /// the value. Requires: the value is erased, and no thread has entered it.
-  [[nodiscard]] bool put_erased(slot_state& state, std::uint32_t place) noexcept {
+  [[nodiscard]] bool put_erased(slot_state& state, std::uint32_t index) noexcept {
     for (std::uint64_t before = word(); before != 0; before = word()) {
       state.set_next(static_cast<std::uint32_t>(before & erased));
       // (5) - this release-CAS synchronizes-with the acq_rel-exchange (2) and the acquire-CAS (3).
       // On failure relaxed: looked at again
-      if (word_.compare_exchange_weak(before, (before & ~erased) | (place + 1),
+      if (word_.compare_exchange_weak(before, (before & ~erased) | (index + 1),
                                       std::memory_order_release, std::memory_order_relaxed)) {
         return true;
       }
@@ -107,10 +107,10 @@ class alignas(cache_line) walk_block {
   static constexpr std::uint64_t alone = 0x100;
   static constexpr unsigned thread_shift = 32;
 
-  void say(std::uint32_t place) noexcept {
+  void say(std::uint32_t index) noexcept {
     // (6) - this release-store synchronizes-with the acquire-load (4): the next visitor sees what
     // the walk did
-    at_.store(place, std::memory_order_release);
+    at_.store(index, std::memory_order_release);
     light_fence();
   }
 
@@ -124,7 +124,7 @@ class alignas(cache_line) walk_block {
     return word != 0 && ((word & alone) != 0 || how == access::alone);
   }
 
-  [[nodiscard, LIDO_NOINLINE]] bool wait_for_walk(std::uint32_t place, access how) const noexcept {
+  [[nodiscard, LIDO_NOINLINE]] bool wait_for_walk(std::uint32_t index, access how) const noexcept {
     const bool own = word() >> thread_shift == this_thread_id();
     exponential_backoff backoff;
     // About as long as a fence takes. Most walks have left by then.
@@ -135,7 +135,7 @@ class alignas(cache_line) walk_block {
       }
     }
     const bool seen = own || heavy_fence();
-    while (seen && is_at(place)) {
+    while (seen && is_at(index)) {
       backoff.wait();
     }
     return seen;

@@ -14,16 +14,16 @@ void* reserve(std::size_t bytes) noexcept {
   return std::calloc(bytes, 1);  // NOLINT(*-no-malloc,*-owning-memory): see unreserve
 }
 
-void unreserve(void* place, std::size_t /*bytes*/) noexcept {
-  std::free(place);  // NOLINT(*-no-malloc,*-owning-memory): see reserve
+void unreserve(void* memory, std::size_t /*bytes*/) noexcept {
+  std::free(memory);  // NOLINT(*-no-malloc,*-owning-memory): see reserve
 }
 
-int commit(void* /*place*/, std::size_t /*bytes*/) noexcept {
+int commit(void* /*memory*/, std::size_t /*bytes*/) noexcept {
   return 0;
 }
 
-int discard(void* place, std::size_t bytes) noexcept {
-  std::memset(place, 0, bytes);
+int discard(void* memory, std::size_t bytes) noexcept {
+  std::memset(memory, 0, bytes);
   return 0;
 }
 
@@ -38,22 +38,22 @@ void* map_zeros(std::size_t bytes) noexcept {
     return nullptr;
   }
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
-  std::byte* const place = block + 2 * line - reinterpret_cast<std::uintptr_t>(block) % line;
-  std::memcpy(place - sizeof(block), &block, sizeof(block));
-  return place;
+  std::byte* const memory = block + 2 * line - reinterpret_cast<std::uintptr_t>(block) % line;
+  std::memcpy(memory - sizeof(block), &block, sizeof(block));
+  return memory;
 }
 
-void unmap_zeros(void* place, std::size_t /*bytes*/) noexcept {
+void unmap_zeros(void* memory, std::size_t /*bytes*/) noexcept {
   void* block = nullptr;
-  std::memcpy(&block, static_cast<std::byte*>(place) - sizeof(block), sizeof(block));
+  std::memcpy(&block, static_cast<std::byte*>(memory) - sizeof(block), sizeof(block));
   std::free(block);  // NOLINT(*-no-malloc,*-owning-memory): see map_zeros
 }
 
-bool clear_in_copies(void* /*place*/, std::size_t /*bytes*/) noexcept {
+bool clear_in_copies(void* /*memory*/, std::size_t /*bytes*/) noexcept {
   return false;
 }
 
-void advise_huge_pages(void* /*place*/, std::size_t /*bytes*/) noexcept {}
+void advise_huge_pages(void* /*memory*/, std::size_t /*bytes*/) noexcept {}
 
 bool is_watched_from_outside() noexcept {
   return false;

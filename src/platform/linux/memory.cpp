@@ -8,20 +8,20 @@ namespace lido::inline v0::detail::platform {
 
 // Access stays allowed. Withdrawing it between ranges that stay in use would split the mapping, and
 // a process may have only so many mappings (vm.max_map_count).
-int discard(void* place, std::size_t bytes) noexcept {
-  if (::madvise(place, bytes, MADV_DONTNEED) == 0) {
+int discard(void* memory, std::size_t bytes) noexcept {
+  if (::madvise(memory, bytes, MADV_DONTNEED) == 0) {
     return 0;
   }
 #ifdef MADV_DONTNEED_LOCKED  // mlock, mlockall; Linux 5.18
-  if (errno == EINVAL && ::madvise(place, bytes, MADV_DONTNEED_LOCKED) == 0) {
+  if (errno == EINVAL && ::madvise(memory, bytes, MADV_DONTNEED_LOCKED) == 0) {
     return 0;
   }
 #endif
   return errno;
 }
 
-void advise_huge_pages(void* place, std::size_t bytes) noexcept {
-  (void)::madvise(place, bytes, MADV_HUGEPAGE);
+void advise_huge_pages(void* memory, std::size_t bytes) noexcept {
+  (void)::madvise(memory, bytes, MADV_HUGEPAGE);
 }
 
 }  // namespace lido::inline v0::detail::platform

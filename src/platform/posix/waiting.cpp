@@ -195,10 +195,10 @@ class alignas(128) sleepers {
     // relaxed: a thread that changes the word locks the mutex after it
     if (static_cast<const std::atomic<std::uint32_t>*>(word)->load(std::memory_order_relaxed) ==
         expected) {
-      *place_of(nullptr) = &self;
+      *link_to(nullptr) = &self;
       const int error = self.sleep(mutex_, end);
-      if (sleeper** const place = place_of(&self); *place != nullptr) {  // no call woke it
-        *place = self.next;
+      if (sleeper** const link = link_to(&self); *link != nullptr) {  // no call woke it
+        *link = self.next;
         is_late = error == ETIMEDOUT;
       }
     }
@@ -209,12 +209,12 @@ class alignas(128) sleepers {
   /// Wakes one sleeper, with the mutex locked: without it, the sleeper might be gone.
   void wake_one(const void* word) noexcept {
     (void)pthread_mutex_lock(&mutex_);
-    sleeper** place = &first_;
-    while (*place != nullptr && !(*place)->sleeps_on(word)) {
-      place = &(*place)->next;
+    sleeper** link = &first_;
+    while (*link != nullptr && !(*link)->sleeps_on(word)) {
+      link = &(*link)->next;
     }
-    if (sleeper* const found = *place; found != nullptr) {
-      *place = found->next;
+    if (sleeper* const found = *link; found != nullptr) {
+      *link = found->next;
       found->wake();
     }
     (void)pthread_mutex_unlock(&mutex_);
@@ -223,12 +223,12 @@ class alignas(128) sleepers {
  private:
   /// Returns the pointer that leads to a sleeper, or the end of the list. Requires: mutex_ is
   /// locked.
-  [[nodiscard]] sleeper** place_of(const sleeper* which) noexcept {
-    sleeper** place = &first_;
-    while (*place != which && *place != nullptr) {
-      place = &(*place)->next;
+  [[nodiscard]] sleeper** link_to(const sleeper* which) noexcept {
+    sleeper** link = &first_;
+    while (*link != which && *link != nullptr) {
+      link = &(*link)->next;
     }
-    return place;
+    return link;
   }
 
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;

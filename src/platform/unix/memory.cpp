@@ -10,15 +10,15 @@
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 #ifdef __ELF__
 extern "C" {
-[[gnu::weak]] void __lsan_register_root_region(const void* place, std::size_t size);
-[[gnu::weak]] void __lsan_unregister_root_region(const void* place, std::size_t size);
+[[gnu::weak]] void __lsan_register_root_region(const void* memory, std::size_t size);
+[[gnu::weak]] void __lsan_unregister_root_region(const void* memory, std::size_t size);
 [[gnu::weak]] void AnnotateIgnoreWritesBegin(const char* file, int line);
 [[gnu::weak]] void AnnotateIgnoreWritesEnd(const char* file, int line);
 }
 #else
 namespace {
-constexpr void (*__lsan_register_root_region)(const void* place, std::size_t size) = nullptr;
-constexpr void (*__lsan_unregister_root_region)(const void* place, std::size_t size) = nullptr;
+constexpr void (*__lsan_register_root_region)(const void* memory, std::size_t size) = nullptr;
+constexpr void (*__lsan_unregister_root_region)(const void* memory, std::size_t size) = nullptr;
 constexpr void (*AnnotateIgnoreWritesBegin)(const char* file, int line) = nullptr;
 constexpr void (*AnnotateIgnoreWritesEnd)(const char* file, int line) = nullptr;
 }  // namespace
@@ -36,9 +36,9 @@ constexpr int no_reserve = 0;
 #endif
 
 [[nodiscard]] void* map(std::size_t bytes, int access, int flags) noexcept {
-  void* const place = ::mmap(nullptr, bytes, access, MAP_PRIVATE | MAP_ANON | flags, /*fd=*/-1, 0);
+  void* const memory = ::mmap(nullptr, bytes, access, MAP_PRIVATE | MAP_ANON | flags, /*fd=*/-1, 0);
   // NOLINTNEXTLINE(performance-no-int-to-ptr): a macro of the system
-  return place == MAP_FAILED ? nullptr : place;
+  return memory == MAP_FAILED ? nullptr : memory;
 }
 
 }  // namespace
@@ -51,23 +51,23 @@ std::size_t page_size() noexcept {
 
 void* reserve(std::size_t bytes) noexcept {
   // Without access rights it counts against no limit except that on addresses.
-  void* const place = map(bytes, PROT_NONE, 0);
+  void* const memory = map(bytes, PROT_NONE, 0);
   // Leak checkers scan only memory that they know, such as malloc's. Objects here may own some.
-  if (place != nullptr && __lsan_register_root_region != nullptr) {
-    __lsan_register_root_region(place, bytes);
+  if (memory != nullptr && __lsan_register_root_region != nullptr) {
+    __lsan_register_root_region(memory, bytes);
   }
-  return place;
+  return memory;
 }
 
-void unreserve(void* place, std::size_t bytes) noexcept {
+void unreserve(void* memory, std::size_t bytes) noexcept {
   if (__lsan_unregister_root_region != nullptr) {
-    __lsan_unregister_root_region(place, bytes);
+    __lsan_unregister_root_region(memory, bytes);
   }
-  (void)::munmap(place, bytes);
+  (void)::munmap(memory, bytes);
 }
 
-int commit(void* place, std::size_t bytes) noexcept {
-  return ::mprotect(place, bytes, PROT_READ | PROT_WRITE) == 0 ? 0 : errno;
+int commit(void* memory, std::size_t bytes) noexcept {
+  return ::mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0 ? 0 : errno;
 }
 
 void* map_zeros(std::size_t bytes) noexcept {
@@ -76,29 +76,29 @@ void* map_zeros(std::size_t bytes) noexcept {
   if (AnnotateIgnoreWritesBegin != nullptr) {
     AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
   }
-  void* const place = map(bytes, PROT_READ | PROT_WRITE, no_reserve);
+  void* const memory = map(bytes, PROT_READ | PROT_WRITE, no_reserve);
   if (AnnotateIgnoreWritesEnd != nullptr) {
     AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
   }
 #ifdef MADV_NOHUGEPAGE
-  if (place != nullptr) {
-    (void)::madvise(place, bytes, MADV_NOHUGEPAGE);
+  if (memory != nullptr) {
+    (void)::madvise(memory, bytes, MADV_NOHUGEPAGE);
   }
 #endif
-  return place;
+  return memory;
 }
 
-void unmap_zeros(void* place, std::size_t bytes) noexcept {
-  (void)::munmap(place, bytes);
+void unmap_zeros(void* memory, std::size_t bytes) noexcept {
+  (void)::munmap(memory, bytes);
 }
 
 // Requires whole pages without a file. Sources: madvise(2), MADV_WIPEONFORK; Linux 4.14.
 // minherit(2), INHERIT_ZERO; FreeBSD 12.0, OpenBSD 5.6.
-bool clear_in_copies([[maybe_unused]] void* place, [[maybe_unused]] std::size_t bytes) noexcept {
+bool clear_in_copies([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(MADV_WIPEONFORK)
-  return bytes % page_size() == 0 && ::madvise(place, bytes, MADV_WIPEONFORK) == 0;
+  return bytes % page_size() == 0 && ::madvise(memory, bytes, MADV_WIPEONFORK) == 0;
 #elif defined(INHERIT_ZERO)
-  return bytes % page_size() == 0 && ::minherit(place, bytes, INHERIT_ZERO) == 0;
+  return bytes % page_size() == 0 && ::minherit(memory, bytes, INHERIT_ZERO) == 0;
 #else
   return false;
 #endif

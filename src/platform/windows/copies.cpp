@@ -68,20 +68,20 @@ struct module_list {
 [[nodiscard]] module_list list_modules() noexcept {
   DWORD bytes = 0;
   DWORD needed = 1024 * sizeof(HMODULE);
-  void* place = nullptr;
+  void* memory = nullptr;
   while (bytes < needed) {
-    if (place != nullptr) {
-      unmap_zeros(place, bytes);
+    if (memory != nullptr) {
+      unmap_zeros(memory, bytes);
     }
     bytes = needed;
-    place = map_zeros(bytes);
-    if (place == nullptr ||
-        ::EnumProcessModules(::GetCurrentProcess(), static_cast<HMODULE*>(place), bytes, &needed) ==
-            0) {
+    memory = map_zeros(bytes);
+    if (memory == nullptr ||
+        ::EnumProcessModules(::GetCurrentProcess(), static_cast<HMODULE*>(memory), bytes,
+                             &needed) == 0) {
       needed = 0;
     }
   }
-  return {static_cast<HMODULE*>(place), needed / sizeof(HMODULE)};
+  return {static_cast<HMODULE*>(memory), needed / sizeof(HMODULE)};
 }
 
 }  // namespace

@@ -25,17 +25,17 @@ void* reserve(std::size_t bytes) noexcept {
   return ::VirtualAlloc(nullptr, bytes, MEM_RESERVE, PAGE_NOACCESS);
 }
 
-void unreserve(void* place, std::size_t /*bytes*/) noexcept {
-  (void)::VirtualFree(place, 0, MEM_RELEASE);
+void unreserve(void* memory, std::size_t /*bytes*/) noexcept {
+  (void)::VirtualFree(memory, 0, MEM_RELEASE);
 }
 
-int commit(void* place, std::size_t bytes) noexcept {
-  return ::VirtualAlloc(place, bytes, MEM_COMMIT, PAGE_READWRITE) != nullptr ? 0 : error_number();
+int commit(void* memory, std::size_t bytes) noexcept {
+  return ::VirtualAlloc(memory, bytes, MEM_COMMIT, PAGE_READWRITE) != nullptr ? 0 : error_number();
 }
 
 // Pages that stay committed would stay promised to this process, too.
-int discard(void* place, std::size_t bytes) noexcept {
-  return ::VirtualFree(place, bytes, MEM_DECOMMIT) != 0 ? 0 : error_number();
+int discard(void* memory, std::size_t bytes) noexcept {
+  return ::VirtualFree(memory, bytes, MEM_DECOMMIT) != 0 ? 0 : error_number();
 }
 
 // The system supplies pages when they are touched, but promises all of them: they count against the
@@ -44,16 +44,16 @@ void* map_zeros(std::size_t bytes) noexcept {
   return ::VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
 }
 
-void unmap_zeros(void* place, std::size_t /*bytes*/) noexcept {
-  (void)::VirtualFree(place, 0, MEM_RELEASE);
+void unmap_zeros(void* memory, std::size_t /*bytes*/) noexcept {
+  (void)::VirtualFree(memory, 0, MEM_RELEASE);
 }
 
-bool clear_in_copies(void* /*place*/, std::size_t /*bytes*/) noexcept {
+bool clear_in_copies(void* /*memory*/, std::size_t /*bytes*/) noexcept {
   return false;  // no process is a copy of another
 }
 
 // Large pages need a privilege, and memory that has been reserved cannot get them.
-void advise_huge_pages(void* /*place*/, std::size_t /*bytes*/) noexcept {}
+void advise_huge_pages(void* /*memory*/, std::size_t /*bytes*/) noexcept {}
 
 bool is_watched_from_outside() noexcept {
   return false;

@@ -19,20 +19,20 @@ void two_copies() {
 
 // Each copy brings memory, as it would if it saw no other.
 void copies_join() {
-  using lido::detail::common_place;
+  using lido::detail::common_ranges;
   std::array<lido::detail::number_ranges, 2> memory{};
-  std::array<common_place::word, 2> words{};
+  std::array<common_ranges::word, 2> words{};
   std::array<void*, 2> places{};
   const auto join = [&](std::size_t copy) {
-    common_place place;
-    for (common_place::word& word : words) {
-      place.look_at(word);
+    common_ranges common;
+    for (common_ranges::word& word : words) {
+      common.look_at(word);
     }
-    places.at(copy) = place.agree(words.at(copy), place.is_known() ? nullptr : &memory.at(copy));
+    places.at(copy) = common.agree(words.at(copy), common.is_known() ? nullptr : &memory.at(copy));
   };
   in_threads([&] { join(0); }, [&] { join(1); });
   require(places[0] != nullptr && places[0] == places[1], "two copies have ranges of their own");
-  common_place later;
+  common_ranges later;
   later.look_at(words[1]);  // the first one no longer exists
   require(later.is_known(), "a copy has not noted the place");
 }

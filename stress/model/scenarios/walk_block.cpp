@@ -43,30 +43,30 @@ class walked {
   }
 
   template <class F>
-  void visit(std::uint32_t place, access how, F during) {
-    slot_state& state = all_.at(place).state;
+  void visit(std::uint32_t index, access how, F during) {
+    slot_state& state = all_.at(index).state;
     for (bool passed = false; !passed && state.enter(first, how);) {
-      passed = !walks_.any() || block_.let_pass(place, how);
+      passed = !walks_.any() || block_.let_pass(index, how);
       if (passed && state.is_live()) {
-        touch(place, how);
+        touch(index, how);
         during();
       }
       if (state.leave(how)) {
-        end_unless_walked(place);
+        end_unless_walked(index);
       }
       if (!passed) {
         lido::detail::yield_thread();
       }
     }
   }
-  void visit(std::uint32_t place, access how) {
-    visit(place, how, [] {});
+  void visit(std::uint32_t index, access how) {
+    visit(index, how, [] {});
   }
 
-  void erase(std::uint32_t place) {
-    const auto found = all_.at(place).state.erase(first);
+  void erase(std::uint32_t index) {
+    const auto found = all_.at(index).state.erase(first);
     if (found == slot_state::fate::ours) {
-      end_unless_walked(place);
+      end_unless_walked(index);
     }
   }
 
@@ -79,8 +79,8 @@ class walked {
     plain<std::uint64_t> value{0};
   };
 
-  void touch(std::uint32_t place, access how) {
-    plain<std::uint64_t>& value = all_.at(place).value;
+  void touch(std::uint32_t index, access how) {
+    plain<std::uint64_t>& value = all_.at(index).value;
     require(value.read() == first, "a thread is with a value that is changed, or gone");
     if (how == access::alone) {
       value.write(0);
@@ -91,36 +91,36 @@ class walked {
   template <class F>
   void walk_block_or_values(access how, std::uint32_t count, F during) {
     if (!block_.try_enter(how)) {
-      for (std::uint32_t place = 0; place < count; ++place) {
-        visit(place, how, during);
+      for (std::uint32_t index = 0; index < count; ++index) {
+        visit(index, how, during);
       }
       return;
     }
-    for (std::uint32_t place = 0; place < count; ++place) {
-      if (block_.come_to(place, all_.at(place).state, how)) {
-        touch(place, how);
+    for (std::uint32_t index = 0; index < count; ++index) {
+      if (block_.come_to(index, all_.at(index).state, how)) {
+        touch(index, how);
         during();
       } else {
-        visit(place, how, during);
+        visit(index, how, during);
       }
     }
     for (std::uint32_t link = block_.leave(); link != 0;) {
-      const std::uint32_t place = link - 1;
-      link = all_.at(place).state.next();
-      end(place);
+      const std::uint32_t index = link - 1;
+      link = all_.at(index).state.next();
+      end(index);
     }
   }
 
-  void end_unless_walked(std::uint32_t place) {
-    if (!walks_.any() || !block_.put_erased(all_.at(place).state, place)) {
-      end(place);
+  void end_unless_walked(std::uint32_t index) {
+    if (!walks_.any() || !block_.put_erased(all_.at(index).state, index)) {
+      end(index);
     }
   }
 
-  void end(std::uint32_t place) {
-    all_.at(place).value.write(0);
+  void end(std::uint32_t index) {
+    all_.at(index).value.write(0);
     ++ended_;
-    (void)all_.at(place).state.retire_value(slot_state::last_generation);
+    (void)all_.at(index).state.retire_value(slot_state::last_generation);
   }
 
   walk_count walks_;
@@ -214,11 +214,11 @@ class full_map {
       return false;
     });
   }
-  void visit(std::size_t place) {
-    map_.visit(handles_.at(place), [](one& value) { value.touch(access::alone); });
+  void visit(std::size_t index) {
+    map_.visit(handles_.at(index), [](one& value) { value.touch(access::alone); });
   }
-  void erase(std::size_t place) {
-    require(map_.erase(handles_.at(place)), "a value was erased by nobody, and is gone");
+  void erase(std::size_t index) {
+    require(map_.erase(handles_.at(index)), "a value was erased by nobody, and is gone");
   }
   void need_slot() { made_ += map_.try_emplace(ended_) ? 1 : 0; }
 
