@@ -325,22 +325,22 @@ std::size_t allocator_state::refill_many(owned_cache* self, std::span<void*> out
   // relaxed: shown to others by the pop's release half before the slots are missed
   carrying_.fetch_add(1, std::memory_order_relaxed);
   const std::uint32_t count = depot_.take(home_of(self), slots, want);
-  const std::uint32_t kept = (std::min)(count, want);
-  depot_.give(home_of(self), std::span(slots).subspan(kept, count - kept));
+  const std::uint32_t taken = (std::min)(count, want);
+  depot_.give(home_of(self), std::span(slots).subspan(taken, count - taken));
   // (1) - this release-fetch-sub synchronizes-with the acquire-load theft.cpp (2), so a thread that
   // sees no thread carrying sees in the depot what was carried
   carrying_.fetch_sub(1, std::memory_order_release);
-  if (count_drawn(self, kept)) [[unlikely]] {
+  if (count_drawn(self, taken)) [[unlikely]] {
     mark_use(self, 0);
   }
-  for (std::uint32_t i = 0; i < kept; ++i) {
+  for (std::uint32_t i = 0; i < taken; ++i) {
     out[i] = slots_.address_of(slots[i]);
   }
-  if (count > kept) {
+  if (count > taken) {
     proof_.withdraw_after_change();  // for its fence; a proof is rare
     serve_waiters(self);
   }
-  return kept;
+  return taken;
 }
 
 /// Stores any number of slots in the depot.

@@ -51,28 +51,28 @@ class segment_table::patience {
   std::optional<std::uint32_t> none_at_;
 };
 
-bool segment_table::try_hold(word seen) noexcept {
+bool segment_table::try_lock(word seen) noexcept {
   // (1) - this acquire-CAS synchronizes-with the release-store (2), so the segments are as the last
   // holder left them. On failure relaxed: nothing is read because of it.
-  return !is_held(seen) &&
-         resize_.compare_exchange_strong(seen, seen | held, std::memory_order_acquire,
+  return !is_locked(seen) &&
+         resize_.compare_exchange_strong(seen, seen | locked, std::memory_order_acquire,
                                          std::memory_order_relaxed);
 }
 
-void segment_table::hold() noexcept {
+void segment_table::lock() noexcept {
   patience holder;
   // relaxed: only a guess, validated by (1)
-  while (!try_hold(resize_.load(std::memory_order_relaxed))) {
+  while (!try_lock(resize_.load(std::memory_order_relaxed))) {
     (void)holder.wait(progress_);
   }
 }
 
-void segment_table::let_go() noexcept {
-  // relaxed: no other thread writes it while it is held
+void segment_table::unlock() noexcept {
+  // relaxed: no other thread writes it while it is locked
   const word now = resize_.load(std::memory_order_relaxed);
-  LIDO_ASSERT(is_held(now), "a thread lets go of the segments, which none holds");
+  LIDO_ASSERT(is_locked(now), "a thread unlocks the segments, which none has locked");
   // (2) - this release-store synchronizes-with the acquire-CAS (1) and the acquire-load (3)
-  resize_.store(now + held, std::memory_order_release);
+  resize_.store(now + locked, std::memory_order_release);
 }
 
 // ---- an acquire that found nothing --------------------------------------------------------------
@@ -89,7 +89,7 @@ void* segment_table::steal_or_grow() noexcept {
     // (3) - this acquire-load synchronizes-with the release-store (2), so the slots of the last
     // change are seen
     const word seen = resize_.load(std::memory_order_acquire);
-    const bool waits = is_held(seen) && patient;
+    const bool waits = is_locked(seen) && patient;
     owned_cache* const self = slots_.own_cache();
     void* slot = waits ? slots_.refill_one(self) : slots_.refill_or_steal(self);
     if (slot != nullptr) {
@@ -97,7 +97,7 @@ void* segment_table::steal_or_grow() noexcept {
     }
     const bool rest_is_apart = patient && others.knows_none_spare(progress_);
     const outcome now =
-        is_held(seen) || rest_is_apart ? outcome::others_change : try_grow(seen, slot, others);
+        is_locked(seen) || rest_is_apart ? outcome::others_change : try_grow(seen, slot, others);
     if (now == outcome::over || (now == outcome::others_change && !patient)) {
       if (slot == nullptr) {
         slots_.count_exhausted();
@@ -121,7 +121,7 @@ auto segment_table::try_grow(word seen, void*& slot, patience& others) noexcept 
     const bool unchanged = resize_.load(std::memory_order_relaxed) == seen;
     return unchanged ? outcome::over : outcome::look_again;
   }
-  if (!try_hold(seen)) {
+  if (!try_lock(seen)) {
     return outcome::look_again;
   }
   const bool any_spare = lowest_spare() < plan_.segments();
@@ -130,7 +130,7 @@ auto segment_table::try_grow(word seen, void*& slot, patience& others) noexcept 
   } else {
     others.note_none_spare(progress_);
   }
-  let_go();
+  unlock();
   return any_spare ? outcome::over : outcome::others_change;
 }
 
@@ -140,13 +140,13 @@ void* segment_table::grow() noexcept {
   LIDO_ASSERT(lowest_spare() < plan_.segments(), "a growth without a spare segment");
   const std::uint32_t wanted = slots_.capacity() / plan_.slots_of(0) / tuning::growth_divisor;
   (void)slots_.raise_high_water(slots_.capacity());  // none was free
-  void* kept = nullptr;
-  int error = add_segment(lowest_spare(), &kept, nullptr);
+  void* slot = nullptr;
+  int error = add_segment(lowest_spare(), &slot, nullptr);
   for (std::uint32_t more = 1; error == 0 && more < wanted && lowest_spare() < plan_.segments();
        ++more) {
     error = add_segment(lowest_spare(), nullptr, nullptr);
   }
-  return kept;
+  return slot;
 }
 
 // ---- added segments -----------------------------------------------------------------------------
@@ -170,19 +170,19 @@ class segment_table::apart {
     LIDO_ASSERT(table_.states_[segment] != segment_state::in_service,
                 "a segment in service is filled or emptied");
     table_.states_[segment] = segment_state::apart;
-    table_.let_go();
+    table_.unlock();
   }
   apart(const apart&) = delete;
   apart& operator=(const apart&) = delete;
-  ~apart() { table_.hold(); }
+  ~apart() { table_.lock(); }
 
  private:
   segment_table& table_;
 };
 
-/// Puts a spare segment into service, and its first slot into `kept`, if that is not null. One that
-/// is leaving still has its memory.
-int segment_table::add_segment(std::uint32_t segment, void** kept, segment_fill* fill) {
+/// Puts a spare segment into service, and its first slot into `first_slot`, if that is not null.
+/// A segment that is leaving still has its memory.
+int segment_table::add_segment(std::uint32_t segment, void** first_slot, segment_fill* fill) {
   const std::int64_t begin = begin_event();
   const slot_index first = plan_.first_of(segment);
   const std::uint32_t count = plan_.slots_of(segment);
@@ -198,8 +198,8 @@ int segment_table::add_segment(std::uint32_t segment, void** kept, segment_fill*
     growths_.fetch_add(1, std::memory_order_relaxed);
   }
   // Nothing is caught: a pthread_exit in `fill` must not stop unwinding the stack.
-  const scope_exit join([this, segment, kept, begin, count] {
-    put_in_service(segment, kept);
+  const scope_exit join([this, segment, first_slot, begin, count] {
+    put_in_service(segment, first_slot);
     slots_.end_event(traced_act::grow, begin, count);
   });
   if (fill != nullptr) {
@@ -209,14 +209,14 @@ int segment_table::add_segment(std::uint32_t segment, void** kept, segment_fill*
   return 0;
 }
 
-void segment_table::put_in_service(std::uint32_t segment, void** kept) noexcept {
+void segment_table::put_in_service(std::uint32_t segment, void** first_slot) noexcept {
   const slot_index first = plan_.first_of(segment);
   const slot_index last = first + plan_.slots_of(segment);
   LIDO_ASSERT(states_[segment] != segment_state::in_service, "a segment enters service twice");
   states_[segment] = segment_state::in_service;
   void* const slot = slots_.add_keeping_first(first, last);
-  if (kept != nullptr) {
-    *kept = slot;
+  if (first_slot != nullptr) {
+    *first_slot = slot;
   } else {
     slots_.release_past_cache(slots_.own_cache(), slot);
   }
@@ -228,18 +228,18 @@ int segment_table::reserve(std::uint32_t slots, segment_fill* fill) {
   LIDO_ASSERT(slots <= plan_.capacity(), "more slots are reserved than there may be");
   patience others;
   int error = 0;
-  hold();
-  const scope_exit end([this] { let_go(); });
+  lock();
+  const scope_exit end([this] { unlock(); });
   while (error == 0 && slots_.capacity() < slots) {
     if (const std::uint32_t segment = lowest_spare(); segment < plan_.segments()) {
       error = add_segment(segment, nullptr, fill);
     } else {
       others.note_none_spare(progress_);
-      let_go();  // the thread whose segment is `apart` must get hold of the word
+      unlock();  // the thread whose segment is `apart` must get hold of the word
       while (error == 0 && others.knows_none_spare(progress_)) {
         error = others.wait(progress_) ? 0 : EBUSY;
       }
-      hold();
+      lock();
     }
   }
   return error;
@@ -312,10 +312,10 @@ class segment_table::found_slots {
 };
 
 std::uint32_t segment_table::shrink_to(std::uint32_t slots) noexcept {
-  hold();
+  lock();
   const scope_exit end([this] {
     progress_.note();  // a pass that finds nothing is progress, too
-    let_go();
+    unlock();
   });
   std::uint32_t segments = slots_.capacity() > slots ? plan_.segments() : 0;
   while (segments > 0 && states_[segments - 1] != segment_state::in_service) {

@@ -23,15 +23,15 @@ enum class segment_state : std::uint8_t { retired, in_service, leaving, apart };
 /// Adds slots to an allocator that has none left, and removes slots on request.
 ///
 /// Invariants
-///  I1 The thread that changes the capacity holds `resize_`, a word with one bit for that and a
-///     number that moves with each change. A change is announced before it begins.
+///  I1 The thread that changes the capacity has locked `resize_`, a word with one bit for that and
+///     a number that moves with each change. A change is announced before it begins.
 ///  I2 A slot of a segment that is not in service is nowhere in the allocator. A segment leaves
-///     only while the thread that holds `resize_` has collected all of its slots.
+///     only while the thread that locked `resize_` has collected all of its slots.
 ///  I3 steal_or_grow fails only in these cases. At some moment during the call every slot was in
 ///     callers' hands and the capacity was the most allowed. The memory of a new segment was
-///     refused. For a tenth of a second, the thread that held `resize_`, or whose segment was the
-///     only one left to add, did nothing. Or the allocator fails for its own reasons.
-///  I4 No thread holds `resize_` while objects of a segment are made or destroyed: the user does
+///     refused. For a tenth of a second, the thread that had locked `resize_`, or whose segment was
+///     the only one left to add, did nothing. Or the allocator fails for its own reasons.
+///  I4 `resize_` is not locked while objects of a segment are made or destroyed: the user does
 ///     that, and may take long, use the pool, or fork. Free slots of other segments are in the
 ///     allocator then.
 /// Memory ordering: `resize_` (2) -> (1, 3) hands the segments from one holder to the next. Its
@@ -70,24 +70,24 @@ class segment_table {
 
  private:
   using word = std::uint64_t;
-  static constexpr word held = 1;
-  [[nodiscard]] static bool is_held(word seen) noexcept { return (seen & held) != 0; }
+  static constexpr word locked = 1;
+  [[nodiscard]] static bool is_locked(word seen) noexcept { return (seen & locked) != 0; }
 
   class apart;
   class patience;
   class found_slots;
 
-  [[nodiscard]] bool try_hold(word seen) noexcept;
-  void hold() noexcept;
-  void let_go() noexcept;
+  [[nodiscard]] bool try_lock(word seen) noexcept;
+  void lock() noexcept;
+  void unlock() noexcept;
   enum class outcome : std::uint8_t { over, look_again, others_change };
   [[nodiscard]] outcome try_grow(word seen, void*& slot, patience& others) noexcept;
 
-  // Called by the holder of `resize_` alone.
+  // Called by the thread that has locked `resize_` alone.
   [[nodiscard]] void* grow() noexcept;
   [[nodiscard]] std::uint32_t lowest_spare() noexcept;
-  [[nodiscard]] int add_segment(std::uint32_t segment, void** kept, segment_fill* fill);
-  void put_in_service(std::uint32_t segment, void** kept) noexcept;
+  [[nodiscard]] int add_segment(std::uint32_t segment, void** first_slot, segment_fill* fill);
+  void put_in_service(std::uint32_t segment, void** first_slot) noexcept;
   void take_out_free_segments(const found_slots& found, std::uint32_t segments,
                               std::uint32_t slots) noexcept;
   void put_back(const found_slots& found) noexcept;
@@ -103,7 +103,7 @@ class segment_table {
   std::uint32_t first_spare_ = 0;            ///< none below it is retired or leaving
   atomic<int> growth_error_{0};
   atomic<word> resize_{0};
-  work_progress progress_;  ///< moved by the holder, and by threads with a segment apart
+  work_progress progress_;  ///< moved by the thread with the lock, and by makers of objects
   atomic<std::uint64_t> growths_{0};
   atomic<std::uint64_t> shrinks_{0};
 };

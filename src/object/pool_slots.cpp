@@ -191,7 +191,7 @@ void pool_slots::end(bool reports_leak) noexcept {
   while (const std::size_t count =
              keeper_ != nullptr ? allocator().acquire_n_without_growth(taken) : 0) {
     for (void* const slot : std::span(taken).first(count)) {
-      if (const slot_index index = slots.index_of(slot); memory_.holds(index)) {
+      if (const slot_index index = slots.index_of(slot); memory_.has_object(index)) {
         keeper_->destroy_in(memory_, index);
       }
     }

@@ -57,7 +57,7 @@ LIDO_NO_SANITIZE_ADDRESS void slot_memory::touch() noexcept {
     first[bytes - 1] = std::byte{0};
   }
   for (slot_index slot = 0; layout_.has_states && slot < backed(); ++slot) {
-    LIDO_ASSERT(!holds(slot), "a slot with an object is touched");
+    LIDO_ASSERT(!has_object(slot), "a slot with an object is touched");
     set_unused(slot, slot_content::empty);
   }
 }
@@ -77,7 +77,7 @@ int slot_memory::commit(slot_index first, std::uint32_t count) noexcept {
 
 void slot_memory::fill(slot_index first, std::uint32_t count, work_progress& progress) {
   for (slot_index slot = first; slot < first + count; ++slot) {
-    if (!holds(slot)) {
+    if (!has_object(slot)) {
       keeper_->create_in(*this, slot);
       platform::tell_release(address_of(slot));
       progress.note();
@@ -87,7 +87,7 @@ void slot_memory::fill(slot_index first, std::uint32_t count, work_progress& pro
 
 void slot_memory::vacate(slot_index first, std::uint32_t count, work_progress& progress) noexcept {
   for (slot_index slot = first; keeper_ != nullptr && slot < first + count; ++slot) {
-    if (holds(slot)) {
+    if (has_object(slot)) {
       platform::tell_acquire(address_of(slot));
       keeper_->destroy_in(*this, slot);
       platform::tell_release(address_of(slot));

@@ -34,13 +34,13 @@ struct constructed_each_time {
 
   [[nodiscard]] static constexpr object_keeper* keeper() noexcept { return nullptr; }
 
-  [[nodiscard]] static constexpr bool holds(const slot_memory& /*memory*/,
-                                            const void* /*slot*/) noexcept {
+  [[nodiscard]] static constexpr bool has_object(const slot_memory& /*memory*/,
+                                                 const void* /*slot*/) noexcept {
     return false;
   }
 
   template <class... Args>
-  [[LIDO_FAST_PATH]] static T* make(slot_memory& /*memory*/, void* slot, bool /*held*/,
+  [[LIDO_FAST_PATH]] static T* make(slot_memory& /*memory*/, void* slot, bool /*made*/,
                                     Args&&... args) noexcept(makes_nothrow<Args...>) {
     return detail::make<T>(slot, std::forward<Args>(args)...);
   }
@@ -93,17 +93,17 @@ class kept_objects final : private object_keeper {
   [[nodiscard]] object_keeper* keeper() noexcept { return this; }
 
   /// Returns true if the slot contains an object. Only for the slot's owner.
-  [[nodiscard]] static bool holds(const slot_memory& memory, const void* slot) noexcept {
-    return memory.holds(index_in(memory, slot));
+  [[nodiscard]] static bool has_object(const slot_memory& memory, const void* slot) noexcept {
+    return memory.has_object(index_in(memory, slot));
   }
 
   /// Returns an active object in the slot: the one in it, or a new one. Throws what the hooks
   /// throw, and the slot is then empty: how far an activation got is unknown.
   template <class... Args>
-  [[LIDO_FAST_PATH]] T* make(slot_memory& memory, void* slot, bool held,
+  [[LIDO_FAST_PATH]] T* make(slot_memory& memory, void* slot, bool made,
                              Args&&... args) noexcept(makes_nothrow<Args...>) {
     const slot_index index = index_in(memory, slot);
-    if (!held) [[unlikely]] {
+    if (!made) [[unlikely]] {
       create(memory, index, slot);
     }
     T* const object = object_in(slot);
@@ -133,7 +133,7 @@ class kept_objects final : private object_keeper {
   static T* object_in(void* slot) noexcept { return std::launder(static_cast<T*>(slot)); }
 
   [[LIDO_ASSERTS]] void create_in(slot_memory& memory, slot_index index) override {
-    LIDO_ASSERT(!memory.holds(index), "an object is made in a slot that has one");
+    LIDO_ASSERT(!memory.has_object(index), "an object is made in a slot that has one");
     void* const slot = memory.address_of(index);
     slot_shadow<sizeof(T)>::open(slot);
     checks_.before_construction(slot, Checks::code_address::here());
@@ -142,7 +142,7 @@ class kept_objects final : private object_keeper {
     undo.dismiss();
   }
   [[LIDO_ASSERTS]] void destroy_in(slot_memory& memory, slot_index index) noexcept override {
-    LIDO_ASSERT(memory.holds(index), "an object is destroyed in a slot that has none");
+    LIDO_ASSERT(memory.has_object(index), "an object is destroyed in a slot that has none");
     void* const slot = memory.address_of(index);
     destroy(memory, index, object_in(slot));
     leave(slot);

@@ -281,7 +281,7 @@ class object_pool : private detail::complete_traits<Traits> {
     if constexpr (keeps && checks::active) {
       // A kept object in another thread's cache must not be reported as a write to a free slot.
       for (detail::slot_index slot = 0; slot < slots_.max_capacity(); ++slot) {
-        if (slots_.memory().holds(slot) && !checks_.is_used(slot)) {
+        if (slots_.memory().has_object(slot) && !checks_.is_used(slot)) {
           checks_.after_destruction(slots_.memory().address_of(slot));
         }
       }
@@ -397,17 +397,17 @@ class object_pool : private detail::complete_traits<Traits> {
   template <class... Args>
   [[LIDO_FAST_PATH]] T* construct(code_address at, void* slot,
                                   Args&&... args) noexcept(life::template makes_nothrow<Args...>) {
-    const bool held = life_.holds(slots_.memory(), slot);
-    if (!held) {
+    const bool made = life_.has_object(slots_.memory(), slot);
+    if (!made) {
       detail::slot_shadow<sizeof(T)>::open(slot);
       checks_.before_construction(slot, at);
     }
     T* object = nullptr;
     if constexpr (life::template makes_nothrow<Args...>) {
-      object = life_.make(slots_.memory(), slot, held, std::forward<Args>(args)...);
+      object = life_.make(slots_.memory(), slot, made, std::forward<Args>(args)...);
     } else {
       detail::scope_exit give_back([&] { take_back(slot); });
-      object = life_.make(slots_.memory(), slot, held, std::forward<Args>(args)...);
+      object = life_.make(slots_.memory(), slot, made, std::forward<Args>(args)...);
       give_back.dismiss();
     }
     if constexpr (tracks) {

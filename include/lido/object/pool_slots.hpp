@@ -100,7 +100,7 @@ class slot_memory final : public segment_memory, public segment_fill {
   }
 
   /// Returns true if the slot contains an object, in use or kept. Only for the slot's owner.
-  [[nodiscard]] bool holds(slot_index slot) const noexcept {
+  [[nodiscard]] bool has_object(slot_index slot) const noexcept {
     // relaxed: the free list orders the owners of a slot
     return states_[slot].load(std::memory_order_relaxed) != slot_content::empty;
   }

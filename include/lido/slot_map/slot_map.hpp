@@ -97,7 +97,7 @@ class slot_map {
       : hooks_(std::move(other.hooks_)),
         name_(std::move(other.name_)),
         options_(other.options_),
-        kept_(std::exchange(other.kept_, reserved())),
+        least_capacity_(std::exchange(other.least_capacity_, reserved())),
         store_(std::move(other.store_)) {
     LIDO_ASSERT(other.walks_ == 0, "a move of a slot map during a walk of it");
   }
@@ -108,11 +108,11 @@ class slot_map {
       : hooks_(other.hooks_),
         name_(other.name_),
         options_(other.options_),
-        kept_(other.kept_),
+        least_capacity_(other.least_capacity_),
         store_(other.store_) {
     static_assert(std::is_copy_constructible_v<T>,
                   "lido: a copy of a slot_map copies its values, and this T cannot be copied");
-    store_.reserve_slots(kept_);
+    store_.reserve_slots(least_capacity_);
   }
   slot_map& operator=(const slot_map&) = delete;
   ~slot_map() = default;
@@ -427,9 +427,9 @@ class slot_map {
                      : "the snapshot to restore does not have the format of this version of Lido");
     }
     const bool fits = from.values.size() <= most();
-    if (!fits ||
-        !store_.restore(from.values, {from.table, from.first_free, from.first_generation},
-                        (std::max)(static_cast<std::uint32_t>(from.values.size()), kept_))) {
+    if (!fits || !store_.restore(
+                     from.values, {from.table, from.first_free, from.first_generation},
+                     (std::max)(static_cast<std::uint32_t>(from.values.size()), least_capacity_))) {
       detail::throw_invalid_option(name_, fits ? "the snapshot to restore is not consistent"
                                                : "the snapshot to restore has too many values");
     }
@@ -460,7 +460,7 @@ class slot_map {
       store_.relocate(static_cast<std::uint32_t>(wanted));
       announce_moves(store_.end());
     }
-    kept_ = (std::max)(kept_, static_cast<std::uint32_t>(wanted));
+    least_capacity_ = (std::max)(least_capacity_, static_cast<std::uint32_t>(wanted));
   }
 
   /// Closes holes, drops memory from `reserve`, and shrinks the table, then the array, to what is
@@ -469,7 +469,7 @@ class slot_map {
   void shrink_to_fit() {
     compact();
     if (may_move()) {
-      kept_ = reserved();
+      least_capacity_ = reserved();
       store_.shrink_table(reserved());
       shrink_capacity_to((std::max)(store_.end(), reserved()));
     }
@@ -637,7 +637,7 @@ class slot_map {
     if (std::is_nothrow_move_constructible_v<T> && capacity() / 4 > used &&
         capacity() - used > (std::max)(options_.shrink_threshold, detail::first_capacity))
         [[unlikely]] {
-      const std::size_t capacity = std::max<std::size_t>(2 * used, kept_);
+      const std::size_t capacity = std::max<std::size_t>(2 * used, least_capacity_);
       // Without memory for a smaller array, the present one stays.
       detail::attempt([&] { shrink_capacity_to(static_cast<std::uint32_t>(capacity)); }, [] {});
     }
@@ -687,8 +687,8 @@ class slot_map {
 
   [[LIDO_NO_UNIQUE_ADDRESS]] Hooks hooks_;  ///< first: if moving them throws, `other` is unchanged
   std::string name_;
-  slot_map_options options_;  ///< without the name
-  std::uint32_t kept_ = 0;    ///< least capacity until shrink_to_fit
+  slot_map_options options_;          ///< without the name
+  std::uint32_t least_capacity_ = 0;  ///< least capacity until shrink_to_fit
   bool compact_later_ = false;
   std::uint32_t walks_ = 0;  ///< number of nested walks
   store store_;

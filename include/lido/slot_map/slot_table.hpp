@@ -190,10 +190,10 @@ class slot_table {
       least = (std::max)(least, generation(static_cast<slot_index>(--keep)));
     }
     const auto middle = words_.begin() + static_cast<std::ptrdiff_t>(keep);
-    words kept;
-    kept.reserve((std::max)(keep, count + used_up_));
-    kept.assign(words_.begin(), middle);
-    words_.swap(kept);
+    words fewer;
+    fewer.reserve((std::max)(keep, count + used_up_));
+    fewer.assign(words_.begin(), middle);
+    words_.swap(fewer);
     first_generation_ = least;
     first_free_ = null_slot;
     for (std::size_t i = keep; i > 0; --i) {

@@ -490,21 +490,21 @@ class value_store {
   // Requires: moving does not throw.
   static void exchange(T* a, T* b) noexcept {
     if constexpr (is_large<T>) {
-      const std::unique_ptr<value_aside<T>> held(new (std::nothrow) value_aside<T>{std::move(*a)});
-      held ? pass_on(a, b, held->value) : exchange_on_stack(a, b);
+      const std::unique_ptr<value_aside<T>> aside(new (std::nothrow) value_aside<T>{std::move(*a)});
+      aside ? pass_on(a, b, aside->value) : exchange_on_stack(a, b);
     } else {
-      T held(std::move(*a));
-      pass_on(a, b, held);
+      T aside(std::move(*a));
+      pass_on(a, b, aside);
     }
   }
   // Separate, so that nothing else needs the stack for it.
   [[LIDO_NOINLINE]] static void exchange_on_stack(T* a, T* b) noexcept {
-    T held(std::move(*a));
-    pass_on(a, b, held);
+    T aside(std::move(*a));
+    pass_on(a, b, aside);
   }
-  static void pass_on(T* a, T* b, T& held) noexcept {
+  static void pass_on(T* a, T* b, T& aside) noexcept {
     replace(a, std::move(*b));
-    replace(b, std::move(held));
+    replace(b, std::move(aside));
   }
 
   void changed() noexcept { version_ = version_ + 1; }
