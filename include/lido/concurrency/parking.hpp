@@ -30,7 +30,7 @@ class deadline {
   template <class Rep, class Period>
   [[nodiscard]] static constexpr std::chrono::nanoseconds bounded(
       std::chrono::duration<Rep, Period> wait) noexcept {
-    if (seconds(wait) > century) {
+    if (seconds(wait).count() > century) {
       return (std::chrono::nanoseconds::max)();
     }
     if (!(wait > wait.zero())) {  // NaN counts as 0, too
@@ -45,7 +45,8 @@ class deadline {
     const auto now = Clock::now();
     // Compared in seconds first: the last moment of a clock that counts seconds may not fit into
     // nanoseconds.
-    const seconds wait = seconds(moment.time_since_epoch()) - seconds(now.time_since_epoch());
+    const long double wait =
+        seconds(moment.time_since_epoch()).count() - seconds(now.time_since_epoch()).count();
     if (wait > century || wait < -century) {
       return wait > century ? deadline() : at_once();
     }
@@ -82,7 +83,7 @@ class deadline {
 
  private:
   using seconds = std::chrono::duration<long double>;
-  static constexpr seconds century{100.0L * 365 * 24 * 3600};
+  static constexpr long double century = 100.0L * 365 * 24 * 3600;
 
   constexpr explicit deadline(std::int64_t nanoseconds) noexcept : nanoseconds_(nanoseconds) {}
   [[nodiscard]] static constexpr deadline at_once() noexcept { return deadline(0); }

@@ -41,10 +41,11 @@ class time_limit : public std::chrono::nanoseconds {
   template <class Rep, class Period>
   static constexpr nanoseconds bounded(std::chrono::duration<Rep, Period> length) noexcept {
     using seconds = std::chrono::duration<double>;
-    constexpr seconds longest = (nanoseconds::max)();
+    constexpr double longest = seconds((nanoseconds::max)()).count();
+    const double count = seconds(length).count();
     // NaN becomes the minimum. What is near a limit is rounded to it.
-    if (!(seconds(length) > -longest && seconds(length) < longest)) {
-      return seconds(length) > seconds::zero() ? (nanoseconds::max)() : (nanoseconds::min)();
+    if (!(count > -longest && count < longest)) {
+      return count > 0 ? (nanoseconds::max)() : (nanoseconds::min)();
     }
     return std::chrono::ceil<nanoseconds>(length);
   }

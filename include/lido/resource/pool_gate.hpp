@@ -2,7 +2,6 @@
 /// Internal. What all groups of a resource pool share.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -93,7 +92,8 @@ class pool_gate {
   /// Returns how many states may be in use; the others were never touched. Each is a cache line,
   /// and four of them are a page.
   [[nodiscard]] static std::size_t states_in_use() noexcept {
-    return (std::min)(thread_states, std::size_t{highest_thread_number()} + 1);
+    const std::size_t numbers = std::size_t{highest_thread_number()} + 1;
+    return numbers < thread_states ? numbers : thread_states;
   }
   [[nodiscard]] thread_state& state_of(std::size_t thread) const noexcept {
     return threads_[thread * pools_side_by_side];

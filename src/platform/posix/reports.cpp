@@ -7,6 +7,7 @@
 #include <pthread_np.h>
 #endif
 
+#include "../counted_thread_id.hpp"
 #include "../platform.hpp"
 
 namespace lido::inline v0::detail::platform {
@@ -27,19 +28,8 @@ std::uint32_t thread_id() noexcept {
 
 #else
 
-namespace {
-
-constinit std::atomic<std::uint32_t> counted{0};
-constinit thread_local std::uint32_t own_number = 0;
-
-}  // namespace
-
 std::uint32_t thread_id() noexcept {
-  if (own_number == 0) {
-    // relaxed: a number, which orders nothing
-    own_number = counted.fetch_add(1, std::memory_order_relaxed) + 1;
-  }
-  return own_number;
+  return counted_thread_id();
 }
 
 #endif
