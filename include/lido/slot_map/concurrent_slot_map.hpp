@@ -236,9 +236,9 @@ class concurrent_slot_map {
     return walk(*this, f, 0, blocks());
   }
 
-  /// Walk as these two do, on as many threads as `executor` likes (lido/tbb.hpp has `lido::par`),
-  /// which may call `f` at once. A stop ends only the current range of an executor. Throws what the
-  /// executor throws; `lido::par` passes on what `f` threw.
+  /// Walk as the two above, on as many threads as `executor` has (lido/tbb.hpp has `lido::par`).
+  /// They may call `f` at the same time. A stop ends only the current range of an executor. Throws
+  /// what the executor throws; `lido::par` passes on what `f` threw.
   template <parallel_executor Executor, class F>
   [[LIDO_ASSERTS]] void for_each(const Executor& executor, F f) {
     walk_on(*this, executor, f);
@@ -248,18 +248,19 @@ class concurrent_slot_map {
     walk_on(*this, executor, f);
   }
 
-  /// Walks without entering values, and never waits. For a time when no other thread uses the map,
-  /// such as between two frames. `f` may insert and erase; its own value only by what it returns.
-  /// Requires: no other thread is in a call; what they did before happens before this, and this
-  /// before what they do next.
+  /// Calls `f` with each value, as `for_each`, but never waits. For a time when no other thread uses
+  /// the map, such as between two frames. `f` may insert and erase; its own value only by what it
+  /// returns. Requires: not called within a walk, and no other thread is in a call; what others did
+  /// before happens before this, and this before what they do next.
   template <class F>
   [[LIDO_ASSERTS]] bool for_each_alone(F&& f) {
     LIDO_ASSERT(!walks_.any(), "for_each_alone beside another walk of the map");
     return walk_alone(f, 0, end_.get());
   }
 
-  /// Walks likewise on as many threads as `executor` likes, which then are the only ones. `f`
-  /// changes the map only by what it returns, and calls nothing of it.
+  /// Calls `f` with each value, on as many threads as `executor` has. No other thread may use the
+  /// map meanwhile. `f` changes the map only by what it returns, and calls no function of the map.
+  /// Requires the same.
   template <parallel_executor Executor, class F>
   [[LIDO_ASSERTS]] void for_each_alone(const Executor& executor, F f) {
     LIDO_ASSERT(!walks_.any(), "for_each_alone beside another walk of the map");
