@@ -248,10 +248,10 @@ class concurrent_slot_map {
     walk_on(*this, executor, f);
   }
 
-  /// Calls `f` with each value, as `for_each`, but never waits. For a time when no other thread uses
-  /// the map, such as between two frames. `f` may insert and erase; its own value only by what it
-  /// returns. Requires: not called within a walk, and no other thread is in a call; what others did
-  /// before happens before this, and this before what they do next.
+  /// Calls `f` with each value, as `for_each`, but never waits. For a time when no other thread
+  /// uses the map, such as between two frames. `f` may insert and erase; its own value only by what
+  /// it returns. Requires: not called within a walk, and no other thread is in a call; what others
+  /// did before happens before this, and this before what they do next.
   template <class F>
   [[LIDO_ASSERTS]] bool for_each_alone(F&& f) {
     LIDO_ASSERT(!walks_.any(), "for_each_alone beside another walk of the map");
