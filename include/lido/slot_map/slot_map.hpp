@@ -371,7 +371,7 @@ class slot_map {
   template <class Less = std::less<>>
   [[LIDO_ASSERTS]] void sort(Less less = {}) {
     static_assert(std::is_nothrow_move_constructible_v<T>,
-                  "lido: sort moves values to indices of others, so that must not throw");
+                  "lido: sort moves values within the map, so that must not throw");
     const std::span<const T> all = values();
     std::vector<std::uint32_t> order(all.size());
     std::iota(order.begin(), order.end(), 0U);
@@ -395,7 +395,7 @@ class slot_map {
   [[LIDO_ASSERTS]] bool swap(handle_type a, handle_type b) noexcept {
     LIDO_ASSERT(may_move(), "swap in a slot map during a walk of it, or in a constructor of T");
     static_assert(std::is_nothrow_move_constructible_v<T>,
-                  "lido: swap moves values to indices of others, so that must not throw");
+                  "lido: swap moves values within the map, so that must not throw");
     const std::uint32_t one = store_.find(a.to_bits());
     const std::uint32_t other = store_.find(b.to_bits());
     if (one == detail::null_slot || other == detail::null_slot) {
