@@ -33,11 +33,11 @@ class pool_model {
 
   /// Records that `object` is about to be released.
   void remove(const payload& object) {
-    const auto place =
+    const auto found =
         std::find_if(out_.begin(), out_.end(), [&](const entry& e) { return e.object == &object; });
-    check(place != out_.end(), "the target itself has lost count");
-    check(place->stamp == object.stamp(), "an object was written to by someone else");
-    *place = out_.back();
+    check(found != out_.end(), "the target itself has lost count");
+    check(found->stamp == object.stamp(), "an object was written to by someone else");
+    *found = out_.back();
     out_.pop_back();
   }
 

@@ -15,12 +15,12 @@ namespace {
 
 std::string current_file;
 
-std::vector<std::filesystem::path> files_of(const std::filesystem::path& place) {
-  if (!std::filesystem::is_directory(place)) {
-    return {place};
+std::vector<std::filesystem::path> files_of(const std::filesystem::path& path) {
+  if (!std::filesystem::is_directory(path)) {
+    return {path};
   }
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(place)) {
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
     if (entry.is_regular_file()) {
       files.push_back(entry.path());
     }

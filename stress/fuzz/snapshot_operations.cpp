@@ -85,9 +85,9 @@ std::optional<model> read(const image& from) {
       return {};
     } else if ((word & unused) != 0) {
       free[slot] = bits;
-    } else if (const std::uint32_t place = low ^ slot;
-               place < taken.size() && std::exchange(taken[place], 1) == 0) {
-      all.values[bits] = from.values[place].number;
+    } else if (const std::uint32_t index = low ^ slot;
+               index < taken.size() && std::exchange(taken[index], 1) == 0) {
+      all.values[bits] = from.values[index].number;
     } else {
       return {};
     }

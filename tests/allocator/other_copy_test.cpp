@@ -22,9 +22,9 @@ namespace lido::detail {
 namespace {
 
 template <class T>
-T read(const void* place) {
+T read(const void* memory) {
   T value{};
-  std::memcpy(&value, place, sizeof(value));
+  std::memcpy(&value, memory, sizeof(value));
   return value;
 }
 

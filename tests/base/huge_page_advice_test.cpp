@@ -16,7 +16,7 @@ namespace {
 using test::address;
 
 /// Returns the system's flags of the mapping at that address.
-std::string flags_at(const void* place) {
+std::string flags_at(const void* pointer) {
   std::ifstream maps("/proc/self/smaps");
   bool inside = false;
   for (std::string line; std::getline(maps, line);) {
@@ -25,7 +25,7 @@ std::string flags_at(const void* place) {
     char dash = 0;
     std::istringstream range(line);
     if (range >> std::hex >> first >> dash >> last && dash == '-') {
-      inside = first <= address(place) && address(place) < last;
+      inside = first <= address(pointer) && address(pointer) < last;
     } else if (inside && line.rfind("VmFlags:", 0) == 0) {
       return line + ' ';
     }

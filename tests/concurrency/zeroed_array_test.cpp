@@ -16,9 +16,9 @@ TEST(ZeroedArray, ItemsStayWhereTheyAreWhenMoreCome) {
   EXPECT_EQ(array.size(), 0U);
   ASSERT_EQ(array.extend_to(3), 0);
   array[2] = 5;
-  const std::uint64_t* const place = &array[2];
+  const std::uint64_t* const item = &array[2];
   ASSERT_EQ(array.extend_to(1'000'000), 0);
-  EXPECT_EQ(&array[2], place);
+  EXPECT_EQ(&array[2], item);
   EXPECT_EQ(array[2], 5U);
   EXPECT_EQ(array[999'999], 0U);
   EXPECT_EQ(array.size(), 1'000'000U);

@@ -88,8 +88,8 @@ TEST(CheckedDeathTest, WrongPool) {
 }
 
 TEST(CheckedDeathTest, ReleaseAfterThePoolDied) {
-  alignas(checked_pool) std::array<std::byte, sizeof(checked_pool)> place;
-  auto* const pool = ::new (place.data()) checked_pool({.capacity = 4, .name = "jobs"});
+  alignas(checked_pool) std::array<std::byte, sizeof(checked_pool)> storage;
+  auto* const pool = ::new (storage.data()) checked_pool({.capacity = 4, .name = "jobs"});
   wide* const object = pool->try_acquire_ptr();
   pool->release(object);
   std::destroy_at(pool);

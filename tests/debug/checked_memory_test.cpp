@@ -29,7 +29,7 @@ bool is_refused() noexcept {
 extern "C" {
 void* __libc_calloc(std::size_t count, std::size_t size) noexcept;
 void* __libc_malloc(std::size_t size) noexcept;
-void* __libc_realloc(void* place, std::size_t size) noexcept;
+void* __libc_realloc(void* memory, std::size_t size) noexcept;
 
 void* calloc(std::size_t count, std::size_t size) noexcept {
   return lido::is_refused() ? nullptr : __libc_calloc(count, size);
@@ -37,8 +37,8 @@ void* calloc(std::size_t count, std::size_t size) noexcept {
 void* malloc(std::size_t size) noexcept {
   return lido::is_refused() ? nullptr : __libc_malloc(size);
 }
-void* realloc(void* place, std::size_t size) noexcept {
-  return lido::is_refused() ? nullptr : __libc_realloc(place, size);
+void* realloc(void* memory, std::size_t size) noexcept {
+  return lido::is_refused() ? nullptr : __libc_realloc(memory, size);
 }
 }
 // NOLINTEND(readability-inconsistent-declaration-parameter-name)

@@ -96,8 +96,8 @@ TEST_P(CheckedMisuse, WrongPoolIsReportedWithTheNameOfTheRightOne) {
 }
 
 TEST_P(CheckedMisuse, ReleaseToADeadPoolIsReportedWithItsName) {
-  alignas(pool_type) std::array<std::byte, sizeof(pool_type)> place;
-  auto* const pool = ::new (place.data()) pool_type({.capacity = 4, .name = "gone"});
+  alignas(pool_type) std::array<std::byte, sizeof(pool_type)> storage;
+  auto* const pool = ::new (storage.data()) pool_type({.capacity = 4, .name = "gone"});
   wide* const object = pool->try_acquire_ptr();
   pool->release(object);
   std::destroy_at(pool);
@@ -107,8 +107,8 @@ TEST_P(CheckedMisuse, ReleaseToADeadPoolIsReportedWithItsName) {
 }
 
 TEST_P(CheckedMisuse, AcquireFromADeadPoolIsReportedAndGetsNothing) {
-  alignas(pool_type) std::array<std::byte, sizeof(pool_type)> place;
-  auto* const pool = ::new (place.data()) pool_type({.capacity = 4, .name = "gone"});
+  alignas(pool_type) std::array<std::byte, sizeof(pool_type)> storage;
+  auto* const pool = ::new (storage.data()) pool_type({.capacity = 4, .name = "gone"});
   std::destroy_at(pool);
   EXPECT_EQ(pool->try_acquire_ptr(), nullptr);  // NOLINT: that is the misuse
   EXPECT_FALSE(pool->try_acquire());            // NOLINT: as above

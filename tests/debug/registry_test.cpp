@@ -167,14 +167,14 @@ TEST(Registry, GoesOnBehindAnEndedPoolInWhosePlaceAnotherBegins) {
   registry pools;
   registry others;
   const auto nothing = [](void* /*pool*/, pool_report& /*out*/) {};
-  std::optional<detail::registration> place;
-  place.emplace(pools, "known", "one", nothing, nullptr);
+  std::optional<detail::registration> entry;
+  entry.emplace(pools, "known", "one", nothing, nullptr);
   const detail::registration two(pools, "known", "two", nothing, nullptr);
   std::vector<std::string> seen;
   pools.visit([&](const pool_report& one) {
     seen.emplace_back(one.name);
     if (one.name == "one") {
-      place.emplace(others, "known", "elsewhere", nothing, nullptr);
+      entry.emplace(others, "known", "elsewhere", nothing, nullptr);
     }
   });
   EXPECT_THAT(seen, ElementsAre("one", "two"));

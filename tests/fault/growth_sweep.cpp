@@ -53,44 +53,44 @@ bool fails(call what) {
 // gives
 extern "C" {
 
-void* __real_mmap(void* place, std::size_t size, int access, int flags, int file, off_t offset);
-int __real_munmap(void* place, std::size_t size);
-int __real_mprotect(void* place, std::size_t size, int access);
-int __real_madvise(void* place, std::size_t size, int advice);
+void* __real_mmap(void* memory, std::size_t size, int access, int flags, int file, off_t offset);
+int __real_munmap(void* memory, std::size_t size);
+int __real_mprotect(void* memory, std::size_t size, int access);
+int __real_madvise(void* memory, std::size_t size, int advice);
 
-void* __wrap_mmap(void* place, std::size_t size, int access, int flags, int file, off_t offset);
-void* __wrap_mmap(void* place, std::size_t size, int access, int flags, int file, off_t offset) {
+void* __wrap_mmap(void* memory, std::size_t size, int access, int flags, int file, off_t offset);
+void* __wrap_mmap(void* memory, std::size_t size, int access, int flags, int file, off_t offset) {
   if (fails(call::reserve)) {
     errno = ENOMEM;
     return MAP_FAILED;  // NOLINT(performance-no-int-to-ptr): a macro of the system
   }
-  void* const found = __real_mmap(place, size, access, flags, file, offset);
+  void* const found = __real_mmap(memory, size, access, flags, file, offset);
   mapped += found != MAP_FAILED ? size : 0;  // NOLINT(performance-no-int-to-ptr): as above
   return found;
 }
 
-int __wrap_munmap(void* place, std::size_t size);
-int __wrap_munmap(void* place, std::size_t size) {
+int __wrap_munmap(void* memory, std::size_t size);
+int __wrap_munmap(void* memory, std::size_t size) {
   mapped -= size;
-  return __real_munmap(place, size);
+  return __real_munmap(memory, size);
 }
 
-int __wrap_mprotect(void* place, std::size_t size, int access);
-int __wrap_mprotect(void* place, std::size_t size, int access) {
+int __wrap_mprotect(void* memory, std::size_t size, int access);
+int __wrap_mprotect(void* memory, std::size_t size, int access) {
   if (fails(call::protect)) {
     errno = ENOMEM;
     return -1;
   }
-  return __real_mprotect(place, size, access);
+  return __real_mprotect(memory, size, access);
 }
 
-int __wrap_madvise(void* place, std::size_t size, int advice);
-int __wrap_madvise(void* place, std::size_t size, int advice) {
+int __wrap_madvise(void* memory, std::size_t size, int advice);
+int __wrap_madvise(void* memory, std::size_t size, int advice) {
   if (fails(call::advise)) {
     errno = EAGAIN;
     return -1;
   }
-  return __real_madvise(place, size, advice);
+  return __real_madvise(memory, size, advice);
 }
 
 }  // extern "C"

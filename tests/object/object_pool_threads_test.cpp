@@ -51,13 +51,13 @@ class ObjectPoolThreads : public ::testing::Test,
     unsigned failures = 0;
     std::vector<owned*> held(hold);
     for (unsigned round = 0; round < rounds; ++round) {
-      owned*& place = held[(round * 7 + me) % hold];
-      if (place != nullptr) {
-        leave(*place);
-        pool.release(place);
+      owned*& mine = held[(round * 7 + me) % hold];
+      if (mine != nullptr) {
+        leave(*mine);
+        pool.release(mine);
       }
-      place = pool.try_acquire_ptr(default_init);
-      failures += place == nullptr || !take(*place, me) ? 1 : 0;
+      mine = pool.try_acquire_ptr(default_init);
+      failures += mine == nullptr || !take(*mine, me) ? 1 : 0;
     }
     for (owned* const object : held) {
       if (object != nullptr) {

@@ -130,18 +130,18 @@ TEST_P(Waiting, FirstComeFirstServed) {
   auto held = pool.acquire(0);
   std::vector<int> served;
   std::vector<std::jthread> crew;
-  for (int place = 0; place < 6; ++place) {
-    crew.emplace_back([&, place] {
+  for (int order = 0; order < 6; ++order) {
+    crew.emplace_back([&, order] {
       // Every third one gives up before it is served.
-      const auto mine = place % 3 == 1 ? pool.acquire_for(1ms, place) : pool.acquire(place);
+      const auto mine = order % 3 == 1 ? pool.acquire_for(1ms, order) : pool.acquire(order);
       if (mine) {
-        served.push_back(place);  // one slot: one thread at a time
+        served.push_back(order);  // one slot: one thread at a time
       }
     });
-    if (place % 3 == 1) {
+    if (order % 3 == 1) {
       crew.back().join();
     } else {
-      await_waiting(pool, static_cast<std::size_t>(place - (place + 1) / 3 + 1));
+      await_waiting(pool, static_cast<std::size_t>(order - (order + 1) / 3 + 1));
     }
   }
   held.reset();

@@ -132,9 +132,9 @@ TEST(BlockSizes, AlignedNothingGoesUpstreamAndBack) {
   block_resource one({.block_bytes = 64, .blocks = 2, .upstream = &upstream});
   block_resource two({.sizes = {{64, 2}, {128, 1}}, .upstream = &upstream});
   for (block_resource* const blocks : {&one, &two}) {
-    void* const place = blocks->allocate(0, 256);
-    EXPECT_FALSE(blocks->owns(place));
-    blocks->deallocate(place, 0, 256);
+    void* const block = blocks->allocate(0, 256);
+    EXPECT_FALSE(blocks->owns(block));
+    blocks->deallocate(block, 0, 256);
     EXPECT_EQ(blocks->upstream_requests(), 1U);
   }
   EXPECT_EQ(upstream.out(), 0U);

@@ -143,8 +143,8 @@ void run_in_ending_thread(const std::function<void()>& body) {
     int rounds = 0;
   };
   visitor last{&body, {}};
-  (void)pthread_key_create(&last.key, [](void* place) {
-    auto& self = *static_cast<visitor*>(place);
+  (void)pthread_key_create(&last.key, [](void* value) {
+    auto& self = *static_cast<visitor*>(value);
     if (self.rounds++ == 0) {
       (void)pthread_setspecific(self.key, &self);
     } else {

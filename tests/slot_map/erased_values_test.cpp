@@ -18,11 +18,11 @@ namespace {
 
 using wide = std::array<long, 4>;
 
-bool is_poisoned(const void* place) {
-  return __asan_address_is_poisoned(place) != 0;
+bool is_poisoned(const void* pointer) {
+  return __asan_address_is_poisoned(pointer) != 0;
 }
-bool is_open(const void* place, std::size_t bytes) {
-  return __asan_region_is_poisoned(const_cast<void*>(place), bytes) == nullptr;
+bool is_open(const void* pointer, std::size_t bytes) {
+  return __asan_region_is_poisoned(const_cast<void*>(pointer), bytes) == nullptr;
 }
 
 TEST(ErasedValues, AHoleIsPoisonedUntilItIsFilled) {
@@ -100,15 +100,15 @@ TEST(ErasedValues, OfAConcurrentMapToo) {
 
 // The same addresses may belong to another mapping next.
 TEST(ErasedValues, AConcurrentMapLeavesNothingPoisonedBehind) {
-  const void* place = nullptr;
+  const void* pointer = nullptr;
   {
     concurrent_slot_map<wide> map(1000);
     const auto handle = map.insert({1});
-    (void)map.visit(handle, [&](const wide& found) { place = &found; });
+    (void)map.visit(handle, [&](const wide& found) { pointer = &found; });
     map.erase(handle);
-    EXPECT_TRUE(is_poisoned(place));
+    EXPECT_TRUE(is_poisoned(pointer));
   }
-  EXPECT_FALSE(is_poisoned(place));
+  EXPECT_FALSE(is_poisoned(pointer));
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 
 namespace lido::test {
 
-inline std::uintptr_t address(const void* place) {
-  return reinterpret_cast<std::uintptr_t>(place);
+inline std::uintptr_t address(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer);
 }
 
 }  // namespace lido::test

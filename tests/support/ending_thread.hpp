@@ -64,8 +64,8 @@ inline void run_in_ending_thread(
     int rounds = 0;
   };
   visitor last{&body, {}};
-  (void)pthread_key_create(&last.key, [](void* place) {
-    auto& self = *static_cast<visitor*>(place);
+  (void)pthread_key_create(&last.key, [](void* value) {
+    auto& self = *static_cast<visitor*>(value);
     // The second round comes after the first call of all other keys.
     if (self.rounds++ == 0) {
       (void)pthread_setspecific(self.key, &self);

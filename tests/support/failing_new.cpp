@@ -9,7 +9,7 @@
 extern "C" {
 void* __real_calloc(std::size_t count, std::size_t size) noexcept;
 void* __real_malloc(std::size_t size) noexcept;
-void __real_free(void* place) noexcept;
+void __real_free(void* memory) noexcept;
 }
 // NOLINTEND(bugprone-reserved-identifier)
 
@@ -49,11 +49,11 @@ void* allocate(std::size_t size, std::size_t alignment) noexcept {
 }
 
 void* allocate_or_throw(std::size_t size, std::size_t alignment) {
-  void* const place = allocate(size, alignment);
-  if (place == nullptr) {
+  void* const memory = allocate(size, alignment);
+  if (memory == nullptr) {
     throw std::bad_alloc();
   }
-  return place;
+  return memory;
 }
 
 template <class Allocate>
@@ -65,9 +65,9 @@ void* allocate_by_malloc(const Allocate& allocate) noexcept {
   return allocate();
 }
 
-void deallocate(void* place) noexcept {
-  allocation_plan::outstanding -= place != nullptr ? 1 : 0;
-  __real_free(place);
+void deallocate(void* memory) noexcept {
+  allocation_plan::outstanding -= memory != nullptr ? 1 : 0;
+  __real_free(memory);
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ allocation_plan& allocations() noexcept {
 extern "C" {
 void* __wrap_calloc(std::size_t count, std::size_t size) noexcept;
 void* __wrap_malloc(std::size_t size) noexcept;
-void __wrap_free(void* place) noexcept;
+void __wrap_free(void* memory) noexcept;
 // Compilers turn malloc into calloc if all bytes are set to zero.
 void* __wrap_calloc(std::size_t count, std::size_t size) noexcept {
   return lido::test::allocate_by_malloc([&] { return __real_calloc(count, size); });
@@ -90,8 +90,8 @@ void* __wrap_calloc(std::size_t count, std::size_t size) noexcept {
 void* __wrap_malloc(std::size_t size) noexcept {
   return lido::test::allocate_by_malloc([&] { return __real_malloc(size); });
 }
-void __wrap_free(void* place) noexcept {
-  lido::test::deallocate(place);
+void __wrap_free(void* memory) noexcept {
+  lido::test::deallocate(memory);
 }
 }
 // NOLINTEND(bugprone-reserved-identifier)
@@ -124,28 +124,29 @@ void* operator new[](std::size_t size, std::align_val_t alignment,
                      const std::nothrow_t& tag) noexcept {
   return ::operator new(size, alignment, tag);
 }
-void operator delete(void* place) noexcept {
-  lido::test::deallocate(place);
+void operator delete(void* memory) noexcept {
+  lido::test::deallocate(memory);
 }
-void operator delete(void* place, std::size_t /*size*/) noexcept {
-  lido::test::deallocate(place);
+void operator delete(void* memory, std::size_t /*size*/) noexcept {
+  lido::test::deallocate(memory);
 }
-void operator delete(void* place, std::align_val_t /*alignment*/) noexcept {
-  lido::test::deallocate(place);
+void operator delete(void* memory, std::align_val_t /*alignment*/) noexcept {
+  lido::test::deallocate(memory);
 }
-void operator delete(void* place, std::size_t /*size*/, std::align_val_t /*alignment*/) noexcept {
-  lido::test::deallocate(place);
+void operator delete(void* memory, std::size_t /*size*/, std::align_val_t /*alignment*/) noexcept {
+  lido::test::deallocate(memory);
 }
-void operator delete[](void* place) noexcept {
-  lido::test::deallocate(place);
+void operator delete[](void* memory) noexcept {
+  lido::test::deallocate(memory);
 }
-void operator delete[](void* place, std::size_t /*size*/) noexcept {
-  lido::test::deallocate(place);
+void operator delete[](void* memory, std::size_t /*size*/) noexcept {
+  lido::test::deallocate(memory);
 }
-void operator delete[](void* place, std::align_val_t /*alignment*/) noexcept {
-  lido::test::deallocate(place);
+void operator delete[](void* memory, std::align_val_t /*alignment*/) noexcept {
+  lido::test::deallocate(memory);
 }
-void operator delete[](void* place, std::size_t /*size*/, std::align_val_t /*alignment*/) noexcept {
-  lido::test::deallocate(place);
+void operator delete[](void* memory, std::size_t /*size*/,
+                       std::align_val_t /*alignment*/) noexcept {
+  lido::test::deallocate(memory);
 }
 // NOLINTEND(readability-inconsistent-declaration-parameter-name)

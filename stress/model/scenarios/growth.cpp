@@ -74,12 +74,12 @@ class grown {
 
   std::size_t acquire() {
     const auto began = books_.begin();
-    const void* const place = allocator_.acquire();
-    if (place == nullptr) {
+    const void* const address = allocator_.acquire();
+    if (address == nullptr) {
       books_.refused(began);
       return nothing;
     }
-    const std::size_t slot = geometry().index_of(place);
+    const std::size_t slot = geometry().index_of(address);
     memory_.use(slot);
     books_.got(slot, began);
     return slot;
@@ -94,8 +94,8 @@ class grown {
   void release(std::size_t slot) {
     books_.gives(slot);
     memory_.use(slot);
-    void* const place = geometry().address_of(static_cast<slot_index>(slot));
-    allocator_.release(place);
+    void* const address = geometry().address_of(static_cast<slot_index>(slot));
+    allocator_.release(address);
     books_.gave(slot);
   }
 
@@ -113,9 +113,9 @@ class grown {
   std::size_t wait() {
     const auto began = books_.begin();
     lido::detail::slot_waiter me;
-    const void* const place = allocator_.wait_for_slot(me, lido::detail::deadline());
-    require(place != nullptr, "a wait without an end has ended without a slot");
-    const std::size_t slot = geometry().index_of(place);
+    const void* const address = allocator_.wait_for_slot(me, lido::detail::deadline());
+    require(address != nullptr, "a wait without an end has ended without a slot");
+    const std::size_t slot = geometry().index_of(address);
     memory_.use(slot);
     books_.got(slot, began);
     return slot;

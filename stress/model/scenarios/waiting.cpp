@@ -230,9 +230,9 @@ void first_come_first_served() {
   waited_for pool(1, none);
   const std::size_t held = pool.acquire();
   atomic<int> served(0);
-  const auto wait_as = [&](int place) {
+  const auto wait_as = [&](int order) {
     const std::size_t slot = pool.wait();
-    require(served.fetch_add(1, std::memory_order_relaxed) == place,
+    require(served.fetch_add(1, std::memory_order_relaxed) == order,
             "a waiter was overtaken by one that came later");
     pool.release(slot);
   };
