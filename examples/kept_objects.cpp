@@ -43,7 +43,7 @@ int main() try {
     two->break_down();
     std::cout << one->peer() << " and " << two->peer() << '\n';
   }
-  const lido::pool_stats stats = sessions.stats();
+  const lido::slot_pool_stats stats = sessions.stats();
   std::cout << stats.idle << " available, " << stats.live << " of them created\n";
 } catch (const std::exception& problem) {
   std::cerr << problem.what() << '\n';

@@ -21,6 +21,7 @@ using lido::default_init;
 using lido::default_init_t;
 using lido::failure_handler;
 using lido::growth_failed;
+using lido::growth_stats;
 using lido::keep;
 using lido::lease;
 using lido::no_hooks;
@@ -32,6 +33,7 @@ using lido::pool_traits;
 using lido::prepare_thread;
 using lido::set_failure_handler;
 using lido::shared_list;
+using lido::slot_pool_stats;
 using lido::unlimited;
 using lido::when_full;
 

@@ -57,7 +57,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   void release_n(std::span<void* const> slots) noexcept;
   [[nodiscard]] void* wait_for_slot(slot_waiter& me, const deadline& until) noexcept;
   [[nodiscard]] std::size_t count_waiting() const noexcept { return waiters_.length(); }
-  [[nodiscard]] pool_stats stats() const noexcept;
+  [[nodiscard]] slot_pool_stats stats(bool counts_hits) const noexcept;
   [[nodiscard]] std::uint64_t times_exhausted() const noexcept {
     // relaxed: a number for statistics
     return exhausted_.load(std::memory_order_relaxed);

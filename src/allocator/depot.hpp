@@ -63,11 +63,11 @@ class depot_list {
   [[nodiscard]] bool empty() const noexcept { return list().empty(); }
   [[nodiscard]] std::uint64_t version() const noexcept { return list().version(); }
   [[nodiscard]] std::size_t memory() const noexcept { return list().memory(); }
-  void add_to(pool_stats& stats) const noexcept {
+  void add_to(slot_pool_stats& stats) const noexcept {
     if (other_ == nullptr) {
       const std::uint64_t headroom = std::uint64_t{1} << own_.tag_bits();
-      stats.cas_retries += own_.retries();
-      stats.tag_headroom = (std::min)(stats.tag_headroom - 1, headroom - 1) + 1;  // 0: none yet
+      stats.cas_retries = stats.cas_retries.value_or(0) + own_.retries();
+      stats.tag_headroom = (std::min)(stats.tag_headroom.value_or(headroom), headroom);
     }
   }
   [[nodiscard]] int extend_to(std::uint32_t nodes) noexcept {
@@ -239,7 +239,7 @@ class depot {
     return magazines * sizeof(magazine) + treiber_list::bytes_needed(capacity) +
            treiber_list::bytes_needed(magazines) + (has_shards ? sizeof(shard_array) : 0);
   }
-  void add_to(pool_stats& stats) const noexcept {
+  void add_to(slot_pool_stats& stats) const noexcept {
     common_.add_to(stats);
     for (std::uint32_t i = 1; i < parts(); ++i) {
       shard_at(i).add_to(stats);
@@ -267,7 +267,7 @@ class depot {
     [[nodiscard]] std::size_t memory() const noexcept {
       return singles.memory() + full.memory() + empty.memory();
     }
-    void add_to(pool_stats& stats) const noexcept {
+    void add_to(slot_pool_stats& stats) const noexcept {
       singles.add_to(stats);
       full.add_to(stats);
       empty.add_to(stats);

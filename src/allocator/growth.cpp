@@ -397,12 +397,12 @@ void segment_table::make_spare(std::uint32_t segment, segment_state state) noexc
 }
 
 // relaxed (whole function): numbers for statistics
-void segment_table::add_to(pool_stats& stats) const noexcept {
-  stats.max_capacity = plan_.capacity();
-  stats.segments = (stats.capacity + plan_.slots_of(0) - 1) / plan_.slots_of(0);
-  stats.slot_bytes = stats.capacity * stride_;
-  stats.growths = growths_.load(std::memory_order_relaxed);
-  stats.shrinks = shrinks_.load(std::memory_order_relaxed);
+void segment_table::add_to(slot_pool_stats& stats) const noexcept {
+  stats.growth = {.max_capacity = plan_.capacity(),
+                  .segments = (stats.capacity + plan_.slots_of(0) - 1) / plan_.slots_of(0),
+                  .slot_bytes = stats.capacity * stride_,
+                  .growths = growths_.load(std::memory_order_relaxed),
+                  .shrinks = shrinks_.load(std::memory_order_relaxed)};
   stats.bookkeeping_bytes += bytes_needed(plan_);
 }
 

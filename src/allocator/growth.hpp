@@ -61,7 +61,7 @@ class segment_table {
   /// Returns true if there are as many slots as there may be.
   [[nodiscard]] bool is_whole() const noexcept;
 
-  void add_to(pool_stats& stats) const noexcept;
+  void add_to(slot_pool_stats& stats) const noexcept;
 
   /// Returns the bytes of a table for the segments of `plan`.
   [[nodiscard]] static std::size_t bytes_needed(const segment_plan& plan) noexcept {

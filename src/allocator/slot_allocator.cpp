@@ -154,8 +154,8 @@ std::uint32_t slot_allocator::capacity() const noexcept {
   return state().capacity();
 }
 
-pool_stats slot_allocator::stats() const noexcept {
-  return state().stats();
+slot_pool_stats slot_allocator::stats(bool counts_hits) const noexcept {
+  return state().stats(counts_hits);
 }
 
 std::size_t slot_allocator::bytes_needed(std::uint32_t capacity, std::size_t stride, bool grows,
@@ -473,8 +473,8 @@ void allocator_state::mark_burst(owned_cache& cache) noexcept {
 }
 
 // relaxed (whole function): numbers for statistics
-pool_stats allocator_state::stats() const noexcept {
-  pool_stats stats;
+slot_pool_stats allocator_state::stats(bool counts_hits) const noexcept {
+  slot_pool_stats stats;
   std::int64_t drawn = 0;
   exponential_backoff backoff;
   for (int looks = 0;
@@ -482,16 +482,20 @@ pool_stats allocator_state::stats() const noexcept {
     backoff.wait();
     ++looks;
   }
-  stats.acquires = misses_uncached_.load(std::memory_order_relaxed);
+  stats.slow_acquires = misses_uncached_.load(std::memory_order_relaxed);
+  std::uint64_t hits = 0;
   for (std::uint32_t number = lowest(); number <= highest(); ++number) {
     const owned_cache& cache = entry(number);
-    stats.hits += cache.hits();
-    stats.acquires += cache.misses.load(std::memory_order_relaxed);
+    hits += cache.hits();
+    stats.slow_acquires += cache.misses.load(std::memory_order_relaxed);
     stats.refills += cache.refills.load(std::memory_order_relaxed);
     stats.flushes += cache.flushes.load(std::memory_order_relaxed);
     stats.bookkeeping_bytes += cache.cells().empty() ? 0 : thread_stride;
   }
-  stats.acquires += stats.hits;
+  if (counts_hits || kind_ != lido::cache_kind::revocable) {
+    stats.acquires = stats.slow_acquires + hits;
+    stats.hits = hits;
+  }
   stats.capacity = this->capacity();
   const auto capacity = static_cast<std::int64_t>(stats.capacity);
   const std::int64_t in_use = drawn - static_cast<std::int64_t>(stats.cached);
@@ -514,6 +518,7 @@ pool_stats allocator_state::stats() const noexcept {
   if (segments_ != nullptr) {
     segments_->add_to(stats);
   }
+  stats.total_bytes = stats.capacity * slots_.stride() + stats.bookkeeping_bytes;
   return stats;
 }
 

@@ -248,14 +248,13 @@ void pool_slots::fail_to_grow(int error) const {
   throw_growth_failed(name_, capacity(), stats().in_use, error);
 }
 
-pool_stats pool_slots::stats() const noexcept {
-  pool_stats stats = allocator().stats();
+slot_pool_stats pool_slots::stats(bool counts_hits) const noexcept {
+  slot_pool_stats stats = allocator().stats(counts_hits);
   if (keeper_ != nullptr) {
     stats.live = keeper_->live();
   }
   stats.bookkeeping_bytes += memory_.bookkeeping();
-  stats.total_bytes = stats.capacity * memory_.geometry().stride() + stats.bookkeeping_bytes +
-                      max_capacity_ * record_bytes_;
+  stats.total_bytes += memory_.bookkeeping() + max_capacity_ * record_bytes_;
   return stats;
 }
 

@@ -107,19 +107,14 @@ bool block_store::release_checked(void* block, code_address at) noexcept {
   return true;
 }
 
-pool_stats block_store::stats() const noexcept {
-  pool_stats stats = slots_.stats();
+slot_pool_stats block_store::stats() const noexcept {
+  slot_pool_stats stats = slots_.stats();
   stats.total_bytes += is_checked() ? checks_->slots.memory() : 0;
   return stats;
 }
 
 void block_store::enter(registry& where, std::string_view name) {
-  entry_ = std::make_unique<registration>(
-      where, "block_resource", name,
-      [](void* store, pool_report& out) {
-        out.stats = static_cast<const block_store*>(store)->stats();
-      },
-      this);
+  entry_ = std::make_unique<registration>(where, "block_resource", name, *this);
 }
 
 }  // namespace lido::inline v0::detail

@@ -154,6 +154,9 @@ void pool_kernel::on_acquire(acquire_waiter& waiter) noexcept {
   if (!waiter.word.open()) {
     return;
   }
+  if (!waiter.comes_back()) {
+    waiters_.note_exhausted(waiter);
+  }
   if (waiter.until.is_at_once()) {
     if (group.counts.awaited() != 0) {
       waiters_.wait_for_answer(waiter);

@@ -22,9 +22,6 @@ void pool_waiters::join(acquire_waiter& waiter) noexcept {
   // Early waiters take the order of the waiter that they precede.
   waiter.came.order =
       is_early && !group.queue.empty() ? group.queue.first()->came.order : ++arrivals_;
-  // After a failed create it is counted already. After a validation it counts again, as the
-  // hand-over of what it validated did.
-  group.totals.exhausted += waiter.kind == grant_kind::create ? 0 : 1;
   acquire_waiter* next = is_early ? group.queue.first() : nullptr;
   while (!is_first && next != nullptr && next->came.is_urgent) {
     next = acquire_queue::after(*next);
@@ -107,6 +104,17 @@ void pool_waiters::wait_for_answer(acquire_waiter& waiter) noexcept {
       later(context_.now.real, 2 * resource_tuning::nanoseconds_for_answer));
   deadlines_.remove(waiter);
   deadlines_.push(waiter, waiter.until.nanoseconds());
+}
+
+void pool_waiters::note_exhausted(const acquire_waiter& waiter) noexcept {
+  slot_group& group = *waiter.group;
+  const std::size_t reserve = waiter.came.is_urgent ? context_.settings.reserve : 0;
+  const bool is_whole = group.counts.live() >= group.limits.max_size + reserve;
+  const bool total_is_taken = quota_.is_full() && slots_.counts().evicted() < quota_.wanted();
+  const bool is_served =
+      group.queue.size() <= group.counts.awaited() + group.counts.shared_creates();
+  const bool is_exhausted = (is_whole || total_is_taken) && !is_served && !context_.is_suspended;
+  group.totals.exhausted += is_exhausted ? 1 : 0;
 }
 
 bool pool_waiters::are_too_many(const slot_group& group) const noexcept {

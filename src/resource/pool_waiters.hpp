@@ -62,6 +62,9 @@ class pool_waiters {
   [[nodiscard]] acquire_waiter* first_open(slot_group& group) noexcept;
   /// Lets a waiter that does not wait for a release wait for the answer of a check.
   void wait_for_answer(acquire_waiter& waiter) noexcept;
+  /// Counts a waiter that arrived and got nothing, if the pool is exhausted: none is being created,
+  /// evicted or checked for it, and none can be. Requires: its group was matched.
+  void note_exhausted(const acquire_waiter& waiter) noexcept;
   /// Returns true if the queue is too long. A waiter for which a resource is being created or
   /// validated does not count.
   [[nodiscard]] bool are_too_many(const slot_group& group) const noexcept;

@@ -23,29 +23,19 @@ maybe any(const source& from) {
   return from.pool.*Member;
 }
 
-/// Returns a member, or nothing if it is 0, since the pool does not count it.
-template <auto Member>
-maybe counted(const source& from) {
-  return from.pool.*Member != 0 ? maybe(from.pool.*Member) : std::nullopt;
-}
-
 template <auto Member>
 maybe of_slots(const source& from) {
-  return from.resources == nullptr ? maybe(from.pool.*Member) : std::nullopt;
+  return from.slots != nullptr ? maybe(from.slots->*Member) : std::nullopt;
 }
 
 template <auto Member>
 maybe of_growing(const source& from) {
-  return from.pool.max_capacity != 0 ? maybe(from.pool.*Member) : std::nullopt;
-}
-
-maybe hits(const source& from) {
-  return from.resources != nullptr ? maybe(from.pool.hits) : counted<&pool_stats::hits>(from);
+  return from.slots != nullptr && from.slots->growth ? maybe(*from.slots->growth.*Member)
+                                                     : std::nullopt;
 }
 
 maybe has_locked_caches(const source& from) {
-  const bool is_locked = from.pool.caches == cache_kind::locked;
-  return from.resources == nullptr ? maybe(is_locked) : std::nullopt;
+  return from.slots != nullptr ? maybe(from.slots->caches == cache_kind::locked) : std::nullopt;
 }
 
 constexpr std::array<std::string_view, 5> states{"used", "idle", "creating", "checking", "closing"};
@@ -85,34 +75,37 @@ constexpr std::array<std::string_view, destroy_reasons> reasons{
 using resources = resource_pool_stats;
 #endif
 
-using slots = pool_stats;
+using pools = pool_stats;
+using slots = slot_pool_stats;
+using growing = growth_stats;
 
 // clang-format off
 constexpr metric metrics[] = {
-    {"capacity", "lido_pool_max", "slots in the pool; maximum number of resources", "", any<&slots::capacity>, gauge},
+    {"capacity", "lido_pool_max", "slots in the pool; maximum number of resources", "", any<&pools::capacity>, gauge},
     {"in_use", "lido_pool_slots", "slots or resources that callers hold",
-     "it stays at `capacity`: the pool or the backend is too slow", any<&slots::in_use>, gauge, count, "state", state(0)},
+     "it stays at `capacity`: the pool or the backend is too slow", any<&pools::in_use>, gauge, count, "state", state(0)},
     {"idle", "lido_pool_slots", "free slots, wherever they are; resources ready to be lent", "",
-     any<&slots::idle>, gauge, count, "state", state(1)},
-    {"cached", "lido_pool_cached", "free slots in thread caches, part of the idle ones", "", of_slots<&slots::cached>, gauge},
+     any<&pools::idle>, gauge, count, "state", state(1)},
     {"live", "lido_pool_live", "objects in use or kept; resources in any state", "the pool keeps objects",
-     any<&slots::live>, gauge},
+     any<&pools::live>, gauge},
     {"waiting", "lido_pool_pending_requests", "threads, callbacks and coroutines that wait",
-     "it stays above 0: callers lose time", any<&slots::waiting>, gauge},
+     "it stays above 0: callers lose time", any<&pools::waiting>, gauge},
     {"high_water", "lido_pool_high_water", "most in use seen by stats(), an exhausted pool, a trip past a cache or a hand-over; with keys by stats() and ticks alone",
-     "you size the pool", any<&slots::high_water>, gauge},
-    {"acquires", "lido_pool_acquires_total", "of resources: all acquires; of slots: trips past the thread's cache, and hits", "",
-     any<&slots::acquires>},
-    {"hits", "lido_pool_hits_total",
-     "acquires from the thread's revocable cache, in pools with Traits::counts; of resources, acquires that did not queue",
-     "they are few beside `acquires`: bursts are larger than the caches", hits},
-    {"exhausted", "lido_pool_exhausted_total", "acquires that found nothing free, including those that then waited or created a resource",
-     "it grows: the pool is too small, or objects leak", any<&slots::exhausted>},
+     "you size the pool", any<&pools::high_water>, gauge},
+    {"exhausted", "lido_pool_exhausted_total", "acquires that found nothing free in a pool that could not grow, including those that then waited",
+     "it grows: the pool is too small, or objects leak", any<&pools::exhausted>},
     {"refused", "lido_pool_refused_total",
      "of slots: acquires that found none, or with when_full::wait got none; of resources: "
      "too many waiters, pool closed, failed create, hold-and-wait",
-     "it grows: the pool is too small, or sheds load by `max_waiters`", any<&slots::refused>},
-    {"handed_over", "lido_pool_handed_over_total", "slots or resources that went to a waiter", "", any<&slots::handed_over>},
+     "it grows: the pool is too small, or sheds load by `max_waiters`", any<&pools::refused>},
+    {"handed_over", "lido_pool_handed_over_total", "slots or resources that went to a waiter", "", any<&pools::handed_over>},
+    {"cached", "lido_pool_cached", "free slots in thread caches, part of the idle ones", "", of_slots<&slots::cached>, gauge},
+    {"slow_acquires", "lido_pool_slow_acquires_total", "acquires on the slow path: all but hits of revocable caches",
+     "it grows as fast as operations: bursts are larger than the caches", of_slots<&slots::slow_acquires>},
+    {"acquires", "lido_pool_acquires_total", "slow acquires and hits, in pools that count hits: with Traits::counts, or without revocable caches", "",
+     of_slots<&slots::acquires>},
+    {"hits", "lido_pool_hits_total", "acquires from revocable caches, in pools that count them",
+     "they are few beside `acquires`: bursts are larger than the caches", of_slots<&slots::hits>},
     {"refills", "lido_pool_refills_total", "trips of caches to the shared lists for slots",
      "it grows as fast as operations: bursts are larger than the caches", of_slots<&slots::refills>},
     {"flushes", "lido_pool_flushes_total", "trips of caches to the shared lists with slots", "as `refills`",
@@ -120,25 +113,24 @@ constexpr metric metrics[] = {
     {"thefts", "lido_pool_thefts_total", "caches that another thread emptied",
      "it grows fast: the pool is nearly exhausted, enlarge it", of_slots<&slots::thefts>},
     {"heavy_fences", "lido_pool_heavy_fences_total", "process-wide fences that thefts cost", "", of_slots<&slots::heavy_fences>},
-    {"cas_retries", "lido_pool_cas_retries_total", "failed updates of Lido's shared lists",
+    {"cas_retries", "lido_pool_cas_retries_total", "failed updates of the shared lists, if they are Lido's own",
      "it grows fast: threads contend", of_slots<&slots::cas_retries>},
     {"tag_headroom", "lido_pool_tag_headroom",
-     "pushes during one pop before ABA becomes possible; Lido's own lists only", "",
-     counted<&slots::tag_headroom>, gauge},
+     "pushes during one pop before ABA becomes possible, if the shared lists are Lido's own", "",
+     of_slots<&slots::tag_headroom>, gauge},
     {"open_caches", "lido_pool_open_caches", "live threads with an open cache", "", of_slots<&slots::open_caches>, gauge},
     {"caches", "lido_pool_caches_locked", "whether caches are locked; the member is a cache_kind",
      "it is 1: the system has no heavy fence, or forbids it", has_locked_caches, gauge, flag},
     {"bookkeeping_bytes", "lido_pool_bookkeeping_bytes", "memory besides the slots, without that of checks", "",
-     counted<&slots::bookkeeping_bytes>, gauge},
-    {"total_bytes", "lido_pool_memory_bytes", "memory of slots, bookkeeping and checks; object pools only",
-     "you budget memory", counted<&slots::total_bytes>, gauge},
-    {"max_capacity", "lido_pool_growth_limit", "maximum number of slots of a growing pool; 0 in others", "",
-     of_growing<&slots::max_capacity>, gauge},
-    {"segments", "lido_pool_segments", "segments in service", "", of_growing<&slots::segments>, gauge},
-    {"slot_bytes", "lido_pool_slot_bytes", "memory of all slots", "", of_growing<&slots::slot_bytes>, gauge},
+     of_slots<&slots::bookkeeping_bytes>, gauge},
+    {"total_bytes", "lido_pool_memory_bytes", "memory of slots, bookkeeping and checks", "you budget memory",
+     of_slots<&slots::total_bytes>, gauge},
+    {"max_capacity", "lido_pool_growth_limit", "maximum number of slots", "", of_growing<&growing::max_capacity>, gauge},
+    {"segments", "lido_pool_segments", "segments in service", "", of_growing<&growing::segments>, gauge},
+    {"slot_bytes", "lido_pool_slot_bytes", "memory of all slots", "", of_growing<&growing::slot_bytes>, gauge},
     {"growths", "lido_pool_growths_total", "segments taken into service",
-     "`shrinks` grows, too: the pool oscillates, raise `capacity`", of_growing<&slots::growths>},
-    {"shrinks", "lido_pool_shrinks_total", "segments given back", "", of_growing<&slots::shrinks>},
+     "`shrinks` grows, too: the pool oscillates, raise `capacity`", of_growing<&growing::growths>},
+    {"shrinks", "lido_pool_shrinks_total", "segments given back", "", of_growing<&growing::shrinks>},
 #if defined(__cpp_lib_jthread)
     {"creating", "lido_pool_slots", "resources being created, or due to be", "",
      of_resources<&resources::creating>, gauge, count, "state", state(2)},
@@ -147,6 +139,9 @@ constexpr metric metrics[] = {
     {"closing", "lido_pool_slots", "resources being destroyed", "",
      of_resources<&resources::closing>, gauge, count, "state", state(4)},
     {"suspended", "lido_pool_suspended", "whether suspend() is in force", "", of_resources<&resources::suspended>, gauge, flag},
+    {"acquires", "lido_pool_acquires_total", "acquires that got a resource", "", of_resources<&resources::acquires>},
+    {"hits", "lido_pool_hits_total", "acquires that did not queue", "they are few beside `acquires`: callers wait, or the pool creates",
+     of_resources<&resources::hits>},
     {"timed_out", "lido_pool_timeouts_total", "waits that timed out", "it grows: raise an alert",
      of_resources<&resources::timed_out>},
     {"cancelled", "lido_pool_cancelled_total", "waits that a stop ended", "", of_resources<&resources::cancelled>},
@@ -194,17 +189,19 @@ std::span<const time_metric> pool_time_metrics() noexcept {
   return time_metrics;
 }
 
+metric::source detail::source_of(const pool_report& report) noexcept {
+  const resource_pool_stats* resources = nullptr;
 #if defined(__cpp_lib_jthread)
-const resource_pool_stats* detail::resources_of(const pool_report& report) noexcept {
-  return report.resources != nullptr ? &report.resources->stats : nullptr;
+  resources = report.resources != nullptr ? &report.resources->stats : nullptr;
+#endif
+  return {.pool = report.stats,
+          .slots = report.slots ? &*report.slots : nullptr,
+          .resources = resources};
 }
 
+#if defined(__cpp_lib_jthread)
 std::ostream& operator<<(std::ostream& out, const resource_pool_stats& stats) {
-  return out << detail::text_of(stats, &stats);
-}
-#else
-const resource_pool_stats* detail::resources_of(const pool_report& /*report*/) noexcept {
-  return nullptr;
+  return out << detail::text_of({.pool = stats, .slots = nullptr, .resources = &stats});
 }
 #endif
 

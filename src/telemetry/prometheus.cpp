@@ -47,8 +47,7 @@ ClientMetric::Histogram histogram_of(const duration_histogram& times) {
 
 void add(std::vector<MetricFamily>& families, const pool_report& report) {
   detail::for_each_value(
-      report.stats, detail::resources_of(report),
-      [&](const metric& row, std::size_t i, std::uint64_t value) {
+      detail::source_of(report), [&](const metric& row, std::size_t i, std::uint64_t value) {
         if (row.name.empty()) {
           return;
         }

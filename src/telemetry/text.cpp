@@ -53,7 +53,7 @@ std::string json_of(const pool_report& report) {
   std::string out = "{\"name\":" + in_quotes(report.name) +
                     ",\"number\":" + std::to_string(report.number) +
                     ",\"kind\":" + in_quotes(report.kind);
-  detail::for_each_value(report.stats, detail::resources_of(report),
+  detail::for_each_value(detail::source_of(report),
                          [&out](const metric& row, std::size_t i, std::uint64_t value) {
                            append_json(out, row, i, value);
                          });
@@ -69,9 +69,9 @@ std::string json_of(const pool_report& report) {
 
 }  // namespace
 
-std::string detail::text_of(const pool_stats& pool, const resource_pool_stats* resources) {
-  std::string out = "capacity " + std::to_string(pool.capacity);
-  for_each_value(pool, resources, [&out](const metric& row, std::size_t i, std::uint64_t value) {
+std::string detail::text_of(const metric::source& from) {
+  std::string out = "capacity " + std::to_string(from.pool.capacity);
+  for_each_value(from, [&out](const metric& row, std::size_t i, std::uint64_t value) {
     if (value == 0 || row.member == "capacity" || row.member == "tag_headroom") {
       return;
     }
@@ -87,12 +87,16 @@ std::string detail::text_of(const pool_stats& pool, const resource_pool_stats* r
 }
 
 std::ostream& operator<<(std::ostream& out, const pool_stats& stats) {
-  return out << detail::text_of(stats, nullptr);
+  return out << detail::text_of({.pool = stats, .slots = nullptr, .resources = nullptr});
+}
+
+std::ostream& operator<<(std::ostream& out, const slot_pool_stats& stats) {
+  return out << detail::text_of({.pool = stats, .slots = &stats, .resources = nullptr});
 }
 
 std::ostream& operator<<(std::ostream& out, const pool_report& report) {
   std::string text = std::string(report.name) + '#' + std::to_string(report.number) + ' ';
-  (text += report.kind) += ": " + detail::text_of(report.stats, detail::resources_of(report));
+  (text += report.kind) += ": " + detail::text_of(detail::source_of(report));
   for (const time_metric& row : pool_time_metrics()) {
     const duration_histogram* const times = row.read(report);
     if (times != nullptr && times->count() != 0) {

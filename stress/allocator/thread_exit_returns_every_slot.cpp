@@ -66,7 +66,7 @@ struct thread_exit_returns_every_slot : stress::pool_driver {
       }
     });
     born_ += threads();
-    const lido::pool_stats now = stats();
+    const lido::slot_pool_stats now = stats();
     if (now.in_use != 0 || now.open_caches > 1) {  // the main thread may have a cache
       run.broken(fmt::format("{} slots in use and {} caches open after all threads have ended",
                              now.in_use, now.open_caches));

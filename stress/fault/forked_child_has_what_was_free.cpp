@@ -203,7 +203,7 @@ void let_go(stress::run& run, pool_type& pool, const std::vector<owned*>& hoarde
 
 /// Releases the hoarded slots in the child, where no thread waits.
 void let_go_as_child(stress::run& run, pool_type& pool, const std::vector<owned*>& hoarded) {
-  const lido::pool_stats before = pool.stats();
+  const lido::slot_pool_stats before = pool.stats();
   if (before.waiting != 0) {  // first: a release might wait for a missing thread
     run.broken("the child has waiters of its parent");
   }

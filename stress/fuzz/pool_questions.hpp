@@ -53,7 +53,7 @@ void check_ownership(const Pool& pool, const pool_model& model, const element<Po
 
 template <bool Keeps, class Pool>
 void check_stats(const Pool& pool, const pool_model& model, std::size_t threads) {
-  const lido::pool_stats stats = pool.stats();
+  const lido::slot_pool_stats stats = pool.stats();
   check(grows<Pool> ? stats.capacity <= model.capacity() : stats.capacity == model.capacity(),
         "the capacity changed");
   check(stats.in_use == model.out(), "in_use is wrong at rest");

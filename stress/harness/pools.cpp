@@ -32,7 +32,7 @@ void require_all(const run& run, pool_type& pool, std::size_t slots) {
   }
 }
 
-void print_contention(const lido::pool_stats& stats) {
+void print_contention(const lido::slot_pool_stats& stats) {
   constexpr std::array kinds{"revocable", "locked", "no"};
   fmt::print("{} caches, thefts {}, heavy fences {}, refills {}, flushes {}\n",
              kinds.at(static_cast<std::size_t>(stats.caches)), stats.thefts, stats.heavy_fences,
@@ -62,7 +62,7 @@ void pool_driver::open(const lido::object_pool_options& options) {
 }
 
 std::string pool_driver::missing() const {
-  const lido::pool_stats now = stats();
+  const lido::slot_pool_stats now = stats();
   const bool is_robbed = now.caches == lido::cache_kind::none || now.thefts > 0;
   return is_robbed ? "" : "no cache was robbed";
 }

@@ -51,7 +51,7 @@ extern template std::size_t clear_owners(pool_type& pool);
 extern template std::size_t count_acquirable(pool_type& pool);
 
 /// Prints figures of the contention in the run.
-void print_contention(const lido::pool_stats& stats);
+void print_contention(const lido::slot_pool_stats& stats);
 
 /// A driver of pools with the caches and the shared list that --pool names.
 class pool_driver : public driver {
@@ -66,7 +66,7 @@ class pool_driver : public driver {
   /// Makes the pool of the run.
   void open(const lido::object_pool_options& options);
   [[nodiscard]] pool_type& pool() { return *pool_; }
-  [[nodiscard]] lido::pool_stats stats() const { return pool_->stats(); }
+  [[nodiscard]] lido::slot_pool_stats stats() const { return pool_->stats(); }
 
   void check(run& /*run*/) override { print_contention(stats()); }
   /// Returns what is missing: a run proves nothing if no cache was ever robbed.

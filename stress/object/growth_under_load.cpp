@@ -131,13 +131,15 @@ struct growth_under_load : stress::pool_driver {
     check_slots(run, *growing_);
   }
   void check(stress::run& /*run*/) override {
-    const lido::pool_stats now = growing_->stats();
-    fmt::print("segments added {}, given back {}\n", now.growths, now.shrinks);
+    const lido::slot_pool_stats now = growing_->stats();
+    fmt::print("segments added {}, given back {}\n", now.growth->growths, now.growth->shrinks);
     stress::print_contention(now);
   }
   [[nodiscard]] std::string missing() const override {
-    const lido::pool_stats now = growing_->stats();
-    return now.growths > 100 && now.shrinks > 100 ? "" : "the pool hardly grew or shrank";
+    const lido::slot_pool_stats now = growing_->stats();
+    return now.growth->growths > 100 && now.growth->shrinks > 100
+               ? ""
+               : "the pool hardly grew or shrank";
   }
 
   const unsigned& hold_ =

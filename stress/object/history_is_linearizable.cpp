@@ -209,7 +209,7 @@ struct history_is_linearizable : settings {
     ++rounds_;
   }
   void check(stress::run& run) override {
-    const lido::pool_stats now = stats_of_pool();
+    const lido::slot_pool_stats now = stats_of_pool();
     stress::print_contention(now);
     stress::figures(invariant())
         .add("pool", pool_name())
@@ -218,7 +218,7 @@ struct history_is_linearizable : settings {
         .add("operations", run.operations())
         .add("refusals", refusals_)
         .add("excused", excused_)
-        .add("growths", now.growths)
+        .add("growths", now.growth->growths)
         .print();
     if (excused_ > 3 + refusals_ * excuses / 100) {
       run.broken(std::to_string(excused_) + " acquires gave up after a tenth of a second");
@@ -228,11 +228,12 @@ struct history_is_linearizable : settings {
     if (refusals_ == 0) {
       return "no acquire was refused";
     }
-    const lido::pool_stats now = stats_of_pool();
-    return grows() && (now.growths <= 100 || now.shrinks <= 100) ? "the pool hardly grew or shrank"
-                                                                 : "";
+    const lido::slot_pool_stats now = stats_of_pool();
+    return grows() && (now.growth->growths <= 100 || now.growth->shrinks <= 100)
+               ? "the pool hardly grew or shrank"
+               : "";
   }
-  [[nodiscard]] lido::pool_stats stats_of_pool() const {
+  [[nodiscard]] lido::slot_pool_stats stats_of_pool() const {
     return grows() ? growing_->stats() : stats();
   }
 

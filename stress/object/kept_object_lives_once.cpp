@@ -188,7 +188,7 @@ struct kept_object_lives_once : stress::pool_driver {
     pages_.failures = failures_;
     run.in_threads(threads(), [&](unsigned thread) { work(run, pool, thread + 1, hold_); });
     pages_.failures = 0;
-    const lido::pool_stats now = pool.stats();
+    const lido::slot_pool_stats now = pool.stats();
     if (static_cast<long>(now.live) != pages_.live.load() || now.in_use != 0) {
       run.broken("the pool counts " + std::to_string(now.live) + " objects, there are " +
                  std::to_string(pages_.live.load()));

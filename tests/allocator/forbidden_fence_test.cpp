@@ -62,7 +62,7 @@ bool leave_a_cache_alone() {
     found_by_thief = loot.size();
     slots.release_all(loot);
   });
-  const pool_stats after = slots.pool().stats();
+  const slot_pool_stats after = slots.pool().stats();
   const bool untouched = after.thefts == 0 && after.heavy_fences > 0;
   return cached > 0 && found_by_thief == slot_count - cached && untouched &&
          slots.acquire_all().size() == slot_count;

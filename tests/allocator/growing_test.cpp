@@ -190,8 +190,8 @@ TEST_P(Growing, ShrinksToWhatIsAskedForWhenAllIsFree) {
   EXPECT_EQ(pool->shrink_to(2 * segment), 2 * segment);
   EXPECT_EQ(pool->shrink_to(3 * segment), 2 * segment);
   EXPECT_EQ(pool->stats().in_use, 0U);
-  EXPECT_EQ(pool->stats().segments, 2U);
-  EXPECT_EQ(pool->stats().shrinks, 8U);
+  EXPECT_EQ(pool->stats().growth->segments, 2U);
+  EXPECT_EQ(pool->stats().growth->shrinks, 8U);
   EXPECT_EQ(pool->shrink_to(0), 0U);
   EXPECT_EQ(pool.count(), 10 * segment) << "and grows again";
 }
@@ -213,7 +213,7 @@ TEST_P(Growing, ShrinkKeepsSegmentsThatAreInUse) {
   all.erase(all.begin());
   pool.give(all);
   EXPECT_EQ(pool->shrink_to(0), segment + 9);
-  EXPECT_EQ(pool->stats().segments, 2U);
+  EXPECT_EQ(pool->stats().growth->segments, 2U);
   EXPECT_EQ(pool->stats().in_use, 2U);
   EXPECT_EQ(pool.count(), 7 * segment + 9 - 2);
   pool->release(high);
@@ -269,28 +269,28 @@ TEST_P(Growing, ShrinksBesideAcquiresLoseNoSlot) {
 TEST(GrowingOrder, AGrowthAddsAnEighthOfThePool) {
   grown pool(100 * segment, 16 * segment);
   const slots all = pool.take(16 * segment + 1);
-  EXPECT_EQ(pool->stats().segments, 18U);
+  EXPECT_EQ(pool->stats().growth->segments, 18U);
   pool.give(all);
 }
 
 TEST(GrowingOrder, StatsTellOfSegments) {
   grown pool(5000, 2000);
-  pool_stats stats = pool->stats();
+  slot_pool_stats stats = pool->stats();
   EXPECT_EQ(stats.capacity, 2 * segment);
-  EXPECT_EQ(stats.max_capacity, 5000U);
-  EXPECT_EQ(stats.segments, 2U);
-  EXPECT_EQ(stats.slot_bytes, 2 * segment * stride);
-  EXPECT_EQ(stats.growths, 2U);
+  EXPECT_EQ(stats.growth->max_capacity, 5000U);
+  EXPECT_EQ(stats.growth->segments, 2U);
+  EXPECT_EQ(stats.growth->slot_bytes, 2 * segment * stride);
+  EXPECT_EQ(stats.growth->growths, 2U);
   EXPECT_EQ(stats.exhausted, 0U);
   EXPECT_EQ(pool.count(), 5000U);
   stats = pool->stats();
-  EXPECT_EQ(stats.segments, 5U);
+  EXPECT_EQ(stats.growth->segments, 5U);
   EXPECT_EQ(stats.exhausted, 1U) << "growing is not being exhausted";
 }
 
 TEST(GrowingOrder, SegmentsOfOneLargeSlot) {
   grown pool(100, 100, cache_kind::revocable, std::size_t{1} << 20U);
-  EXPECT_EQ(pool->stats().segments, 100U);
+  EXPECT_EQ(pool->stats().growth->segments, 100U);
   slots all = pool.take();
   ASSERT_EQ(all.size(), 100U);
   std::sort(all.begin(), all.end());
@@ -319,7 +319,7 @@ TEST(GrowingMemory, SegmentWhoseMemoryTheSystemKeepsStays) {
   grown pool(4 * segment, 4 * segment);
   pool.memory.refused_decommit = EINVAL;
   EXPECT_EQ(pool->shrink_to(0), 4 * segment);
-  EXPECT_EQ(pool->stats().shrinks, 0U);
+  EXPECT_EQ(pool->stats().growth->shrinks, 0U);
   EXPECT_EQ(pool.count(), 4 * segment);
   pool.memory.refused_decommit = 0;
   EXPECT_EQ(pool->shrink_to(0), 0U);
@@ -455,7 +455,7 @@ TEST(GrowingVacate, MayNeedTheSegmentThatLeavesNext) {
   EXPECT_EQ(pool->shrink_to(0), segment);
   EXPECT_EQ(vacated, std::vector<slot_index>{segment}) << "the other is in service again";
   EXPECT_EQ(held.size(), segment);
-  EXPECT_EQ(pool->stats().growths, 2U) << "its memory was still there";
+  EXPECT_EQ(pool->stats().growth->growths, 2U) << "its memory was still there";
   pool.give(held);
 }
 

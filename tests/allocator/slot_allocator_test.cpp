@@ -104,7 +104,7 @@ TEST_P(SlotAllocator, StatsAddUpWhenQuiet) {
   allocated_slots bare(1000, GetParam());
   const slots all = bare.acquire_all();
   for (std::size_t released = 0; released < all.size(); ++released) {
-    const pool_stats stats = bare.pool().stats();
+    const slot_pool_stats stats = bare.pool().stats();
     ASSERT_EQ(stats.in_use, 1000U - released);
     ASSERT_EQ(stats.in_use + stats.idle, 1000U);
     bare.pool().release(all[released]);

@@ -198,7 +198,8 @@ void use(Pool& pool) {
     // All others are free, and memory that the system does not take back must not be lost.
     const bool of_memory = plan.what == call::advise;
     const auto refused = static_cast<std::size_t>(of_memory ? plan.injected - refused_before : 0);
-    require(pool.stats().segments == refused + (kept != nullptr ? 1 : 0), "not the segments left");
+    require(pool.stats().growth->segments == refused + (kept != nullptr ? 1 : 0),
+            "not the segments left");
     require(kept == nullptr || kept->numbers[0] == number, "an object in use has changed");
     pool.release(kept);
     held.clear();

@@ -35,10 +35,10 @@ TEST(GrowingOrder, AGrowthAddsAnEighthOfThePool) {
   pool_of_lines pool({.capacity = 16 * lines_of_segment, .max_capacity = 100 * lines_of_segment});
   std::vector<line*> all(16 * lines_of_segment);
   ASSERT_EQ(pool.try_acquire_n(all), all.size());
-  ASSERT_EQ(pool.stats().segments, 16U);
+  ASSERT_EQ(pool.stats().growth->segments, 16U);
   all.push_back(pool.try_acquire_ptr());
   EXPECT_NE(all.back(), nullptr);
-  EXPECT_EQ(pool.stats().segments, 18U);
+  EXPECT_EQ(pool.stats().growth->segments, 18U);
   pool.release_n(all);
 }
 

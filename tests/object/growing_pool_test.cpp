@@ -105,8 +105,8 @@ TEST_P(GrowingPool, ShrinksToWhatIsAskedForWhenAllIsFree) {
   EXPECT_EQ(pool.shrink_to(2 * segment + 1), 3 * segment) << "whole segments";
   EXPECT_EQ(pool.shrink_to(2 * segment), 2 * segment);
   EXPECT_EQ(pool.stats().in_use, 0U);
-  EXPECT_EQ(pool.stats().segments, 2U);
-  EXPECT_EQ(pool.stats().shrinks, 8U);
+  EXPECT_EQ(pool.stats().growth->segments, 2U);
+  EXPECT_EQ(pool.stats().growth->shrinks, 8U);
   EXPECT_EQ(pool.shrink_to(0), 0U);
   EXPECT_EQ(test::count_acquirable(pool), 10 * segment) << "and grows again";
 }
@@ -168,17 +168,17 @@ TEST_P(GrowingPool, BulkAcquireThatNeedsOneSlotMoreGrowsByASegment) {
 
 TEST_P(GrowingPool, StatsTellOfSegments) {
   pool_type pool({.capacity = 2000, .max_capacity = 5000});
-  pool_stats stats = pool.stats();
+  slot_pool_stats stats = pool.stats();
   EXPECT_EQ(stats.capacity, 2 * segment);
-  EXPECT_EQ(stats.max_capacity, 5000U);
-  EXPECT_EQ(stats.segments, 2U);
-  EXPECT_EQ(stats.slot_bytes, 2 * segment * sizeof(item));
-  EXPECT_EQ(stats.growths, 2U);
+  EXPECT_EQ(stats.growth->max_capacity, 5000U);
+  EXPECT_EQ(stats.growth->segments, 2U);
+  EXPECT_EQ(stats.growth->slot_bytes, 2 * segment * sizeof(item));
+  EXPECT_EQ(stats.growth->growths, 2U);
   EXPECT_EQ(stats.idle - stats.cached, 2 * segment);
   EXPECT_EQ(stats.exhausted, 0U);
   (void)test::count_acquirable(pool);
   stats = pool.stats();
-  EXPECT_EQ(stats.segments, 5U);
+  EXPECT_EQ(stats.growth->segments, 5U);
   EXPECT_EQ(stats.total_bytes, 5000 * sizeof(item) + stats.bookkeeping_bytes);
   EXPECT_EQ(stats.exhausted, 1U) << "growing is not being exhausted";
 }

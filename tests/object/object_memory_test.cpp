@@ -58,7 +58,7 @@ TEST_P(ObjectMemory, NothingReadsOrWritesAFreeObject) {
       test::release_all(pool, some);
     }
   });
-  const pool_stats stats = pool.stats();
+  const slot_pool_stats stats = pool.stats();
   EXPECT_EQ(stats.in_use, 0U);
   EXPECT_EQ(stats.idle, capacity);
 }

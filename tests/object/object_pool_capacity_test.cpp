@@ -84,7 +84,7 @@ TEST_P(ObjectPoolCapacity, ThirtyTwoParkedThreadsWithFullCachesStrandNothing) {
     }
     test::release_all(pool, held);
   });
-  const pool_stats stats = pool.stats();
+  const slot_pool_stats stats = pool.stats();
   if (stats.caches != cache_kind::none) {
     ASSERT_EQ(stats.open_caches, threads);
     ASSERT_GE(stats.cached, capacity / 8);  // they may hold half of all, each its share of that
@@ -117,7 +117,7 @@ TEST_P(ObjectPoolCapacity, StatsAddUpWhileThreadsAreParked) {
   pool_type pool(1000);
   const auto held = pool.acquire();
   const test::parked_crew crew(16, [&](unsigned /*index*/) { test::fill_own_cache(pool, 30); });
-  const pool_stats stats = pool.stats();
+  const slot_pool_stats stats = pool.stats();
   EXPECT_EQ(stats.in_use, 1U);
   EXPECT_EQ(stats.in_use + stats.idle, 1000U);
 }

@@ -154,7 +154,7 @@ TEST_P(ObjectPool, DoesNotOwnNeighboursOrStrangers) {
 
 TEST_P(ObjectPool, StatsOfANewPoolSayThatAllIsShared) {
   const pool_type pool(100);
-  const pool_stats stats = pool.stats();
+  const slot_pool_stats stats = pool.stats();
   EXPECT_EQ(stats.capacity, 100U);
   EXPECT_EQ(stats.idle - stats.cached, 100U);
   EXPECT_EQ(stats.in_use, 0U);
@@ -168,7 +168,7 @@ TEST_P(ObjectPool, StatsCountWhatIsInUse) {
   std::vector<pool_type::lease_type> held;
   for (std::size_t i = 1; i <= 100; ++i) {
     held.push_back(pool.acquire());
-    const pool_stats stats = pool.stats();
+    const slot_pool_stats stats = pool.stats();
     ASSERT_EQ(stats.in_use, i);
     ASSERT_EQ(stats.in_use + stats.idle, 100U);
   }

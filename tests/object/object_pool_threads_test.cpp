@@ -177,7 +177,7 @@ TEST_P(ObjectPoolThreads, StatsAddUpAfterAllThreadsHaveEnded) {
   pool_type pool(500);
   test::run_in_new_thread([&] { this->disown_all(pool); });
   test::run_crew(6, [&](unsigned i) { (void)this->churn(pool, i + 1, 20, 2000); });
-  const pool_stats stats = pool.stats();
+  const slot_pool_stats stats = pool.stats();
   EXPECT_EQ(stats.in_use, 0U);
   EXPECT_EQ(stats.cached, 0U);
   EXPECT_EQ(stats.idle - stats.cached, 500U);

@@ -74,10 +74,8 @@ void expect_agreement(const resource_pool_stats& stats, std::size_t users) {
       std::accumulate(stats.destroyed.begin(), stats.destroyed.end(), stats.detached);
   EXPECT_LE(stats.created, ended + stats.live - stats.creating);
   EXPECT_GE(stats.created + users, ended + stats.live - stats.creating);
-  const std::uint64_t over =
-      stats.handed_over + stats.timed_out + stats.cancelled + stats.refused + stats.waiting;
-  EXPECT_LE(over, stats.exhausted);
-  EXPECT_GE(over + users, stats.exhausted);
+  EXPECT_LE(stats.exhausted, users + stats.handed_over + stats.timed_out + stats.cancelled +
+                                 stats.refused + stats.waiting);
 }
 
 // POOL-419 again, seen by a thread that reads the numbers at the same time.

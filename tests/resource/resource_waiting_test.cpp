@@ -201,7 +201,7 @@ TEST_F(ResourceGivenTimes, AnAcquireStoppedFromTheStartGetsNothing) {
   EXPECT_EQ(other.failure, acquire_failure::cancelled);
   EXPECT_EQ(pool.stats().idle, 1U);
   EXPECT_EQ(pool.stats().cancelled, 3U);
-  EXPECT_EQ(pool.stats().exhausted, 1U) << "the first";
+  EXPECT_EQ(pool.stats().handed_over, 1U) << "the first";
 }
 
 // ---- the order of waiters ----------------------------------------------------------------------

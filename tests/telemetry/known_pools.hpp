@@ -12,8 +12,14 @@
 
 namespace lido::test {
 
-inline pool_stats slots_of_a_pool() {
-  return {.capacity = 8, .in_use = 3, .idle = 5, .waiting = 2, .caches = cache_kind::locked};
+inline slot_pool_stats slots_of_a_pool() {
+  slot_pool_stats slots;
+  slots.capacity = 8;
+  slots.in_use = 3;
+  slots.idle = 5;
+  slots.waiting = 2;
+  slots.caches = cache_kind::locked;
+  return slots;
 }
 
 inline std::shared_ptr<const resource_pool_report> report_of_resources() {
@@ -40,9 +46,11 @@ class known_pool {
  private:
   static void fill(void* pool, pool_report& out) {
     out.resources = static_cast<known_pool*>(pool)->resources_;
-    out.stats = slots_of_a_pool();
     if (out.resources != nullptr) {
       out.stats = out.resources->stats;
+    } else {
+      out.slots = slots_of_a_pool();
+      out.stats = *out.slots;
     }
   }
 

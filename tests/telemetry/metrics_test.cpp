@@ -29,7 +29,11 @@ std::string text_of(const T& what) {
 TEST(PoolText, NamesWhatIsNotZeroInALine) {
   EXPECT_EQ(text_of(test::slots_of_a_pool()), "capacity 8, in_use 3, idle 5, waiting 2, caches");
   EXPECT_EQ(text_of(pool_stats{}), "capacity 0");
-  EXPECT_EQ(text_of(pool_stats{.tag_headroom = 1U << 30U}), "capacity 0") << "for experts";
+  slot_pool_stats slots;
+  slots.tag_headroom = 1U << 30U;
+  EXPECT_EQ(text_of(slots), "capacity 0") << "for experts";
+  slots.growth = {.segments = 2};
+  EXPECT_EQ(text_of(slots), "capacity 0, segments 2");
 }
 
 TEST(PoolText, HasWhatOnlyResourcesHave) {
@@ -104,9 +108,10 @@ TEST(PoolMetrics, ASumOfKeysHasEachMember) {
     sum.add(second);
     for (const metric& row : pool_metrics()) {
       detail::for_each_value_of(
-          row, {sum, &sum, 0}, [&](const metric&, std::size_t index, std::uint64_t value) {
-            const std::uint64_t left = *row.read({one, &one, index});
-            const std::uint64_t right = *row.read({two, &two, index});
+          row, {.pool = sum, .slots = nullptr, .resources = &sum},
+          [&](const metric&, std::size_t index, std::uint64_t value) {
+            const std::uint64_t left = *row.read({one, nullptr, &one, index});
+            const std::uint64_t right = *row.read({two, nullptr, &two, index});
             EXPECT_NE(left, 0U) << row.member << ": the test does not fill it";
             if (row.member !=
                 "high_water") {  // of all keys together; see keyed_resource_pool_stats
@@ -144,12 +149,31 @@ TEST(PoolJson, ReplacesEachByteOfANameThatIsNoUtf8) {
 TEST(PoolJson, LeavesOutWhatAPoolDoesNotCount) {
   registry pools;
   EXPECT_EQ(to_json(pools), "{\"pools\":[]}\n");
-  const object_pool<int> objects({.capacity = 1, .name = "objects", .registry = &pools});
+  const object_pool<int> objects({.capacity = 1000, .name = "objects", .registry = &pools});
   const std::string slots = to_json(pools);
   EXPECT_NE(slots.find(R"("refills":0)"), std::string::npos) << slots;
-  for (const char* absent : {"hits", "growths", "created", "destroyed", "times", "suspended"}) {
+  for (const char* absent : {"growths", "created", "destroyed", "times", "suspended"}) {
     EXPECT_EQ(slots.find(absent), std::string::npos) << absent;
   }
+  const bool counts = objects.stats().caches != cache_kind::revocable;
+  EXPECT_EQ(slots.find(R"("acquires")") != std::string::npos, counts);
+  EXPECT_EQ(slots.find(R"("hits")") != std::string::npos, counts);
+}
+
+TEST(PoolJson, HasAllAcquiresOfAPoolThatCountsThem) {
+  registry pools;
+  object_pool<int> objects({.capacity = 1, .registry = &pools, .caches = cache_kind::none});
+  (void)objects.acquire();
+  const std::string slots = to_json(pools);
+  EXPECT_NE(slots.find(R"("slow_acquires":1,"acquires":1,"hits":0,)"), std::string::npos) << slots;
+}
+
+TEST(PoolJson, HasTheGrowthOfAPoolThatGrows) {
+  registry pools;
+  const object_pool<int> objects(
+      {.registry = &pools, .max_capacity = 100, .when_full = when_full::grow});
+  const std::string slots = to_json(pools);
+  EXPECT_NE(slots.find(R"("max_capacity":100,"segments":)"), std::string::npos) << slots;
 }
 
 TEST(PoolJson, HasTimesAndReasonsOfResources) {

@@ -27,10 +27,18 @@ std::string metric_of(const lido::metric& row) {
 
 void print_tables() {
   constexpr const char* head = "| member | metric | is | look at it when |\n|---|---|---|---|\n";
-  std::printf("pool_stats\n%s", head);
+  constexpr struct {
+    std::string_view member;  // the first
+    const char* table;
+  } tables[] = {{"capacity", "pool_stats"},
+                {"cached", "slot_pool_stats"},
+                {"max_capacity", "growth_stats"},
+                {"creating", "resource_pool_stats"}};
   for (const lido::metric& row : lido::pool_metrics()) {
-    if (row.member == "creating") {
-      std::printf("resource_pool_stats\n%s", head);
+    for (const auto& [member, table] : tables) {
+      if (row.member == member) {
+        std::printf("%s\n%s", table, head);
+      }
     }
     print_row(row, metric_of(row));
   }

@@ -13,9 +13,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/reference/stats.md"
 NAMING = [*sorted((ROOT / "examples/metrics").glob("*.yml")), ROOT / "examples/metrics/dashboard.json",
           ROOT / "docs/how-to/watch-pools.md"]
-STRUCTS = {"pool_stats": "include/lido/base/pool_stats.hpp", "resource_pool_stats": "include/lido/resource/stats.hpp",
+SLOTS = "include/lido/base/pool_stats.hpp"
+STRUCTS = {"pool_stats": SLOTS, "slot_pool_stats": SLOTS, "growth_stats": SLOTS,
+           "resource_pool_stats": "include/lido/resource/stats.hpp",
            "resource_pool_times": "include/lido/resource/duration_histogram.hpp"}
-MEMBER = re.compile(r"^  (?:[\w:]+(?:<[^()]*>)?) ([\w, ]+?)(?:\{\w*\}| = [\w:]+)?;", re.M)
+MEMBER = re.compile(r"^  (?!std::optional<growth_stats>)(?:[\w:]+(?:<[^()\n]*>)?) ([\w, ]+?)(?:\{\w*\}| = [\w:]+)?;", re.M)
 PROGRAM = ""
 
 

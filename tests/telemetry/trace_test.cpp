@@ -103,7 +103,7 @@ TEST(Trace, TellsOfRefillsFlushesAndThefts) {
     acquire_and_release(jobs, 600);
     std::thread([&] { acquire_and_release(jobs, 1000); }).join();
   });
-  const pool_stats stats = jobs.stats();
+  const slot_pool_stats stats = jobs.stats();
   EXPECT_EQ(seen.all("refill", "jobs").size(), stats.refills);
   EXPECT_GE(stats.refills, 1U);
   EXPECT_EQ(seen.all("flush", "jobs").size(), stats.flushes);
@@ -262,7 +262,7 @@ TEST(Trace, LosesExactlyWhatFindsNoRoom) {
     EXPECT_EQ(recording.lost(), lost);
   }
   const seen_trace seen(file);
-  const pool_stats stats = jobs.stats();
+  const slot_pool_stats stats = jobs.stats();
   EXPECT_EQ(seen.lost, lost);
   EXPECT_GE(lost, 1000U);
   EXPECT_EQ(seen.events.size() + lost, stats.refills + stats.flushes);
@@ -334,7 +334,7 @@ TEST(Trace, ReadsBesideFourThreads) {
     }
   }
   const seen_trace seen(file);
-  const pool_stats stats = jobs.stats();
+  const slot_pool_stats stats = jobs.stats();
   EXPECT_EQ(stats.thefts, 0U);
   EXPECT_GE(seen.events.size(), 400U);
   EXPECT_EQ(seen.events.size() + seen.lost, stats.refills + stats.flushes);

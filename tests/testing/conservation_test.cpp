@@ -65,14 +65,14 @@ class false_pool {
   [[nodiscard]] int* try_acquire_ptr() { return next < script.size() ? script[next++] : nullptr; }
   void release(int* object) { released.push_back(object); }
   [[nodiscard]] bool owns(const int* object) const { return object != &stranger; }
-  [[nodiscard]] pool_stats stats() const { return numbers; }
+  [[nodiscard]] slot_pool_stats stats() const { return numbers; }
   [[nodiscard]] std::size_t max_capacity() const { return numbers.capacity; }
   [[nodiscard]] const std::string& name() const { return name_; }
 
   std::vector<int*> script;
   std::vector<int*> released;
   std::size_t next = 0;
-  pool_stats numbers{.capacity = 2, .in_use = 0, .idle = 2, .cached = 1};
+  slot_pool_stats numbers{{.capacity = 2, .in_use = 0, .idle = 2}, /*cached=*/1};
   int one = 0;
   int two = 0;
   int stranger = 0;

@@ -102,7 +102,7 @@ class slot_allocator final {
   /// Returns the number of slots in the pool now.
   [[nodiscard]] std::uint32_t capacity() const noexcept;
 
-  [[nodiscard]] pool_stats stats() const noexcept;
+  [[nodiscard]] slot_pool_stats stats(bool counts_hits = false) const noexcept;
 
   /// Returns `bookkeeping_bytes` of stats() for `capacity` slots of `stride` bytes before a thread
   /// uses the pool; if `grows`, once it has that many. `list` is null for Lido's own.

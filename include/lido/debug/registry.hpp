@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "lido/base/pool_stats.hpp"
@@ -24,6 +25,7 @@ struct pool_report {
   std::uint64_t number = 0;  ///< unique in its registry; distinguishes pools of the same name
   std::string_view kind;     ///< "object_pool", "concurrent_slot_map", ...
   pool_stats stats;
+  std::optional<slot_pool_stats> slots;                   ///< none if a pool of resources
   std::shared_ptr<const resource_pool_report> resources;  ///< null unless a pool of resources
   std::shared_ptr<const char[]> text;                     ///< owns the characters of `name`
 };
@@ -85,12 +87,15 @@ class registration {
   /// Registers `pool`. `kind` must live as long as this. Throws std::bad_alloc.
   registration(registry& where, std::string_view kind, std::string_view name, describe fill,
                void* pool);
-  /// Registers a pool whose `stats()` returns its numbers.
+  /// Registers a pool of slots, whose `stats()` returns its numbers.
   template <class Pool>
   registration(registry& where, std::string_view kind, std::string_view name, Pool& pool)
       : registration(
             where, kind, name,
-            [](void* one, pool_report& out) { out.stats = static_cast<Pool*>(one)->stats(); },
+            [](void* one, pool_report& out) {
+              out.slots = static_cast<Pool*>(one)->stats();
+              out.stats = *out.slots;
+            },
             &pool) {}
   registration(const registration&) = delete;
   registration& operator=(const registration&) = delete;

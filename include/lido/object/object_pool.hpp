@@ -204,8 +204,8 @@ class object_pool : private detail::complete_traits<Traits> {
   /// Returns the name, which lives as long as the pool.
   [[nodiscard]] std::string_view name() const noexcept { return slots_.name(); }
 
-  /// Returns a snapshot; see pool_stats. Wait-free.
-  [[nodiscard]] pool_stats stats() const noexcept { return slots_.stats(); }
+  /// Returns a snapshot. Wait-free.
+  [[nodiscard]] slot_pool_stats stats() const noexcept { return slots_.stats(Traits::counts); }
 
   /// Returns `stats().total_bytes` of a pool with these options that no thread has used; if it
   /// grows, once it has max_capacity slots. Each thread that uses the pool adds its cache.

@@ -199,7 +199,7 @@ class pool_slots {
   [[nodiscard]] std::uint32_t capacity() const noexcept { return allocator().capacity(); }
   [[nodiscard]] std::uint32_t max_capacity() const noexcept { return max_capacity_; }
   [[nodiscard]] bool grows() const noexcept { return when_full_ == when_full::grow; }
-  [[nodiscard]] pool_stats stats() const noexcept;
+  [[nodiscard]] slot_pool_stats stats(bool counts_hits = false) const noexcept;
   [[nodiscard]] static std::size_t bytes_needed(const object_pool_options& options,
                                                 const slot_layout& layout) noexcept;
 

@@ -73,7 +73,7 @@ struct block_resource_options {
 /// Statistics of the blocks of one size.
 struct block_stats {
   std::size_t block_bytes = 0;
-  pool_stats blocks;             ///< counts blocks as slots
+  slot_pool_stats blocks;        ///< counts blocks as slots
   std::uint64_t overflowed = 0;  ///< requests that would have fitted, but found no free block
   std::uint64_t upstream_requests = 0;  ///< requests of any size that went upstream
   std::size_t largest_upstream = 0;     ///< bytes of the largest such request

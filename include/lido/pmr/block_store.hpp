@@ -114,7 +114,7 @@ class block_store {
   }
 
   /// Returns statistics, counted in blocks.
-  [[nodiscard]] pool_stats stats() const noexcept;
+  [[nodiscard]] slot_pool_stats stats() const noexcept;
   /// Returns the number of requests that found no free block.
   [[nodiscard]] std::uint64_t overflowed() const noexcept { return slots_.count_exhausted(); }
   [[nodiscard]] std::string_view name() const noexcept { return slots_.name(); }

@@ -47,15 +47,19 @@ struct lease_info {
   [[nodiscard]] std::string where() const;
 };
 
-/// A snapshot under the pool's mutex; see pool_stats for what it shares with other pools. Each
-/// resource is counted once: `live` is idle + in_use + creating + checking + closing. `refused`
-/// counts failures by too many waiters, a closed pool, a failed create and hold-and-wait.
+/// A snapshot under the pool's mutex. Each resource is counted once: `live` is idle + in_use +
+/// creating + checking + closing. `refused` counts failures by too many waiters, a closed pool, a
+/// failed create and hold-and-wait. `exhausted` counts acquires that found nothing idle, and no
+/// resource that was being checked or created for them, when there were already as many resources
+/// as there may be.
 struct resource_pool_stats : pool_stats {
   std::size_t creating = 0;  ///< includes those due, which a tick or acquire will make
   std::size_t checking = 0;
   std::size_t closing = 0;
   bool suspended = false;  ///< `suspend()` is in force: acquires wait even if resources are idle
 
+  std::uint64_t acquires = 0;  ///< acquires that got a resource
+  std::uint64_t hits = 0;      ///< those of them that did not queue
   std::uint64_t timed_out = 0;
   std::uint64_t cancelled = 0;
   std::uint64_t created = 0;

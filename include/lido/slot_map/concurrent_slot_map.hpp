@@ -119,7 +119,7 @@ class concurrent_slot_map {
         values_(bytes_of_values(max_size_), (std::max)(alignof(T), detail::cache_line)),
         geometry_(values_.data(), sizeof(T)),
         states_(std::make_unique<detail::slot_state[]>(max_size_)),
-        blocks_(std::make_unique<detail::walk_block[]>((max_size_ - 1) / block_size + 1)),
+        blocks_(std::make_unique<detail::walk_block[]>(count_blocks(max_size_))),
         slots_({.geometry = geometry_,
                 .capacity = max_size_,
                 .max_cached = static_cast<std::uint32_t>(options.max_cached),
@@ -131,7 +131,7 @@ class concurrent_slot_map {
     }
     slots_.put_low_slots_first();
     if (options.registry != nullptr) {
-      entry_.emplace(*options.registry, "concurrent_slot_map", name_, slots_);
+      entry_.emplace(*options.registry, "concurrent_slot_map", name_, *this);
     }
   }
 
@@ -284,8 +284,15 @@ class concurrent_slot_map {
     // relaxed: a number for statistics
     return used_up_.load(std::memory_order_relaxed);
   }
-  /// Returns statistics of the slots; see pool_stats.
-  [[nodiscard]] pool_stats stats() const noexcept { return slots_.stats(); }
+  /// Returns statistics of the slots.
+  [[nodiscard]] slot_pool_stats stats() const noexcept {
+    slot_pool_stats stats = slots_.stats();
+    const std::size_t own = max_size_ * sizeof(detail::slot_state) +
+                            count_blocks(max_size_) * sizeof(detail::walk_block);
+    stats.bookkeeping_bytes += own;
+    stats.total_bytes += own;
+    return stats;
+  }
   /// Returns the name, which lives as long as the map.
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
   /// Returns the hooks. The caller's use of them must be thread-safe beside calls of other threads.
@@ -322,9 +329,9 @@ class concurrent_slot_map {
 
   [[nodiscard]] T* values() const noexcept { return static_cast<T*>(geometry_.address_of(0)); }
   /// Returns the number of blocks that a walk visits.
-  [[nodiscard]] std::uint32_t blocks() const noexcept {
-    const std::uint32_t end = end_.get();
-    return end / block_size + (end % block_size != 0 ? 1 : 0);
+  [[nodiscard]] std::uint32_t blocks() const noexcept { return count_blocks(end_.get()); }
+  [[nodiscard]] static std::uint32_t count_blocks(std::uint32_t slots) noexcept {
+    return slots / block_size + (slots % block_size != 0 ? 1 : 0);
   }
   [[nodiscard]] detail::walk_block& block_of(std::uint32_t slot) const noexcept {
     return blocks_[slot / block_size];

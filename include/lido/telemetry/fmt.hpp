@@ -9,6 +9,8 @@
 template <>
 struct fmt::formatter<lido::pool_stats> : fmt::ostream_formatter {};
 template <>
+struct fmt::formatter<lido::slot_pool_stats> : fmt::ostream_formatter {};
+template <>
 struct fmt::formatter<lido::resource_pool_stats> : fmt::ostream_formatter {};
 template <>
 struct fmt::formatter<lido::pool_report> : fmt::ostream_formatter {};

@@ -20,12 +20,13 @@ struct resource_pool_stats;
 enum class metric_kind : std::uint8_t { gauge, counter };
 enum class metric_unit : std::uint8_t { count, flag, nanoseconds };
 
-/// One member of pool_stats or resource_pool_stats, with its name and explanation in all exports.
+/// One member of the statistics of pools, with its name and explanation in all exports.
 struct metric {
   struct source {
     const pool_stats& pool;
+    const slot_pool_stats* slots;          ///< null unless a pool of slots
     const resource_pool_stats* resources;  ///< null unless a pool of resources
-    std::size_t index;                     ///< index of a value in `values`, or 0
+    std::size_t index = 0;                 ///< index of a value in `values`, or 0
   };
 
   std::string_view member;
@@ -50,13 +51,15 @@ struct time_metric {
   const duration_histogram* (*read)(const pool_report& report);
 };
 
-/// Return the metrics of every pool, in the order of pool_stats, then those of pools of resources.
+/// Return the metrics of every pool, in the order of pool_stats, then those of pools of slots, of
+/// pools that grow, and of pools of resources.
 [[nodiscard]] std::span<const metric> pool_metrics() noexcept;
 [[nodiscard]] std::span<const time_metric> pool_time_metrics() noexcept;
 
 /// Writes one line for people: the members that are not 0, except tag_headroom. Shows times by
 /// their number, median and 99th percentile.
 std::ostream& operator<<(std::ostream& out, const pool_stats& stats);
+std::ostream& operator<<(std::ostream& out, const slot_pool_stats& stats);
 std::ostream& operator<<(std::ostream& out, const resource_pool_stats& stats);
 std::ostream& operator<<(std::ostream& out, const pool_report& report);
 
@@ -65,8 +68,8 @@ std::ostream& operator<<(std::ostream& out, const pool_report& report);
 
 namespace detail {
 
-[[nodiscard]] std::string text_of(const pool_stats& pool, const resource_pool_stats* resources);
-[[nodiscard]] const resource_pool_stats* resources_of(const pool_report& report) noexcept;
+[[nodiscard]] std::string text_of(const metric::source& from);
+[[nodiscard]] metric::source source_of(const pool_report& report) noexcept;
 
 template <class F>
 void for_each_value_of(const metric& row, metric::source from, const F& f) {
@@ -79,9 +82,9 @@ void for_each_value_of(const metric& row, metric::source from, const F& f) {
 
 /// Calls `f(row, index in its values, value)` for each metric that the pool counts.
 template <class F>
-void for_each_value(const pool_stats& pool, const resource_pool_stats* resources, const F& f) {
+void for_each_value(const metric::source& from, const F& f) {
   for (const metric& row : pool_metrics()) {
-    for_each_value_of(row, {pool, resources, 0}, f);
+    for_each_value_of(row, from, f);
   }
 }
 

@@ -38,13 +38,13 @@ class [[nodiscard]] verdict {
 
 namespace lido::inline v0::detail {
 
-[[nodiscard]] inline std::string numbers_of(const pool_stats& stats) {
+[[nodiscard]] inline std::string numbers_of(const slot_pool_stats& stats) {
   return std::to_string(stats.in_use) + " in use, " + std::to_string(stats.cached) +
          " in caches, " + std::to_string(stats.idle - stats.cached) +
          " in the shared lists, capacity " + std::to_string(stats.capacity);
 }
 
-[[nodiscard]] inline bool add_up(const pool_stats& stats) noexcept {
+[[nodiscard]] inline bool add_up(const slot_pool_stats& stats) noexcept {
   return stats.in_use + stats.idle == stats.capacity;
 }
 
@@ -72,7 +72,8 @@ template <class Pool>
 
 /// Takes all free slots, judges them, and releases them, whatever is thrown.
 template <class Pool, class... Args>
-[[nodiscard]] std::string look_at_free(Pool& pool, const pool_stats& before, const Args&... args) {
+[[nodiscard]] std::string look_at_free(Pool& pool, const slot_pool_stats& before,
+                                       const Args&... args) {
   const std::size_t free = before.capacity - before.in_use;
   // Takes at most one more than can be there, so that it ends even if the pool has too many slots.
   // A pool that can grow would grow for that one, so it is asked only for what it has.
@@ -108,9 +109,9 @@ namespace lido::inline v0::testing {
 /// constructor throws.
 template <class Pool, class... Args>
 verdict conserved(Pool& pool, const Args&... args) {
-  const pool_stats before = pool.stats();
+  const slot_pool_stats before = pool.stats();
   std::string problem = detail::look_at_free(pool, before, args...);
-  const pool_stats after = pool.stats();
+  const slot_pool_stats after = pool.stats();
   if (problem.empty() && !(detail::add_up(before) && detail::add_up(after))) {
     problem = "the numbers do not add up";
   }

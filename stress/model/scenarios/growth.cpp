@@ -129,7 +129,7 @@ class grown {
   /// Checks, when all threads have ended, that all slots can be acquired, and then all removed.
   void check() {
     books_.check_refusals();
-    const lido::pool_stats quiet = allocator_.stats();
+    const lido::slot_pool_stats quiet = allocator_.stats();
     require(quiet.in_use == 0, "the numbers of the pool do not say what is in use");
     require(quiet.idle == quiet.capacity,
             "the numbers of the pool do not add up: a slot is lost, or there twice");

@@ -64,7 +64,7 @@ class keeping {
 
   /// Checks the pool when all threads have ended.
   void check() {
-    const lido::pool_stats quiet = pool_->stats();
+    const lido::slot_pool_stats quiet = pool_->stats();
     require(quiet.in_use == 0 && quiet.idle == capacity_, "a slot is lost");
     require(count_.made - count_.ended == static_cast<int>(quiet.live),
             "the pool counts other objects");

@@ -140,7 +140,7 @@ void pooled::check(std::size_t held) {
       release(slot);
     }
   });
-  const lido::pool_stats quiet = stats();  // last: a lost slot must not show as a wrong number
+  const lido::slot_pool_stats quiet = stats();  // last: a lost slot must not show as a wrong number
   require(quiet.in_use == held, "the numbers of the pool do not say what is in use");
   require(quiet.in_use + quiet.idle == quiet.capacity, "the numbers of the pool do not add up");
 }

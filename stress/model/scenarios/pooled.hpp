@@ -85,7 +85,7 @@ class pooled {
   void check(std::size_t held = 0);
 
   [[nodiscard]] ledger& books() { return books_; }
-  [[nodiscard]] lido::pool_stats stats() const { return allocator_.stats(); }
+  [[nodiscard]] lido::slot_pool_stats stats() const { return allocator_.stats(); }
 
  private:
   static constexpr std::size_t stride = 64;

@@ -35,6 +35,7 @@ struct model_group {
   bool is_failing = false;
   bool has_created = false;
   detail::nanos tried_at = 0;  ///< when the last create began
+  char arrived = '\0';         ///< the client whose acquire is the event, if any
   resource_pool_stats numbers;
 };
 
@@ -96,7 +97,10 @@ class kernel_model {
 
   // ---- events, before they are passed to the kernel ---------------------------------------------
 
-  void comes(char name, std::uint32_t group) { groups[group].queue.push_back(name); }
+  void comes(char name, std::uint32_t group) {
+    groups[group].queue.push_back(name);
+    groups[group].arrived = name;
+  }
   void comes_again(const client& one) {
     std::vector<char>& queue = groups[driver_.group_of(one.name)].queue;
     queue.insert(queue.begin(), one.name);
@@ -461,12 +465,6 @@ class kernel_model {
       return count(number, [&](const model_slot& slot) { return slot.is == which; });
     };
     const std::size_t in_use = in(state::in_use);
-    const std::uint32_t promised = count(number, [](const model_slot& slot) {
-      return slot.is == state::creating && slot.is_kept;  // to a waiter in no queue
-    });
-    // Acquires that are refused on arrival did not wait.
-    const std::uint64_t exhausted = mine.handed_over + mine.timed_out + mine.cancelled +
-                                    mine.refused + waiting(number) + promised;
     mine.high_water = std::max(mine.high_water, in_use);
     check(found.live == live(number) && found.waiting >= waiting(number) &&
               found.idle == in(state::idle) && found.in_use == in_use &&
@@ -481,9 +479,28 @@ class kernel_model {
     check(leaving() != 0 || is_between ||
               (found.waiting == waiting(number) && found.handed_over == mine.handed_over &&
                found.timed_out == mine.timed_out && found.cancelled == mine.cancelled &&
-               found.refused == mine.refused && exhausted >= found.exhausted &&
-               exhausted <= found.exhausted + mine.refused),
+               found.refused == mine.refused),
           "the counts of waiters are wrong");
+    check_exhausted(number, found.exhausted);
+  }
+
+  /// Checks that an acquire counts as exhausted if it waits for what is in use, and not if the pool
+  /// may grow for it.
+  void check_exhausted(std::uint32_t number, std::uint64_t found) {
+    model_group& group = groups[number];
+    const std::size_t reserve = driver_.setup().options.reserve;
+    const bool may_grow = live(number) < group.limits.max_size && total() < max_total;
+    const bool waits = std::count(group.queue.begin(), group.queue.end(), group.arrived) != 0;
+    const bool is_used_up =
+        live(number) >= group.limits.max_size + reserve &&
+        live(number) == count(number, [](const auto& slot) { return slot.is == state::in_use; });
+    const std::uint64_t more = found - group.numbers.exhausted;
+    check(more == 0 || (more == 1 && group.arrived != '\0' && !may_grow && !is_suspended),
+          "an acquire counts as exhausted in a pool that may grow");
+    check(more == 1 || !waits || !is_used_up || is_suspended,
+          "an acquire that finds all in use does not count as exhausted");
+    group.numbers.exhausted = found;
+    group.arrived = '\0';
   }
   [[nodiscard]] resource_pool_stats& numbers_of(const model_slot& slot) {
     return groups[slot.group].numbers;

@@ -50,6 +50,40 @@ TEST(KernelNumbers, AHandOverRaisesTheHighWaterMark) {
   }
 }
 
+TEST(KernelNumbers, AnAcquireForWhichThePoolGrowsDoesNotFindItExhausted) {
+  kernel k({.options = {.max_size = 2, .max_creating = 2}});
+  k.acquire('A');
+  k.acquire('B');
+  EXPECT_EQ(k.stats().exhausted, 0) << "a resource is being created for each";
+  k.acquire('C');
+  EXPECT_EQ(k.stats().exhausted, 1);
+  k.end_tasks();
+  k.acquire('D', {.for_ms = 0});
+  EXPECT_EQ(k.stats().exhausted, 2);
+  k.release('A');
+  k.release('B');
+  k.release('C');
+  k.suspend();
+  k.acquire('E');
+  EXPECT_EQ(k.stats().exhausted, 2) << "resources are idle";
+}
+
+TEST(KernelNumbers, AnAcquireForWhichAnotherGroupLosesAResourceDoesNotFindThePoolExhausted) {
+  kernel k({.options = {.max_size = 1}, .max_total = 1});
+  for (std::uint32_t group = 0; group < 2; ++group) {
+    k.add_group({.max_size = 1, .min_idle = 0, .max_creating = 1});
+  }
+  k.acquire('A', {.group = 0});
+  k.end_tasks();
+  k.release('A');
+  k.acquire('B', {.group = 1});
+  EXPECT_EQ(k.stats(1).exhausted, 0) << "one is evicted";
+  k.end_tasks();
+  ASSERT_TRUE(k.holds('B'));
+  k.acquire('C', {.group = 0});
+  EXPECT_EQ(k.stats(0).exhausted, 1);
+}
+
 TEST(KernelNumbers, WaitsThatAreServedAreTimed) {
   kernel k({.options = {.max_size = 1}});
   k.acquire('A');
