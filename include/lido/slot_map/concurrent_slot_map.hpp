@@ -71,6 +71,20 @@ inline std::uint32_t checked_size(const concurrent_slot_map_options& options) {
   return static_cast<std::uint32_t>(options.max_size);
 }
 
+/// The slots of a concurrent map. The allocator comes first: lido.py finds it at the address that
+/// the registry has.
+struct map_slots {
+  slot_allocator allocator;
+  std::size_t bytes_of_states;  ///< bytes of what the map itself has beside its values
+
+  [[nodiscard]] slot_pool_stats stats() const noexcept {
+    slot_pool_stats stats = allocator.stats();
+    stats.bookkeeping_bytes += bytes_of_states;
+    stats.total_bytes += bytes_of_states;
+    return stats;
+  }
+};
+
 }  // namespace detail
 
 /// Values that never move, reached by handles from any number of threads, in one array with holes.
@@ -120,18 +134,20 @@ class concurrent_slot_map {
         geometry_(values_.data(), sizeof(T)),
         states_(std::make_unique<detail::slot_state[]>(max_size_)),
         blocks_(std::make_unique<detail::walk_block[]>(count_blocks(max_size_))),
-        slots_({.geometry = geometry_,
-                .capacity = max_size_,
-                .max_cached = static_cast<std::uint32_t>(options.max_cached),
-                .name = name_}),
+        slots_{detail::slot_allocator({.geometry = geometry_,
+                                       .capacity = max_size_,
+                                       .max_cached = static_cast<std::uint32_t>(options.max_cached),
+                                       .name = name_}),
+               max_size_ * sizeof(detail::slot_state) +
+                   count_blocks(max_size_) * sizeof(detail::walk_block)},
         hooks_(std::move(hooks)) {
     (void)detail::fitting_map<T, Hooks>();
     if (values_.commit(0, values_.size()) != 0) {
       detail::throw_bad_alloc();
     }
-    slots_.put_low_slots_first();
+    slots_.allocator.put_low_slots_first();
     if (options.registry != nullptr) {
-      entry_.emplace(*options.registry, "concurrent_slot_map", name_, *this);
+      entry_.emplace(*options.registry, "concurrent_slot_map", name_, slots_);
     }
   }
 
@@ -285,14 +301,7 @@ class concurrent_slot_map {
     return used_up_.load(std::memory_order_relaxed);
   }
   /// Returns statistics of the slots.
-  [[nodiscard]] slot_pool_stats stats() const noexcept {
-    slot_pool_stats stats = slots_.stats();
-    const std::size_t own = max_size_ * sizeof(detail::slot_state) +
-                            count_blocks(max_size_) * sizeof(detail::walk_block);
-    stats.bookkeeping_bytes += own;
-    stats.total_bytes += own;
-    return stats;
-  }
+  [[nodiscard]] slot_pool_stats stats() const noexcept { return slots_.stats(); }
   /// Returns the name, which lives as long as the map.
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
   /// Returns the hooks. The caller's use of them must be thread-safe beside calls of other threads.
@@ -341,7 +350,7 @@ class concurrent_slot_map {
   handle_type construct(void* address, Args&&... args) {
     detail::scope_exit give_back([&]() noexcept {
       detail::slot_shadow<sizeof(T)>::close(address);
-      slots_.release(address);
+      slots_.allocator.release(address);
     });
     const std::uint32_t slot = geometry_.index_of(address);
     const handle_type handle = handle_at(slot);
@@ -374,7 +383,7 @@ class concurrent_slot_map {
   void free_slot(std::uint32_t slot) const noexcept {
     detail::slot_shadow<sizeof(T)>::close(geometry_.address_of(slot));
     if (states_[slot].retire_value(last_generation_)) {
-      slots_.release(geometry_.address_of(slot));
+      slots_.allocator.release(geometry_.address_of(slot));
     } else {
       // relaxed: a number for statistics
       used_up_.fetch_add(1, std::memory_order_relaxed);
@@ -383,10 +392,10 @@ class concurrent_slot_map {
 
   /// Returns null if all slots are taken, or T's destructors have not run yet.
   [[nodiscard]] void* take_slot() {
-    void* slot = slots_.acquire();
+    void* slot = slots_.allocator.acquire();
     if (slot == nullptr && walks_.any()) [[unlikely]] {
       end_values_of_walks();
-      slot = slots_.acquire();
+      slot = slots_.allocator.acquire();
     }
     return slot;
   }
@@ -544,7 +553,7 @@ class concurrent_slot_map {
   std::unique_ptr<detail::walk_block[]> blocks_;
   mutable detail::walk_count walks_;
   // mutable, since a reader may have to destroy a value and release its slot.
-  mutable detail::slot_allocator slots_;
+  mutable detail::map_slots slots_;
   detail::walk_end end_;
   [[LIDO_NO_UNIQUE_ADDRESS]] mutable Hooks hooks_;
   alignas(detail::no_false_sharing) mutable detail::atomic<std::size_t> used_up_{0};
