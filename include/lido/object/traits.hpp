@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "lido/base/named_member.hpp"
 #include "lido/base/no_hooks.hpp"
 
 namespace lido::inline v0 {
@@ -48,39 +49,9 @@ struct checked_traits : pool_traits<T> {
 
 namespace detail {
 
-// Hooks of pools and slot maps are looked up by name alone, so that wrong parameters are an error
-// instead of being ignored. A name that a class inherits from two bases is ambiguous.
-struct hook_names {
-  void create();
-  void activate();
-  void deactivate();
-  void destroy();
-  void on_insert();
-  void on_erase();
-  void on_move();
-};
-template <class Hooks>
-struct hook_probe : Hooks, hook_names {};
-
 template <class Hooks>
 concept hook_class = std::is_class_v<Hooks> && !std::is_final_v<Hooks>;
 
-template <class Hooks>
-concept names_create = !requires {
-  &hook_probe<Hooks>::create;
-};
-template <class Hooks>
-concept names_activate = !requires {
-  &hook_probe<Hooks>::activate;
-};
-template <class Hooks>
-concept names_deactivate = !requires {
-  &hook_probe<Hooks>::deactivate;
-};
-template <class Hooks>
-concept names_destroy = !requires {
-  &hook_probe<Hooks>::destroy;
-};
 template <class Hooks>
 concept names_a_hook =
     names_create<Hooks> || names_activate<Hooks> || names_deactivate<Hooks> || names_destroy<Hooks>;

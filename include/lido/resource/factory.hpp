@@ -18,6 +18,7 @@
 #include "lido/base/durations.hpp"
 #include "lido/base/error.hpp"
 #include "lido/base/fail.hpp"
+#include "lido/base/named_member.hpp"
 
 namespace lido::inline v0 {
 
@@ -125,39 +126,6 @@ concept destroys = requires(F& factory, R& resource, destroy_reason reason) {
   factory.destroy(resource, reason);
 };
 
-// A function is looked up by its name alone, however it is overloaded, so that one with wrong
-// parameters is an error and not ignored. A name that a class inherits from two bases is ambiguous.
-// In a final class only functions that are public and not overloaded are found.
-struct factory_names {
-  void create();
-  void validate();
-  void reset();
-  void destroy();
-  void is_clean_after();
-  void interrupt();
-};
-template <class F>
-struct factory_probe : factory_names {};
-template <class F>
-  requires(std::is_class_v<F> && !std::is_final_v<F>)
-struct factory_probe<F> : F, factory_names {};
-
-#define LIDO_HAS(function)             \
-  template <class F>                   \
-  concept has_##function = !requires { \
-    &factory_probe<F>::function;       \
-  }                                    \
-  || requires {                        \
-    &F::function;                      \
-  }
-LIDO_HAS(create);
-LIDO_HAS(validate);
-LIDO_HAS(reset);
-LIDO_HAS(destroy);
-LIDO_HAS(is_clean_after);
-LIDO_HAS(interrupt);
-#undef LIDO_HAS
-
 /// Throws std::invalid_argument if there is nothing to call.
 template <class F>
 void refuse_nothing(std::string_view pool, const char* role, const F& callable) {
@@ -177,22 +145,22 @@ template <class R, class... Key, class F>
                 "lido: a resource factory must be a function R(), or have a public R create() or R "
                 "create(const create_context&); with a const Key& in front for a "
                 "keyed_resource_pool. R is the type of the pool's resources");
-  static_assert(!is_create_function<F, R, Key...> || !has_create<F>,
+  static_assert(!is_create_function<F, R, Key...> || !names_create<F>,
                 "lido: create of a resource factory must be a public R create() or R create(const "
                 "create_context&), with a const Key& in front for a keyed_resource_pool");
-  static_assert(validates<F, R> || !has_validate<F>,
+  static_assert(validates<F, R> || !names_validate<F>,
                 "lido: validate of a resource factory must be a public bool validate(R&) or bool "
                 "validate(R&, const create_context&), without a key");
-  static_assert(resets<F, R> || !has_reset<F>,
+  static_assert(resets<F, R> || !names_reset<F>,
                 "lido: reset of a resource factory must be a public void reset(R&) or bool "
                 "reset(R&), without a key");
-  static_assert(destroys<F, R> || !has_destroy<F>,
+  static_assert(destroys<F, R> || !names_destroy<F>,
                 "lido: destroy of a resource factory must be a public void destroy(R&, "
                 "destroy_reason) noexcept, without a key");
-  static_assert(judges<F, R> || !has_is_clean_after<F>,
+  static_assert(judges<F, R> || !names_is_clean_after<F>,
                 "lido: is_clean_after of a resource factory must be a public bool "
                 "is_clean_after(R&, const std::exception&), without a key");
-  static_assert(interrupts<F, R> || !has_interrupt<F>,
+  static_assert(interrupts<F, R> || !names_interrupt<F>,
                 "lido: interrupt of a resource factory must be a public void interrupt(R&) "
                 "noexcept, without a key");
   refuse_nothing(pool, "the factory", factory);

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "lido/base/named_member.hpp"
 #include "lido/base/no_hooks.hpp"
 #include "lido/object/traits.hpp"
 #include "lido/slot_map/slot_handle.hpp"
@@ -95,19 +96,6 @@ step visit_with(Map& map, F& f, T& value, const HandleOf& handle_of) {
 //
 // An on_insert that throws takes the insertion back: on_erase is not called for that value. None of
 // them may change the map. None is called for the values that a map still has at its destruction.
-
-template <class Hooks>
-concept names_on_insert = !requires {
-  &hook_probe<Hooks>::on_insert;
-};
-template <class Hooks>
-concept names_on_erase = !requires {
-  &hook_probe<Hooks>::on_erase;
-};
-template <class Hooks>
-concept names_on_move = !requires {
-  &hook_probe<Hooks>::on_move;
-};
 
 template <class Hooks, class T>
 concept fitting_on_insert = requires(Hooks& hooks, T& value, slot_handle<T> handle) {
