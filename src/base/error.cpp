@@ -113,6 +113,29 @@ void detail::throw_invalid_option(std::string_view pool_name, std::string_view p
                                     "': " + std::string(problem)));
 }
 
+void detail::refuse_option_if(bool is_wrong, std::string_view pool_name,
+                              std::initializer_list<std::string_view> problem) {
+  if (!is_wrong) {
+    return;
+  }
+  std::string text;
+  for (const std::string_view part : problem) {
+    text += part;
+  }
+  throw_invalid_option(pool_name, text);
+}
+
+void detail::check_option(std::string_view pool_name, std::string_view option, std::size_t value,
+                          std::size_t least, std::size_t most) {
+  if (value >= least && value <= most) {
+    return;
+  }
+  const std::string limits =
+      least == 0 ? " is more than " : " is not between " + std::to_string(least) + " and ";
+  throw_invalid_option(
+      pool_name, std::string(option) + " " + std::to_string(value) + limits + std::to_string(most));
+}
+
 void detail::throw_pool_exhausted(std::string_view pool_name, std::size_t capacity,
                                   std::size_t in_use) {
   throw_error(pool_exhausted(pool_name, capacity, in_use));

@@ -60,7 +60,6 @@ int error_of(block_problem problem) noexcept {
       return LIDO_ERROR_BLOCKS;
     case block_problem::memory:
       return LIDO_ERROR_NO_MEMORY;
-    case block_problem::max_cached:  // which has no option here
     case block_problem::none:
       break;
   }

@@ -29,23 +29,8 @@ namespace {
 /// Most slots that fit beside a new cache, so that it never grows.
 constexpr std::size_t most_cached_when_warm = 64;
 
-void check_slots(const object_pool_options& options, const char* option, std::size_t slots) {
-  if (slots == 0 || slots > max_capacity) {
-    throw_invalid_option(options.name, std::string(option) + " " + std::to_string(slots) +
-                                           " is not between 1 and " + std::to_string(max_capacity));
-  }
-}
-
-void check_most(std::string_view pool_name, const char* option, std::size_t slots,
-                std::size_t most) {
-  if (slots > most) {
-    throw_invalid_option(pool_name, std::string(option) + " " + std::to_string(slots) +
-                                        " is more than the pool can have: " + std::to_string(most));
-  }
-}
-
 void check_growing(const object_pool_options& options, const slot_layout& layout) {
-  check_slots(options, "max_capacity", options.max_capacity);
+  check_option(options.name, "max_capacity", options.max_capacity, 1, max_capacity);
   if (layout.record_bytes != 0) {
     throw_invalid_option(options.name,
                          "when_full::grow does not go with Traits::checked, which has a record of "
@@ -57,7 +42,7 @@ void check_growing(const object_pool_options& options, const slot_layout& layout
 }
 
 void check_fixed(const object_pool_options& options) {
-  check_slots(options, "capacity", options.capacity);
+  check_option(options.name, "capacity", options.capacity, 1, max_capacity);
   if (options.max_capacity != 0) {
     throw_invalid_option(options.name, "max_capacity is for when_full::grow");
   }
@@ -70,11 +55,7 @@ void check(const object_pool_options& options, const slot_layout& layout) {
   } else {
     check_fixed(options);
   }
-  if (options.max_cached > slot_cache::most_items) {
-    throw_invalid_option(options.name, "max_cached " + std::to_string(options.max_cached) +
-                                           " is more than " +
-                                           std::to_string(slot_cache::most_items));
-  }
+  check_option(options.name, "max_cached", options.max_cached, 0, slot_cache::most_items);
   if (options.creation == creation::eager && !layout.keeps) {
     throw_invalid_option(options.name, "creation is eager, but the pool keeps no objects");
   }
@@ -93,7 +74,7 @@ std::uint32_t checked_most_slots(const object_pool_options& options, const slot_
   if (most > PTRDIFF_MAX / layout.size) {
     throw_bad_array_length();
   }
-  check_most(options.name, "capacity", options.capacity, most);
+  check_option(options.name, "capacity", options.capacity, 0, most);
   return most;
 }
 
@@ -227,7 +208,7 @@ void* pool_slots::wait_for_slot(const std::stop_token& stop) {
 #endif
 
 void pool_slots::reserve(std::size_t count) {
-  check_most(name_, "reserve of", count, max_capacity_);
+  check_option(name_, "reserve of", count, 0, max_capacity_);
   if (grows()) {
     add(static_cast<std::uint32_t>(count));
   }

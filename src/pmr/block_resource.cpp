@@ -16,25 +16,16 @@ namespace detail {
 
 namespace {
 
-void require(bool right, const block_settings& options, const std::string& problem) {
-  if (!right) {
-    throw_invalid_option(options.name, problem);
-  }
-}
-
 /// Refuses a wrong size or option.
 void refuse_problem(const block_settings& options, const block_size& size) {
   const block_problem problem = find_problem(options, size);
-  require(problem != block_problem::bytes, options, "block_bytes 0 is not at least 1");
-  require(problem != block_problem::alignment, options,
-          "alignment " + std::to_string(options.alignment) + " is not a power of two up to " +
-              std::to_string(most_block_alignment));
-  require(problem != block_problem::blocks, options,
-          "blocks " + std::to_string(size.blocks) + " is not between 1 and " +
-              std::to_string(max_capacity));
-  require(problem != block_problem::max_cached, options,
-          "max_cached " + std::to_string(options.max_cached) + " is more than " +
-              std::to_string(slot_cache::most_items));
+  refuse_option_if(problem == block_problem::bytes, options.name,
+                   {"block_bytes 0 is not at least 1"});
+  refuse_option_if(problem == block_problem::alignment, options.name,
+                   {"alignment ", std::to_string(options.alignment),
+                    " is not a power of two up to ", std::to_string(most_block_alignment)});
+  check_option(options.name, "blocks", size.blocks, 1, max_capacity);
+  check_option(options.name, "max_cached", options.max_cached, 0, slot_cache::most_items);
   if (problem == block_problem::memory) {
     throw_bad_array_length();
   }
@@ -51,8 +42,8 @@ struct block_plan {
     if (given.empty()) {
       sizes = {resource.only};
     } else {
-      require(resource.only.bytes == 0 && resource.only.blocks == 0, options,
-              "sizes are given beside block_bytes or blocks");
+      refuse_option_if(resource.only.bytes != 0 || resource.only.blocks != 0, options.name,
+                       {"sizes are given beside block_bytes or blocks"});
       sizes.assign(given.begin(), given.end());
     }
     std::sort(sizes.begin(), sizes.end(),
@@ -60,8 +51,8 @@ struct block_plan {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       refuse_problem(options, sizes[i]);
       sizes[i].bytes = rounded_bytes(options, sizes[i].bytes);
-      require(i == 0 || sizes[i].bytes != sizes[i - 1].bytes, options,
-              "two sizes of " + std::to_string(sizes[i].bytes) + " bytes");
+      refuse_option_if(i != 0 && sizes[i].bytes == sizes[i - 1].bytes, options.name,
+                       {"two sizes of ", std::to_string(sizes[i].bytes), " bytes"});
       bytes = add(bytes, sizes[i]);
     }
   }

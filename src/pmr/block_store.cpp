@@ -32,9 +32,6 @@ block_problem find_problem(const block_settings& options, const block_size& size
   if (size.blocks == 0 || size.blocks > max_capacity) {
     return block_problem::blocks;
   }
-  if (options.max_cached > slot_cache::most_items) {
-    return block_problem::max_cached;
-  }
   const std::size_t most = PTRDIFF_MAX / size.blocks;
   return most < unit_of(options) || size.bytes > most - unit_of(options) ? block_problem::memory
                                                                          : block_problem::none;

@@ -1,6 +1,5 @@
 // Options are checked before anything is made.
 #include <algorithm>
-#include <initializer_list>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -16,19 +15,6 @@ namespace {
 
 using std::to_string;
 using std::chrono::nanoseconds;
-
-/// Throws if an option is wrong. `problem` comes in parts, joined only then: a pool whose options
-/// are right takes no memory for them.
-void refuse_if(bool is_wrong, std::string_view pool,
-               std::initializer_list<std::string_view> problem) {
-  if (is_wrong) {
-    std::string text;
-    for (const std::string_view part : problem) {
-      text += part;
-    }
-    throw_invalid_option(pool, text);
-  }
-}
 
 void check_times(const resource_pool_options& options) {
   struct rule {
@@ -49,27 +35,24 @@ void check_times(const resource_pool_options& options) {
            rule{"report_slow_after", options.report_slow_after},
            rule{"report_leak_after", options.report_leak_after},
        }) {
-    refuse_if(value.count() < (may_be_zero ? 0 : 1), options.name,
-              {option, " of ", to_string(value.count()), " ns is ",
-               may_be_zero ? "negative" : "not positive"});
+    refuse_option_if(value.count() < (may_be_zero ? 0 : 1), options.name,
+                     {option, " of ", to_string(value.count()), " ns is ",
+                      may_be_zero ? "negative" : "not positive"});
   }
-  refuse_if(options.retry_longest < options.retry_first, options.name,
-            {"retry_longest is less than retry_first"});
+  refuse_option_if(options.retry_longest < options.retry_first, options.name,
+                   {"retry_longest is less than retry_first"});
 }
 
 const resource_pool_options& checked(const resource_pool_options& options) {
-  const std::string size = to_string(options.max_size);
-  const std::string most = to_string(most_resources);
-  constexpr std::string_view above = " is more than ";
-  refuse_if(options.max_size > most_resources, options.name, {"max_size ", size, above, most});
-  refuse_if(options.min_idle > options.max_size, options.name,
-            {"min_idle ", to_string(options.min_idle), above, "max_size ", size});
-  refuse_if(options.reserve > most_resources - options.max_size, options.name,
-            {"reserve ", to_string(options.reserve), " with max_size", above, most});
-  refuse_if(!(options.lifetime_jitter >= 0 && options.lifetime_jitter <= 1), options.name,
-            {"lifetime_jitter ", to_string(options.lifetime_jitter), " is not between 0 and 1"});
-  refuse_if(options.max_creating > most_resources, options.name,
-            {"max_creating ", to_string(options.max_creating), above, most});
+  check_option(options.name, "max_size", options.max_size, 0, most_resources);
+  refuse_option_if(options.min_idle > options.max_size, options.name,
+                   {"min_idle ", to_string(options.min_idle), " is more than max_size ",
+                    to_string(options.max_size)});
+  check_option(options.name, "reserve", options.reserve, 0, most_resources - options.max_size);
+  refuse_option_if(
+      !(options.lifetime_jitter >= 0 && options.lifetime_jitter <= 1), options.name,
+      {"lifetime_jitter ", to_string(options.lifetime_jitter), " is not between 0 and 1"});
+  check_option(options.name, "max_creating", options.max_creating, 0, most_resources);
   check_times(options);
   return options;
 }
@@ -114,12 +97,11 @@ std::uint32_t pool_settings::creating_limit(std::size_t size) const noexcept {
 
 pool_settings settings_of_keys(const keyed_resource_pool_options& options) {
   resource_pool_options each = options.each_key;
-  refuse_if(options.max_total == 0 || options.max_total > most_resources, each.name,
-            {"max_total is not between 1 and 65535"});
-  refuse_if(each.reserve != 0, each.name, {"reserve is not for pools with keys"});
-  refuse_if(each.max_size == 0, each.name, {"a key needs a max_size of at least 1"});
-  refuse_if(options.prefer_same_key_for < nanoseconds::zero(), each.name,
-            {"prefer_same_key_for is negative"});
+  check_option(each.name, "max_total", options.max_total, 1, most_resources);
+  refuse_option_if(each.reserve != 0, each.name, {"reserve is not for pools with keys"});
+  refuse_option_if(each.max_size == 0, each.name, {"a key needs a max_size of at least 1"});
+  refuse_option_if(options.prefer_same_key_for < nanoseconds::zero(), each.name,
+                   {"prefer_same_key_for is negative"});
   each.max_size = (std::min)(each.max_size, options.max_total);
   each.detect_hold_and_wait = false;  // a resource may come from another key
   pool_settings settings(each);

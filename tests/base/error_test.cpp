@@ -79,5 +79,35 @@ TEST(ThrowInvalidOption, MessageNamesPoolAndProblem) {
   }
 }
 
+/// Returns what a check throws; empty if nothing.
+template <class Check>
+std::string refusal(const Check& check) {
+  try {
+    check();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(CheckOption, RefusesWhatIsBelowOrAboveItsLimits) {
+  const auto refusal_of = [](std::size_t value, std::size_t least) {
+    return refusal([&] { detail::check_option("jobs", "capacity", value, least, 9); });
+  };
+  EXPECT_EQ(refusal_of(0, 0), "");
+  EXPECT_EQ(refusal_of(9, 1), "");
+  EXPECT_EQ(refusal_of(0, 1), "lido: pool 'jobs': capacity 0 is not between 1 and 9");
+  EXPECT_EQ(refusal_of(10, 1), "lido: pool 'jobs': capacity 10 is not between 1 and 9");
+  EXPECT_EQ(refusal_of(10, 0), "lido: pool 'jobs': capacity 10 is more than 9");
+}
+
+TEST(RefuseOptionIf, JoinsTheParts) {
+  const auto refusal_if = [](bool is_wrong) {
+    return refusal([&] { detail::refuse_option_if(is_wrong, "jobs", {"two", " sizes"}); });
+  };
+  EXPECT_EQ(refusal_if(true), "lido: pool 'jobs': two sizes");
+  EXPECT_EQ(refusal_if(false), "");
+}
+
 }  // namespace
 }  // namespace lido

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <initializer_list>
 #include <string_view>
 
 namespace lido::inline v0::detail {
@@ -69,6 +70,16 @@ decltype(auto) note_exception(const Body& body, [[maybe_unused]] const Note& not
 
 /// Throws std::invalid_argument that names the pool.
 [[noreturn]] void throw_invalid_option(std::string_view pool_name, std::string_view problem);
+
+/// Throws std::invalid_argument that names the pool if an option is wrong. `problem` has parts,
+/// which are joined only then: a pool whose options are right requests no memory for them.
+void refuse_option_if(bool is_wrong, std::string_view pool_name,
+                      std::initializer_list<std::string_view> problem);
+
+/// Throws std::invalid_argument that names the pool, the option and its value if that is less than
+/// `least` or more than `most`.
+void check_option(std::string_view pool_name, std::string_view option, std::size_t value,
+                  std::size_t least, std::size_t most);
 
 /// Throws lido::pool_exhausted.
 [[noreturn]] void throw_pool_exhausted(std::string_view pool_name, std::size_t capacity,

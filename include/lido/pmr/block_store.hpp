@@ -50,7 +50,7 @@ struct block_settings {
 };
 
 /// Reasons why options are invalid.
-enum class block_problem : std::uint8_t { none, bytes, alignment, blocks, max_cached, memory };
+enum class block_problem : std::uint8_t { none, bytes, alignment, blocks, memory };
 
 /// Returns what is wrong with options, as far as can be seen before any memory is requested.
 [[nodiscard]] block_problem find_problem(const block_settings& options,

@@ -59,15 +59,8 @@ namespace detail {
 
 /// Returns max_size, or throws std::invalid_argument, before any memory is requested.
 inline std::uint32_t checked_size(const concurrent_slot_map_options& options) {
-  if (options.max_size == 0 || options.max_size > max_capacity) {
-    throw_invalid_option(options.name, "max_size " + std::to_string(options.max_size) +
-                                           " is not between 1 and " + std::to_string(max_capacity));
-  }
-  if (options.max_cached > slot_cache::most_items) {
-    throw_invalid_option(options.name, "max_cached " + std::to_string(options.max_cached) +
-                                           " is more than " +
-                                           std::to_string(slot_cache::most_items));
-  }
+  check_option(options.name, "max_size", options.max_size, 1, max_capacity);
+  check_option(options.name, "max_cached", options.max_cached, 0, slot_cache::most_items);
   return static_cast<std::uint32_t>(options.max_size);
 }
 

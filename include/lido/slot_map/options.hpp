@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <string>
 #include <string_view>
 
 #include "lido/base/fail.hpp"
@@ -62,15 +61,9 @@ inline constexpr std::size_t first_capacity = 16;
 
 /// Returns the options without the name. Refuses wrong ones before any memory is allocated.
 inline slot_map_options checked(slot_map_options options) {
-  if (options.max_size == 0) {
-    throw_invalid_option(options.name, "max_size is 0");
-  }
+  refuse_option_if(options.max_size == 0, options.name, {"max_size is 0"});
   const std::size_t most = std::min<std::size_t>(options.max_size, max_capacity);
-  if (options.reserve > most) {
-    throw_invalid_option(options.name, "reserve " + std::to_string(options.reserve) +
-                                           " is more than the " + std::to_string(most) +
-                                           " values that there can be");
-  }
+  check_option(options.name, "reserve", options.reserve, 0, most);
   options.name = {};
   return options;
 }
