@@ -106,7 +106,6 @@ using lido::ongoing_uses;
 using lido::permanent_failure;
 using lido::pool_event;
 using lido::pool_time_metrics;
-using lido::reset_by;
 using lido::resource_generation;
 using lido::resource_factory;
 using lido::resource_handle;

@@ -181,9 +181,7 @@ void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
 bool pool_core::is_reset_by_pool(pool_slot& slot) const noexcept {
   const bool is_async = slot.lease.resets_by_pool.get();
   slot.lease.resets_by_pool.set(/*value=*/false);
-  return settings_.reset_by == lido::reset_by::automatic
-             ? is_async && settings_.has_threads()
-             : settings_.reset_by == lido::reset_by::pool_threads;
+  return is_async && settings_.has_threads();
 }
 
 void pool_core::discard_as(pool_slot& slot, destroy_reason why) noexcept {

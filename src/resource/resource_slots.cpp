@@ -33,9 +33,7 @@ pool_slot* resource_slots::claim_empty(slot_group& group) noexcept {
   }
   LIDO_ASSERT(slot->state() == resource_state::empty, "a slot among the empty ones is not");
   slot->maker = group.factory.hooks.get();
-  const bool is_left_to_pool = context_.settings.reset_by == reset_by::pool_threads;
-  const reset_way resets = slot->maker->way_of_reset();
-  slot->resets.set(resets == reset_way::at_once && is_left_to_pool ? reset_way::with_time : resets);
+  slot->resets.set(slot->maker->way_of_reset());
   slot->key_hash.set(group.name.hash);
   slot->epoch.set(group.cache.epoch());
   change(*slot, [&](pool_slot& one) {

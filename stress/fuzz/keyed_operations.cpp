@@ -225,15 +225,13 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   books all;
   std::copy_n(bytes.begin() + 1, all.plan.size(), all.plan.begin());
   all.plan.front() = 0;  // or a pool could never serve a request
-  const lido::resource_pool_options options{
-      .max_size = 2,
-      .min_idle = bytes[0] % 4 == 0 ? 1U : 0U,
-      .create_timeout = 5ms,
-      .keepalive = 2ms,
-      .validate_if_idle_longer_than = 1ms,
-      .retry_first = 100us,
-      .retry_longest = 1ms,
-      .reset_by = bytes[0] % 8 < 4 ? lido::reset_by::pool_threads : lido::reset_by::automatic};
+  const lido::resource_pool_options options{.max_size = 2,
+                                            .min_idle = bytes[0] % 4 == 0 ? 1U : 0U,
+                                            .create_timeout = 5ms,
+                                            .keepalive = 2ms,
+                                            .validate_if_idle_longer_than = 1ms,
+                                            .retry_first = 100us,
+                                            .retry_longest = 1ms};
   if (bytes[0] % 2 == 0) {
     std::optional<keyed_pool> pool;
     pool.emplace(keyed_maker{{&all}},

@@ -28,8 +28,7 @@ struct settings : stress::driver {
   const unsigned& faults =
       option("--faults", 16, "one call of the factory in so many fails; 0: none");
   const unsigned& reserve = option("--reserve", 0, "resources for urgent acquires");
-  const unsigned& resets =
-      option("--resets", 1, "0: the factory has none; 2: by threads of the pool");
+  const unsigned& resets = option("--resets", 1, "0: the factory has none");
   const unsigned& leave =
       option("--leave", 0, "1: all leave it to the pool to validate, before each use");
   // So long that a wait which exceeds it was forgotten.
@@ -304,8 +303,6 @@ void work_with(stress::run& run, const Factory& factory, const settings& setting
                            .validate_if_idle_longer_than = settings.leave != 0 ? 0ms : 1ms,
                            .retry_first = 1ms,
                            .retry_longest = 2ms,
-                           .reset_by = settings.resets == 2 ? lido::reset_by::pool_threads
-                                                            : lido::reset_by::automatic,
                            .maintenance = static_cast<lido::maintenance>(settings.mode % 2)});
   load(run, pool, totals, settings);
   check_end(run, pool, totals, std::chrono::seconds(settings.patience));

@@ -294,15 +294,6 @@ TEST_F(ResourceOptions, EachIsObeyed) {
          start([&](options& all) { all.on_event = note; }, /*is_down=*/true);
          return !pool->try_acquire() && was_told(pool_event::kind::create_failed);
        }},
-      {"reset_by",
-       [&] {
-         start([](options& all) { all.reset_by = reset_by::pool_threads; });
-         const int before = server.resets;
-         pool->try_acquire().reset();
-         const bool early = server.resets != before;
-         pool->tick();
-         return !early && server.resets == before + 1;
-       }},
       {"after_exception",
        [&] {
          start([](options& all) { all.after_exception = after_exception::reset; });
@@ -335,8 +326,8 @@ TEST_F(ResourceOptions, EachIsObeyed) {
   };
   // An option without a row does not compile, or fails here.
   [[maybe_unused]] const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w,
-                                x, y, z, a2, b2, c2] = options();
-  test::expect_all(rows, 29);
+                                x, y, z, a2, b2] = options();
+  test::expect_all(rows, 28);
 }
 
 TEST_F(ResourceOptions, OfKeysAreObeyed) {

@@ -186,12 +186,9 @@ struct connector {
   static void destroy(connection& one, lido::destroy_reason /*why*/) noexcept { write(one); }
 };
 
-lido::resource_pool_options options_of_pool(lido::reset_by by) {
-  return {.max_size = 2, .validate_if_idle_longer_than = 0s, .reset_by = by};
-}
-
-void use_resources(lido::reset_by by) {
-  lido::resource_pool<connection> pool(connector{}, options_of_pool(by));
+void use_resources() {
+  lido::resource_pool<connection> pool(connector{},
+                                       {.max_size = 2, .validate_if_idle_longer_than = 0s});
   in_threads([&](unsigned me) {
     for (int round = 0; round < 200; ++round) {
       auto mine = pool.acquire();
@@ -274,9 +271,7 @@ int main(int count, char** arguments) {
     use_map();
     lido::block_resource blocks({.block_bytes = 64, .blocks = 300, .overflow_to_upstream = true});
     use_blocks(blocks);
-    for (const auto by : {lido::reset_by::automatic, lido::reset_by::pool_threads}) {
-      use_resources(by);
-    }
+    use_resources();
     use_keys();
   }
   std::puts("done");

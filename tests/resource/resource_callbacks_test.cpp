@@ -31,6 +31,11 @@ using test::outcome;
 
 class ResourceCallbacks : public test::resource_in_each_mode {};
 
+/// A factory whose `reset` runs within each release, also by a callback.
+struct factory_of_quick_resets : test::fake_factory {
+  bool reset(test::connection& used) const noexcept { return fake_factory::reset(used); }
+};
+
 detached use_often(fake_pool& pool, std::atomic<int>& done, int turns) {
   for (int i = 0; i < turns; ++i) {
     const fake_lease lease = co_await pool.co_acquire(10s);
@@ -149,7 +154,7 @@ TEST_P(ResourceCallbacks, G2CloseWakesEveryWaiter) {
 // The first callback waits for the resource of the second, which therefore must run before the
 // first returns.
 TEST_P(ResourceCallbacks, ACallbackThatWaitsLetsTheNextRunFirst) {
-  fake_pool& pool = start({.max_size = 1, .reset_by = reset_by::releasing_thread});
+  fake_pool& pool = start_with(factory_of_quick_resets{{&server}}, {.max_size = 1});
   fake_lease held = pool.acquire();
   bool first = false;
   bool second = false;
@@ -169,8 +174,8 @@ TEST_P(ResourceCallbacks, ACallbackThatWaitsLetsTheNextRunFirst) {
 
 // While a waiter runs a callback it cannot look for a resource, so other waiters are served.
 TEST_P(ResourceCallbacks, NoWaiterWaitsForAThreadInACallback) {
-  fake_pool& pool =
-      start({.max_size = 3, .reset_by = reset_by::releasing_thread, .detect_hold_and_wait = false});
+  fake_pool& pool = start_with(factory_of_quick_resets{{&server}},
+                               {.max_size = 3, .detect_hold_and_wait = false});
   fake_lease one = pool.acquire();
   fake_lease two = pool.acquire();
   fake_lease last = pool.acquire();
@@ -259,7 +264,7 @@ TEST_P(ResourceCallbacks, ACoroutineThatNeverHasToWaitDoesNotNest) {
 // If each callback ran within the release of the one before, the stack would overflow.
 TEST_P(ResourceCallbacks, ManyCallbacksThatReleaseAtOnceAreServed) {
   int served = 0;
-  fake_pool& pool = start({.max_size = 1, .reset_by = reset_by::releasing_thread});
+  fake_pool& pool = start_with(factory_of_quick_resets{{&server}}, {.max_size = 1});
   fake_lease held = pool.acquire();
   for (int i = 0; i < 20'000; ++i) {
     pool.async_acquire([&](const auto& got) { served += got ? 1 : 0; }, 100s);

@@ -626,14 +626,6 @@ TEST(ResourceQuickReset, AResourceThatEndsIsNotReset) {
   EXPECT_EQ(server.destroyed_for(destroy_reason::used_up), 1);
 }
 
-TEST(ResourceQuickReset, ThePoolsThreadsResetIfTheyAreToldTo) {
-  test::fake_server server;
-  resource_pool<int> pool(quick_factory{&server},
-                          {.max_size = 1, .reset_by = reset_by::pool_threads});
-  (void)pool.acquire();
-  EXPECT_TRUE(test::eventually([&] { return server.resets == 1; }));
-}
-
 // ---- a lease of a type that is not complete -----------------------------------------------------
 
 struct not_yet_known;

@@ -58,10 +58,14 @@ inline acquire_failure failure_of(fake_pool& pool, std::chrono::milliseconds tim
 /// Runs in each mode; if tick() must be called, a thread does it.
 class resource_in_each_mode : public ::testing::TestWithParam<maintenance> {
  protected:
-  fake_pool& start(resource_pool_options options) {
+  fake_pool& start(const resource_pool_options& options) {
+    return start_with(fake_factory{&server}, options);
+  }
+  template <class Factory>
+  fake_pool& start_with(const Factory& factory, resource_pool_options options) {
     options.maintenance = GetParam();
     end();
-    pool_.emplace(fake_factory{&server}, options);
+    pool_.emplace(factory, options);
     if (GetParam() == maintenance::by_tick) {
       ticker_ = std::jthread([this](const std::stop_token& stop) {
         while (!stop.stop_requested()) {

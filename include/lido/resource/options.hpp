@@ -58,13 +58,6 @@ enum class maintenance : std::uint8_t {
   own_threads,  ///< like `background`, with threads of this pool alone
 };
 
-/// Which thread runs `reset`.
-enum class reset_by : std::uint8_t {
-  automatic,         ///< pool_threads for leases of callbacks and coroutines, else as below
-  releasing_thread,  ///< the one that ends the lease
-  pool_threads,      ///< four, 64 more if they hang; in a pool without threads, `tick()`
-};
-
 /// What happens to a resource whose lease an exception ends.
 enum class after_exception : std::uint8_t {
   discard,   ///< destroys it
@@ -210,8 +203,6 @@ struct resource_pool_options {
   /// Called with events, without locks, from any thread, also after the end of the pool for leases
   /// that outlive it: captures must live that long. Must not throw.
   event_listener on_event = {};
-
-  lido::reset_by reset_by = lido::reset_by::automatic;
 
   /// What happens to a resource whose lease an exception ends. It is discarded in any case if the
   /// factory lacks the function, or if `discard_unless_kept` was called on the lease.

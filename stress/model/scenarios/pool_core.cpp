@@ -406,34 +406,34 @@ void pool_ends_beside_owner() {
   });
 }
 
-struct resetting_toolmaker : toolmaker {
-  [[nodiscard]] static bool reset(tool& used) {
-    used.uses.write(used.uses.read());
-    return true;
-  }
+/// A factory that is destroyed with the last part of its pool.
+struct counted_toolmaker : toolmaker {
+  std::shared_ptr<int> alive;
 };
 
-// A reset is due to the pool's threads, which end before it is posted.
-void pool_ends_beside_a_reset() {
+// A create is due to a tick, and the pool ends before it is posted.
+void pool_ends_beside_a_create() {
   lido::resource_pool_options options = tool_options(1);
-  options.reset_by = lido::reset_by::pool_threads;
   options.close_timeout = at_once;
   auto* const count = new tool_count;  // leaked where the scenario fails, as the next
-  auto* const pool = new lido::resource_pool<tool>(resetting_toolmaker{{count}}, options);
+  const auto alive = std::make_shared<int>();
+  auto* const pool = new lido::resource_pool<tool>(counted_toolmaker{{count}, alive}, options);
   lease held = pool->try_acquire();
-  in_threads([&] { tool_pool::use(std::move(held)); }, [&] { delete pool; });
-  require(count->destroyed == 1, "a resource outlives its pool and its lease");
+  int calls = 0;
+  pool->async_acquire([&calls](const auto& /*got*/) { ++calls; }, ever);
+  in_threads([&] { held.discard(); }, [&] { delete pool; });
+  require(calls == 1, "a callback is not called, or twice");
+  require(count->created == count->destroyed, "a resource outlives its pool and its lease");
+  require(alive.use_count() == 1, "a create that was due keeps the core of its pool");
   delete count;
 }
 
-// A close runs out of time beside a reset: it reports that the resource has not ended.
-void close_beside_a_reset() {
-  lido::resource_pool_options options = tool_options(1);
-  options.reset_by = lido::reset_by::pool_threads;
+// A close runs out of time beside a destroy: it reports that the resource has not ended.
+void close_beside_a_destroy() {
   auto* const count = new tool_count;  // leaked where the scenario fails, as the next
-  auto* const pool = new lido::resource_pool<tool>(resetting_toolmaker{{count}}, options);
+  auto* const pool = new lido::resource_pool<tool>(toolmaker{count}, tool_options(1));
   lease held = pool->try_acquire();
-  in_threads([&] { tool_pool::use(std::move(held)); },
+  in_threads([&] { held.discard(); },
              [&] {
                const bool is_complete = pool->close(at_once).complete();
                require(!is_complete || count->destroyed == 1,
@@ -605,10 +605,10 @@ constexpr std::array pool_core_list{
           &pool_ends_beside_release),
     lends("pool_core.pool_ends_beside_owner", "a pool ends beside a thread with a number",
           &pool_ends_beside_owner),
-    lends("pool_core.pool_ends_beside_a_reset", "a reset is due as the threads of a pool end",
-          &pool_ends_beside_a_reset),
-    lends("pool_core.close_beside_a_reset", "a reset is due as the time of a close is up",
-          &close_beside_a_reset),
+    lends("pool_core.pool_ends_beside_a_create", "a create is due as a pool ends",
+          &pool_ends_beside_a_create),
+    lends("pool_core.close_beside_a_destroy", "a destroy is due as the time of a close is up",
+          &close_beside_a_destroy),
     lends("pool_core.key_goes_beside_release", "a key is forgotten beside a thread that leaves",
           &key_goes_beside_release),
     lends("pool_core.key_forgotten_beside_release", "forgotten by name beside a thread that leaves",

@@ -131,7 +131,6 @@ constexpr std::chrono::milliseconds slack_without_threads = 3500ms;
 /// What differs between pools.
 struct habits {
   lido::maintenance maintenance = lido::maintenance::background;
-  lido::reset_by reset_by = lido::reset_by::automatic;
   std::chrono::milliseconds slack{0};
 };
 
@@ -141,7 +140,6 @@ inline habits draw_habits(stress::random& random) {
     drawn.maintenance = lido::maintenance::by_tick;
     drawn.slack = slack_without_threads;
   }
-  drawn.reset_by = static_cast<lido::reset_by>(random() % 3);
   return drawn;
 }
 
@@ -210,7 +208,6 @@ class subject {
                                     .validate_if_idle_longer_than = 10ms,
                                     .retry_first = 2ms,
                                     .retry_longest = 20ms,
-                                    .reset_by = drawn.reset_by,
                                     .maintenance = drawn.maintenance,
                                     .clock = &time_},
         drawn);
