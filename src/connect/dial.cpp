@@ -86,8 +86,8 @@ int begin_connect(const address& to, const create_context& limit, socket_handle&
 int take_failure(socket_handle socket) noexcept {
   int failed = 0;
   socklen_t size = sizeof failed;
-  void* const place = &failed;
-  const int refused = ::getsockopt(socket, SOL_SOCKET, SO_ERROR, static_cast<char*>(place), &size);
+  void* const bytes = &failed;
+  const int refused = ::getsockopt(socket, SOL_SOCKET, SO_ERROR, static_cast<char*>(bytes), &size);
   return refused == 0 ? failed : sockets::last_error();
 }
 

@@ -125,28 +125,28 @@ std::string value_of(const settings& all, const char* keyword) {
 
 /// Returns what is wrong with a host or a port, if anything. libpq finds out only when it connects,
 /// and quotes what may be the end of a password.
-std::string fault_of(const settings& place) {
-  const auto hosts = split(value_of(place, "host"));
+std::string fault_of(const settings& target) {
+  const auto hosts = split(value_of(target, "host"));
   if (std::any_of(hosts.begin(), hosts.end(), [](const std::string& host) {
         return !host.starts_with('/') && host.find('@', 1) != std::string::npos;
       })) {
     return "postgres: conninfo: a host has an @ in it; in the password of a URL, write it as %40\n";
   }
-  const auto ports = split(value_of(place, "port"));
+  const auto ports = split(value_of(target, "port"));
   return std::all_of(ports.begin(), ports.end(), is_port)
              ? ""
              : "postgres: conninfo: the port is no number from 1 to 65535\n";
 }
 
-/// Returns the key of a place in an `address_memory`.
-std::string name_of(const settings& place) {
-  return value_of(place, "host") + ' ' + value_of(place, "hostaddr") + ' ' +
-         value_of(place, "port");
+/// Returns the key of a target in an `address_memory`.
+std::string name_of(const settings& target) {
+  return value_of(target, "host") + ' ' + value_of(target, "hostaddr") + ' ' +
+         value_of(target, "port");
 }
 
 /// Returns connect_timeout, which libpq obeys only where it blocks; at least two seconds.
-std::chrono::steady_clock::duration most_time(const settings& place) {
-  const std::string text = value_of(place, "connect_timeout");
+std::chrono::steady_clock::duration most_time(const settings& target) {
+  const std::string text = value_of(target, "connect_timeout");
   const long seconds = std::strtol(text.c_str(), nullptr, 10);
   return seconds > 0 ? std::chrono::seconds(std::clamp(seconds, 2L, 1'000'000L))
                      : (std::chrono::steady_clock::duration::max)();
@@ -154,15 +154,15 @@ std::chrono::steady_clock::duration most_time(const settings& place) {
 
 /// Returns what libpq or the server says, without values of the conninfo that may be secret. Wrong
 /// ones are quoted by libpq, in the language of the user, and repeated by some servers.
-std::string without_values(std::string message, const settings& place) {
-  const auto may_tell = [&place](const std::string& value) {
+std::string without_values(std::string message, const settings& target) {
+  const auto may_tell = [&target](const std::string& value) {
     constexpr std::array known{"host", "hostaddr", "port", "dbname", "user"};
     return std::any_of(known.begin(), known.end(), [&](const char* keyword) {
-      return value_of(place, keyword) == value;  // so may a password that is the user's name
+      return value_of(target, keyword) == value;  // so may a password that is the user's name
     });
   };
   std::vector<std::string> values;
-  for (const auto& [keyword, value] : place) {
+  for (const auto& [keyword, value] : target) {
     if (!value.empty() && !may_tell(value)) {
       values.push_back(value);
     }
@@ -180,26 +180,26 @@ bool prefers_standby(const settings& all) {
 }
 
 /// Adds the addresses of one host.
-void add_places(const settings& all, const create_context& limit, std::vector<settings>& places,
-                std::string& told) {
+void add_targets(const settings& all, const create_context& limit, std::vector<settings>& targets,
+                 std::string& told) {
   const std::string host = value_of(all, "host");
   std::vector<detail::address> addresses;
   if (!value_of(all, "hostaddr").empty() || host.empty() || host.front() == '/' ||
       host.front() == '@' || !fault_of(all).empty()) {
-    places.push_back(all);
+    targets.push_back(all);
   } else if (const int failed = detail::look_up(host, {}, limit, addresses)) {
     told += "postgres: " + host + ": " + detail::text_of(failed) + '\n';
   }
   for (const detail::address& one : addresses) {
-    places.emplace_back(all)["hostaddr"] = one.digits();
+    targets.emplace_back(all)["hostaddr"] = one.digits();
   }
 }
 
 /// Returns the settings for one address after the other. By itself, libpq would look up names
 /// without a time limit. It would begin with the same address each time, and give a silent one all
 /// the time.
-std::vector<settings> places_of(settings all, const create_context& limit,
-                                detail::address_memory& memory, std::string& told) {
+std::vector<settings> targets_of(settings all, const create_context& limit,
+                                 detail::address_memory& memory, std::string& told) {
   const auto hosts = split(all["host"]);
   const auto digits = split(all["hostaddr"]);
   const auto ports = split(all["port"]);
@@ -210,26 +210,26 @@ std::vector<settings> places_of(settings all, const create_context& limit,
   if (!fits(hosts) || !fits(digits) || (ports.size() != 1 && ports.size() != count)) {
     return {all};  // libpq reports the mistake
   }
-  std::vector<settings> places;
+  std::vector<settings> targets;
   for (std::size_t i = 0; i < count; ++i) {
     all["host"] = hosts[(std::min)(i, hosts.size() - 1)];  // a single one is for all
     all["hostaddr"] = digits[(std::min)(i, digits.size() - 1)];
     all["port"] = ports[(std::min)(i, ports.size() - 1)];
-    add_places(all, limit, places, told);
+    add_targets(all, limit, targets, told);
   }
-  memory.put_avoided_last(places, &name_of);
+  memory.put_avoided_last(targets, &name_of);
   if (!prefers_standby(all)) {
-    return places;
+    return targets;
   }
   std::vector<settings> standbys;  // first, without those that were silent
-  for (settings& place : places) {
-    if (!memory.avoids(name_of(place))) {
-      standbys.emplace_back(place)["target_session_attrs"] = "standby";
+  for (settings& target : targets) {
+    if (!memory.avoids(name_of(target))) {
+      standbys.emplace_back(target)["target_session_attrs"] = "standby";
     }
-    place["target_session_attrs"] = "any";
+    target["target_session_attrs"] = "any";
   }
-  places.insert(places.begin(), standbys.begin(), standbys.end());
-  return places;
+  targets.insert(targets.begin(), standbys.begin(), standbys.end());
+  return targets;
 }
 
 PGconn* start(const settings& all) {
@@ -414,20 +414,20 @@ postgres_connection postgres_factory::create(const create_context& context) cons
   settings all = read(target_.conninfo, target_.keep_alive);
   const bool has_others = has_several_hosts(all);
   std::string told;
-  const auto places = places_of(all, context, *memory_, told);
-  auto left = std::ssize(places);
-  for (const settings& place : places) {
+  const auto targets = targets_of(all, context, *memory_, told);
+  auto left = std::ssize(targets);
+  for (const settings& target : targets) {
     const auto now = std::chrono::steady_clock::now();
-    const auto until = now + (std::min)((context.deadline - now) / left--, most_time(place));
-    const std::string fault = fault_of(place);
+    const auto until = now + (std::min)((context.deadline - now) / left--, most_time(target));
+    const std::string fault = fault_of(target);
     const bool begins = fault.empty();
-    postgres_connection made(begins ? start(place) : nullptr);
+    postgres_connection made(begins ? start(target) : nullptr);
     const std::string failure = begins ? connect(made.get(), {until, context.stop}) : fault;
     // A primary is no worse for being no standby.
     const bool is_late = std::chrono::steady_clock::now() >= until;
     const bool is_known = failure.empty() || is_late || !prefers_standby(all);
-    if (begins && is_known && places.size() > 1 && !context.stop.stop_requested()) {
-      memory_->note(name_of(place), !failure.empty());
+    if (begins && is_known && targets.size() > 1 && !context.stop.stop_requested()) {
+      memory_->note(name_of(target), !failure.empty());
     }
     if (failure.empty()) {
       // Without a free number its uses cannot be interrupted.
@@ -436,7 +436,7 @@ postgres_connection postgres_factory::create(const create_context& context) cons
       begin_session(made, context);
       return made;
     }
-    told += begins ? without_values(failure, place) : fault;
+    told += begins ? without_values(failure, target) : fault;
     if (!has_others && (!begins || is_permanent(failure, made.get()))) {
       throw permanent_failure(told);
     }

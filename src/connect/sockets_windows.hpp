@@ -86,8 +86,8 @@ inline constexpr bool poll_misses_failures = true;
 [[nodiscard]] inline bool wait_for_ever(socket_handle socket) noexcept {
   const auto wait = [socket](int option) {
     constexpr DWORD for_ever = 0;
-    const void* const place = &for_ever;
-    return ::setsockopt(socket, SOL_SOCKET, option, static_cast<const char*>(place),
+    const void* const bytes = &for_ever;
+    return ::setsockopt(socket, SOL_SOCKET, option, static_cast<const char*>(bytes),
                         sizeof for_ever) == 0;
   };
   return wait(SO_RCVTIMEO) && wait(SO_SNDTIMEO);
@@ -97,8 +97,8 @@ inline constexpr bool poll_misses_failures = true;
 /// options.
 inline void look_after(socket_handle socket, const tcp_keep_alive& how) noexcept {
   const auto set = [socket](int level, int name, int value) {
-    const void* const place = &value;
-    (void)::setsockopt(socket, level, name, static_cast<const char*>(place), sizeof value);
+    const void* const bytes = &value;
+    (void)::setsockopt(socket, level, name, static_cast<const char*>(bytes), sizeof value);
   };
   constexpr int keep_alive_questions = 16;  // TCP_KEEPCNT
   constexpr int most_retransmit_time = 5;   // TCP_MAXRT

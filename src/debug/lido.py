@@ -213,7 +213,7 @@ def acquire_result(value):
 
 
 def resource_handle(value):
-    return f"resource {int(value['place'])}, birth {int(value['birth'])}" if value["birth"] else "no resource"
+    return f"resource {int(value['index'])}, birth {int(value['birth'])}" if value["birth"] else "no resource"
 
 
 def time_limit(value):

@@ -7,7 +7,7 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/resource/co_acquire.hpp"
 #include "lido/resource/stop_request.hpp"
-#include "meeting.hpp"
+#include "rendezvous.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -19,7 +19,7 @@ struct coroutine_line {
   void end_wait(acquire_outcome found, std::coroutine_handle<> coroutine) noexcept;
 
   atomic<acquire_outcome*> result;  ///< null once the coroutine is gone
-  meeting both;
+  rendezvous both;
   std::stop_source end;
   std::optional<std::stop_callback<stop_request>> on_stop;  ///< used by the coroutine's own thread
 };

@@ -30,7 +30,7 @@ void create_planner::plan(slot_group& group) noexcept {
   const bool is_asked = demand.waiters != 0;
   const create_supply supply{
       .live = counts.live(),
-      .under_way = counts.shared_creates(),
+      .for_any = counts.shared_creates(),
       .creating = counts.creating() - counts.outdated(),
       .idle = min_idle == 0 ? 0 : resource_slots::count_idle(group) + counts.checking(),
       .late = is_try_late(group, is_asked) ? counts.shared_creates() : 0};
@@ -38,8 +38,8 @@ void create_planner::plan(slot_group& group) noexcept {
                                               {.max_size = group.limits.max_size,
                                                .reserve = reserve,
                                                .max_creating = group.limits.max_creating});
-  quota_.set_hunger(group, allowed(group, wanted, is_asked),
-                    group.queue.after_first(served + supply.under_way - supply.late));
+  quota_.set_request(group, allowed(group, wanted, is_asked),
+                     group.queue.after_first(served + supply.for_any - supply.late));
   nanos due = next_try(group, is_asked, /*makes_ahead=*/ahead != 0);
   const nanos replaces = waiters_.next_replacement(group);
   due = replaces > now ? (std::min)(due, replaces) : due;  // otherwise a late check makes it look
@@ -109,7 +109,7 @@ void create_planner::wake_for_timer(slot_group& group, nanos due) noexcept {
   while (waiter != nullptr && waiter->is_callback()) {
     waiter = acquire_queue::after(*waiter);
   }
-  if (waiter != nullptr && due < waiter->wakes_at && !context_.out->has_no_room()) {
+  if (waiter != nullptr && due < waiter->wakes_at && !context_.out->is_full()) {
     waiters_.wake(*waiter);
   }
 }
@@ -120,7 +120,7 @@ bool create_planner::is_owed(const slot_group& group) const noexcept {
   return other != nullptr && other != &group && mine != nullptr && quota_.is_full() &&
          slots_.counts().evicted() < quota_.wanted() &&
          create_quota::order_of(*other) < mine->came.order &&
-         context_.now.real - other->hunger.since > context_.settings.prefer_same_key_for;
+         context_.now.real - other->request.since > context_.settings.prefer_same_key_for;
 }
 
 void create_planner::look_again(slot_group& group) noexcept {
@@ -137,7 +137,7 @@ void create_planner::match_due() noexcept {
 
 void create_planner::start_creates() noexcept {
   while (slot_group* const group = quota_.next()) {
-    if (!context_.settings.has_threads() && context_.out->has_no_room()) {
+    if (!context_.settings.has_threads() && context_.out->is_full()) {
       context_.match_later(*group);  // the thread that is to create could not be woken
       return;
     }
@@ -154,7 +154,7 @@ void create_planner::start_creates() noexcept {
 
 /// Evicts a resource, unless enough for the waiters are closing already.
 bool create_planner::evict_for(const slot_group& group) noexcept {
-  return group.hunger.wanted != 0 && slots_.counts().evicted() < quota_.wanted() &&
+  return group.request.wanted != 0 && slots_.counts().evicted() < quota_.wanted() &&
          slots_.evict(create_quota::order_of(group));
 }
 
@@ -179,7 +179,7 @@ bool create_planner::begin_create(slot_group& group) noexcept {
 
 bool create_planner::let_waiter_create(slot_group& group, pool_slot& slot) noexcept {
   bool is_given = false;
-  while (!is_given && !context_.is_suspended && !context_.out->has_no_room()) {
+  while (!is_given && !context_.is_suspended && !context_.out->is_full()) {
     acquire_waiter* const waiter = waiters_.first_open(group);
     if (waiter == nullptr || waiter->is_callback()) {
       return false;

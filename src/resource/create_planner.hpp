@@ -25,8 +25,8 @@ class create_planner {
 
   /// Records how many creates a group could begin, and when it is to be matched again.
   void plan(slot_group& group) noexcept;
-  /// Begins creates of hungry groups (see create_quota), first for the group whose waiter arrived
-  /// first. At the total limit, evicts the resource that was unused for longest.
+  /// Begins creates of groups with a request (see create_quota), first for the group whose waiter
+  /// arrived first. At the total limit, evicts the resource that was unused for longest.
   void start_creates() noexcept;
   /// Returns true if what a group releases is owed to another one, whose first waiter arrived long
   /// before.

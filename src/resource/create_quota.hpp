@@ -13,13 +13,14 @@
 
 namespace lido::inline v0::detail {
 
-/// Chooses the next create under the total limit. Groups that could begin a create now are hungry.
+/// Chooses the next create under the total limit. A group that could begin a create now has a
+/// request.
 ///
-/// The hungry group whose first waiter arrived first is next. A group without a working resource
+/// The request whose first waiter arrived first is next. A group without a working resource
 /// may try one create at any time; further ones begin only while such groups create less than half
 /// of the total. So hosts to which connects hang leave capacity to others. Under the pool's mutex.
 class create_quota {
-  using hungry_groups = deadline_heap<slot_group, by_hunger>;
+  using asking_groups = deadline_heap<slot_group, by_request>;
 
  public:
   /// The order of a group that creates for no waiter: after all others.
@@ -35,21 +36,21 @@ class create_quota {
 
   /// Records that a group could begin `wanted` creates; `first` is the first waiter that one of
   /// them is for, or null.
-  void set_hunger(slot_group& group, std::uint32_t wanted, const acquire_waiter* first) noexcept {
+  void set_request(slot_group& group, std::uint32_t wanted, const acquire_waiter* first) noexcept {
     forget(group);
     if (wanted == 0) {
       return;
     }
-    group.hunger = {.wanted = first != nullptr ? wanted : 0,
-                    .since = first != nullptr ? first->came.at : 0,
-                    .is_bounded = is_shared_ && !group.is_proven() &&
-                                  group.counts.creating() != group.counts.outdated()};
+    group.request = {.wanted = first != nullptr ? wanted : 0,
+                     .since = first != nullptr ? first->came.at : 0,
+                     .is_bounded = is_shared_ && !group.is_proven() &&
+                                   group.counts.creating() != group.counts.outdated()};
     heap_of(group).push(group, first != nullptr ? first->came.order : no_waiter);
-    wanted_of(group) += group.hunger.wanted;
+    wanted_of(group) += group.request.wanted;
   }
   void forget(slot_group& group) noexcept {
-    LIDO_ASSERT(wanted_of(group) >= group.hunger.wanted, "a group wants more than is counted");
-    wanted_of(group) -= std::exchange(group.hunger.wanted, 0U);
+    LIDO_ASSERT(wanted_of(group) >= group.request.wanted, "a group wants more than is counted");
+    wanted_of(group) -= std::exchange(group.request.wanted, 0U);
     heap_of(group).remove(group);
   }
 
@@ -58,23 +59,23 @@ class create_quota {
     const std::uint32_t half = max_total_ / 2;
     return wanted_ + (std::min)(bounded_wanted_, half - (std::min)(half, all_.unproven()));
   }
-  /// Returns the next hungry group, or null.
+  /// Returns the group of the next request, or null.
   [[nodiscard]] slot_group* next() const noexcept {
     const bool is_bounded =
         all_.unproven() < max_total_ / 2 && bounded_.least_key() < free_.least_key();
     return is_bounded ? bounded_.first() : free_.first();
   }
-  /// Returns the order of the waiter for which a hungry group creates.
+  /// Returns the order of the waiter that the request of a group is for.
   [[nodiscard]] static std::int64_t order_of(const slot_group& group) noexcept {
-    return hungry_groups::key_of(group);
+    return asking_groups::key_of(group);
   }
 
  private:
-  [[nodiscard]] hungry_groups& heap_of(const slot_group& group) noexcept {
-    return group.hunger.is_bounded ? bounded_ : free_;
+  [[nodiscard]] asking_groups& heap_of(const slot_group& group) noexcept {
+    return group.request.is_bounded ? bounded_ : free_;
   }
   [[nodiscard]] std::uint32_t& wanted_of(const slot_group& group) noexcept {
-    return group.hunger.is_bounded ? bounded_wanted_ : wanted_;
+    return group.request.is_bounded ? bounded_wanted_ : wanted_;
   }
 
   const slot_counts& all_;
@@ -83,8 +84,8 @@ class create_quota {
   std::uint32_t wanted_ = 0;  // by free groups
   std::uint32_t bounded_wanted_ = 0;
   // A group is in at most one of them.
-  hungry_groups free_;
-  hungry_groups bounded_;
+  asking_groups free_;
+  asking_groups bounded_;
 };
 
 }  // namespace lido::inline v0::detail

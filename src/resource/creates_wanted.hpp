@@ -16,11 +16,11 @@ struct create_demand {
 
 /// What a group has, and what is being created for it.
 struct create_supply {
-  std::uint32_t live = 0;       ///< slots that are not empty
-  std::uint32_t under_way = 0;  ///< creates whose resources any waiter may get
-  std::uint32_t creating = 0;   ///< creates in progress, including those kept by their creators
-  std::uint32_t idle = 0;       ///< idle ones, including those being checked
-  std::uint32_t late = 0;       ///< creates of `under_way` that waiters no longer count on
+  std::uint32_t live = 0;      ///< slots that are not empty
+  std::uint32_t for_any = 0;   ///< creates whose resources any waiter may get
+  std::uint32_t creating = 0;  ///< creates in progress, including those kept by their creators
+  std::uint32_t idle = 0;      ///< idle ones, including those being checked
+  std::uint32_t late = 0;      ///< creates of `for_any` that waiters no longer count on
 };
 
 struct create_limits {
@@ -40,20 +40,20 @@ struct create_limits {
                                                      const create_supply& supply,
                                                      const create_limits& limits) noexcept {
   // Creates in progress count first for waiters, then for `min_idle`.
-  const std::uint32_t for_waiters = less(demand.waiters, supply.under_way - supply.late);
-  const std::uint32_t spare = less(supply.under_way, demand.waiters);
+  const std::uint32_t for_waiters = less(demand.waiters, supply.for_any - supply.late);
+  const std::uint32_t spare = less(supply.for_any, demand.waiters);
   const std::uint32_t for_idle = less(demand.min_idle, supply.idle + spare);
 
   // Urgent waiters may bring the group above max_size, by as much as the reserve has left. Those
   // above it already, other than by creates for any waiter, are of the reserve.
-  const std::uint32_t of_reserve = less(less(supply.live, limits.max_size), supply.under_way);
+  const std::uint32_t of_reserve = less(less(supply.live, limits.max_size), supply.for_any);
   const std::uint32_t extra =
       demand.urgent == 0 ? 0 : (std::min)(limits.reserve, demand.urgent + of_reserve);
-  const std::uint32_t room = less(limits.max_size + extra, supply.live);
+  const std::uint32_t quota = less(limits.max_size + extra, supply.live);
 
   // Urgent waiters do not wait for creates of others either.
   const std::uint32_t at_once = less(limits.max_creating + demand.urgent, supply.creating);
-  return (std::min)({for_waiters + for_idle, room, at_once});
+  return (std::min)({for_waiters + for_idle, quota, at_once});
 }
 
 }  // namespace lido::inline v0::detail

@@ -67,21 +67,22 @@ struct pool_tasks {
 
 /// What `kernel_shell` does once it has unlocked the mutex; see `kernel_shell::run` for the order.
 struct effects : pool_tasks {
-  static constexpr std::size_t room = 16;
-  static constexpr std::size_t most_unasked = 4;  ///< wakes in one step that began with room left
+  static constexpr std::size_t most_wakes = 16;   ///< after which an event begins no further step
+  static constexpr std::size_t most_in_step = 4;  ///< wakes of one step, which may exceed that
 
-  std::array<sleep_word, room + most_unasked> wake{};  ///< words of threads, which may be gone
+  std::array<sleep_word, most_wakes + most_in_step>
+      wake{};  ///< words of threads, which may be gone
   std::size_t wakes = 0;
   slot_queue interrupt;            ///< slots in use; `on_interrupted` follows for each
   slot_queue destroy;              ///< closing slots; `on_destroyed` follows for each
   std::uint32_t most_threads = 0;  ///< threads that the pool's tasks may need at once
   bool drained = false;
-  bool more = false;  ///< call `on_more` afterwards: there was no room
+  bool more = false;  ///< call `on_more` afterwards, which continues an event that was full
 
-  /// Returns true if no further thread may be woken in this event.
-  [[nodiscard]] bool has_no_room() const noexcept { return wakes >= room; }
+  /// Returns true if no further step of this event may wake threads.
+  [[nodiscard]] bool is_full() const noexcept { return wakes >= most_wakes; }
   void wake_later(sleep_word word) noexcept {
-    LIDO_ASSERT(wakes < wake.size(), "more threads are woken than an event has room for");
+    LIDO_ASSERT(wakes < wake.size(), "an event wakes more threads than its steps may");
     wake[wakes++] = word;
   }
 };

@@ -18,7 +18,7 @@ namespace lido::inline v0::detail {
 
 /// Returns what is known of a lease, as far as possible while it continues.
 [[nodiscard]] inline lease_info info_of(const pool_slot& slot, nanos age) {
-  return {.resource = {.place = slot.number, .birth = slot.word().birth()},
+  return {.resource = {.index = slot.number, .birth = slot.word().birth()},
           .held_for = std::chrono::nanoseconds(slot.held_for(age)),
           .thread = slot.lease.thread.get(),
           .address = slot.lease.address.get(),
@@ -29,7 +29,7 @@ namespace lido::inline v0::detail {
 /// Collects the longest of the leases that it is shown.
 class holder_list {
  public:
-  static constexpr std::size_t room = 4;
+  static constexpr std::size_t most = 4;
 
   void note(const pool_slot& slot, nanos held) noexcept {
     if (held < all_.back().held || (held == 0 && all_.back().slot != nullptr)) {
@@ -61,7 +61,7 @@ class holder_list {
     slot_word lease;  ///< without a mark
     nanos held = -1;
   };
-  std::array<holder, room> all_{};
+  std::array<holder, most> all_{};
 };
 
 /// Finds leases that are held for too long, and the longest ones. Under the pool's mutex.

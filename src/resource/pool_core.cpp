@@ -221,7 +221,7 @@ void pool_core::detach(const slot_grant& grant) noexcept {
 bool pool_core::kill(const resource_handle& handle, ongoing_uses uses) noexcept {
   require_own_copy(origin_);
   const auto alive = weak_from_this().lock();  // callbacks may drop the last reference
-  pool_slot* const slot = shell_->kernel().table.at(handle.place);
+  pool_slot* const slot = shell_->kernel().table.at(handle.index);
   bool found = false;
   if (slot != nullptr && handle.birth != 0) {
     shell_->apply(

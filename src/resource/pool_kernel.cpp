@@ -49,8 +49,8 @@ void pool_kernel::begin(const moment& now, effects& out) noexcept {
 
 void pool_kernel::finish() noexcept {
   effects& out = *context_.out;
-  // One group at a time, as long as there is room for wake-ups.
-  while (context_.next_to_match() != nullptr && !out.has_no_room()) {
+  // One group at a time, as long as the event may wake threads.
+  while (context_.next_to_match() != nullptr && !out.is_full()) {
     slot_group& group = *context_.next_to_match();
     context_.forget_match(group);
     match(group);
@@ -76,7 +76,7 @@ void pool_kernel::finish() noexcept {
 /// that may let a waiter continue, or a create begin. `looker`: a waiter whose thread runs, and
 /// looks.
 void pool_kernel::match(slot_group& group, acquire_waiter* looker) noexcept {
-  if (context_.out->has_no_room()) {
+  if (context_.out->is_full()) {
     context_.match_later(group);
     return;
   }

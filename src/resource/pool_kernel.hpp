@@ -111,7 +111,7 @@ class pool_kernel {
 
   /// Does what is due. `age`: by the pool's clock if that stands still between ticks; otherwise 0.
   void on_tick(nanos age) noexcept;
-  /// Continues an event for whose effects there was no room.
+  /// Continues an event that would have woken more threads than one event may.
   void on_more() noexcept;
 
   // ---- numbers ----------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ void pool_waiters::leave(acquire_waiter& waiter) noexcept {
   group.queue.remove(waiter);
   deadlines_.remove(waiter);
   set_flags(group);
-  if (!context_.has_groups && group.queue.empty() && group.hunger.wanted == 0) {
+  if (!context_.has_groups && group.queue.empty() && group.request.wanted == 0) {
     return;  // there is no other waiter, and nothing was planned for this one
   }
   quota_.forget(group);         // until the match replans what its waiters need
@@ -70,7 +70,7 @@ void pool_waiters::refuse(acquire_waiter& waiter, acquire_failure cause) noexcep
 }
 
 void pool_waiters::refuse_all(slot_group& group, acquire_failure cause) noexcept {
-  while (!group.queue.empty() && !context_.out->has_no_room()) {
+  while (!group.queue.empty() && !context_.out->is_full()) {
     refuse(*group.queue.first(), cause);
   }
   if (!group.queue.empty()) {
@@ -79,7 +79,7 @@ void pool_waiters::refuse_all(slot_group& group, acquire_failure cause) noexcept
 }
 
 void pool_waiters::refuse_late() noexcept {
-  while (deadlines_.least_key() <= context_.now.real && !context_.out->has_no_room()) {
+  while (deadlines_.least_key() <= context_.now.real && !context_.out->is_full()) {
     refuse(*deadlines_.first(), acquire_failure::timed_out);
   }
 }
@@ -89,7 +89,7 @@ acquire_waiter* pool_waiters::first_open(slot_group& group) noexcept {
     if (waiter->word.open() && !waiter->is_late(context_.now.real)) {
       return waiter;
     }
-    if (context_.out->has_no_room()) {
+    if (context_.out->is_full()) {
       context_.match_later(group);
       return nullptr;
     }
@@ -246,7 +246,7 @@ void pool_waiters::wake_to_look(slot_group& group) const noexcept {
   const std::uint32_t idle = slots_.count_fit(group);
   for (acquire_waiter* waiter = group.queue.first(); waiter != nullptr && group.awake < idle;
        waiter = acquire_queue::after(*waiter)) {
-    if (context_.out->has_no_room()) {
+    if (context_.out->is_full()) {
       context_.match_later(group);
       break;
     }
@@ -287,7 +287,7 @@ void pool_waiters::give_idle(slot_group& group, acquire_waiter* looker) noexcept
   }
   context_.forget_match(group);  // the code below sees all that has changed
   while (acquire_waiter* const waiter = first_open(group)) {
-    if (context_.out->has_no_room()) {
+    if (context_.out->is_full()) {
       context_.match_later(group);
       return;
     }
@@ -304,7 +304,7 @@ void pool_waiters::give_idle(slot_group& group, acquire_waiter* looker) noexcept
 }
 
 void pool_waiters::give_or_make_idle(slot_group& group, pool_slot& slot, bool is_owed) noexcept {
-  const bool gives = !context_.is_suspended && !context_.out->has_no_room() && !is_owed;
+  const bool gives = !context_.is_suspended && !context_.out->is_full() && !is_owed;
   while (acquire_waiter* const waiter = gives ? first_open(group) : nullptr) {
     // A resource that was validated for a waiter would need another validation if it were left
     // idle.
@@ -363,7 +363,7 @@ void pool_waiters::replace_unasked(slot_group& group) noexcept {
 
 void pool_waiters::validate_idle(slot_group& group) noexcept {
   replace_unasked(group);
-  while (group.has_stale && !context_.is_suspended && !context_.out->has_no_room()) {
+  while (group.has_stale && !context_.is_suspended && !context_.out->is_full()) {
     acquire_waiter* const first = first_open(group);
     if (first == nullptr) {
       return;
@@ -437,8 +437,8 @@ bool pool_waiters::is_waiting(const slot_group& group, std::uint32_t thread) con
 }
 
 void pool_waiters::end_deadlock(slot_group& group) noexcept {
-  if (!context_.settings.detect_hold_and_wait || group.queue.empty() ||
-      context_.out->has_no_room() || !is_deadlock(group)) {
+  if (!context_.settings.detect_hold_and_wait || group.queue.empty() || context_.out->is_full() ||
+      !is_deadlock(group)) {
     return;
   }
   acquire_waiter* last = nullptr;

@@ -55,7 +55,7 @@ class pool_waiters {
   void refuse(acquire_waiter& waiter, acquire_failure cause) noexcept;
   /// Ends all waits of a group, once waiting is useless.
   void refuse_all(slot_group& group, acquire_failure cause) noexcept;
-  /// Ends waits whose time is up, of all groups, as many as there is room for.
+  /// Ends waits whose time is up, of all groups, as many as one event may wake.
   void refuse_late() noexcept;
   /// Returns the first waiter that still waits, or null. Those that have ended, or whose time is
   /// up, leave the queue.
@@ -80,8 +80,8 @@ class pool_waiters {
   /// there are resources left, to look for themselves. The first is `looker`, a waiter whose thread
   /// runs, if it is not null.
   void give_idle(slot_group& group, acquire_waiter* looker) noexcept;
-  /// Wakes a thread if it sleeps, so that it looks for a resource. Requires: there is room for one
-  /// more wake-up.
+  /// Wakes a thread if it sleeps, so that it looks for a resource. Requires: the effects have space
+  /// for one more wake-up.
   void wake(acquire_waiter& waiter) const noexcept;
   /// Records that a waiter sleeps from the end of this event on. It looks once more after this
   /// call.

@@ -99,9 +99,9 @@ class resource_slots {
   void empty(pool_slot& slot) noexcept;
   /// Closes surplus idle resources, or all once the pool is closed.
   void close_surplus(slot_group& group) noexcept;
-  /// Closes the idle resource that was unused for longest, of any group, to make room for a group
-  /// whose waiter has that order. Spares those left for waiters that arrived before. If no other is
-  /// idle, makes releases ask the kernel, and returns false.
+  /// Closes the idle resource that was unused for longest, of any group, to leave its quota to a
+  /// group whose waiter has that order. Spares those left for waiters that arrived before. If no
+  /// other is idle, makes releases ask the kernel, and returns false.
   [[nodiscard]] bool evict(std::int64_t order) noexcept;
 
   // ---- checks -----------------------------------------------------------------------------------

@@ -50,13 +50,13 @@ class slot_counts {
   [[nodiscard]] std::uint32_t silent() const noexcept { return silent_; }
   /// Slots that are being checked, and may soon be answered.
   [[nodiscard]] std::uint32_t awaited() const noexcept { return awaited_; }
-  /// Slots that are closing to make room for another group.
+  /// Returns the number of slots that are evicted for another group.
   [[nodiscard]] std::uint32_t evicted() const noexcept { return evicted_; }
 
   /// Adds or removes a slot in that state: `by` is 1 or -1.
   void count(const pool_slot& slot, resource_state state, std::uint32_t by) noexcept {
     LIDO_ASSERT(by == 1 || in(state) != 0, "a slot leaves a state in which none is counted");
-    by_state_[place_of(state)] += by;
+    by_state_[index_of(state)] += by;
     if (state == resource_state::creating) {
       count_create(slot.record, by);
     } else if (state == resource_state::checking) {
@@ -74,11 +74,11 @@ class slot_counts {
   friend bool operator==(const slot_counts&, const slot_counts&) noexcept = default;
 
  private:
-  [[nodiscard]] static constexpr std::size_t place_of(resource_state state) noexcept {
+  [[nodiscard]] static constexpr std::size_t index_of(resource_state state) noexcept {
     return static_cast<std::size_t>(state == resource_state::idle ? resource_state::in_use : state);
   }
   [[nodiscard]] std::uint32_t in(resource_state state) const noexcept {
-    return by_state_[place_of(state)];
+    return by_state_[index_of(state)];
   }
   void count_create(const pool_slot_record& record, std::uint32_t by) noexcept {
     outdated_ += record.is_outdated ? by : 0;

@@ -66,7 +66,7 @@ struct group_name {
 };
 
 /// Creates that a group may begin now; see `create_quota`.
-struct group_hunger {
+struct create_request {
   std::uint32_t wanted = 0;  ///< creates for waiters
   nanos since = 0;           ///< when the first waiter for a create arrived
   bool is_bounded = false;   ///< unproven, and trying a create already: see create_quota
@@ -86,13 +86,13 @@ struct group_listing {
 };
 
 /// Names three heaps that a group may be in.
-struct by_hunger {};
+struct by_request {};
 struct by_timer {};
 struct by_match {};
 
 /// The resources and waiters of one key; a pool without keys has one group. Under the pool's mutex,
 /// except `cache`.
-class slot_group final : public heap_hook<slot_group, by_hunger>,
+class slot_group final : public heap_hook<slot_group, by_request>,
                          public heap_hook<slot_group, by_timer>,
                          public heap_hook<slot_group, by_match> {
  public:
@@ -132,7 +132,7 @@ class slot_group final : public heap_hook<slot_group, by_hunger>,
       0;                    ///< unlinked waiters whose threads ended the wait, and will report it
   std::uint32_t awake = 0;  ///< waiters that look for themselves before they sleep
   bool has_stale = false;   ///< idle resources that must be validated first were seen
-  group_hunger hunger;
+  create_request request;
   group_seen seen;
   resource_pool_stats totals;
   group_listing listing;

@@ -21,26 +21,27 @@ class sparse_durations {
  public:
   void add(std::chrono::nanoseconds length) noexcept {
     const std::size_t index = duration_buckets::index_of(length.count());
-    std::uint8_t& place = places_[index / buckets];
-    if (place == 0 &&
+    std::uint8_t& number = numbers_[index / buckets];
+    if (number == 0 &&
         !attempt([this] { return parts_.emplace_back(), true; }, [] { return false; })) {
       return;
     }
-    place = place != 0 ? place : static_cast<std::uint8_t>(parts_.size());
-    ++parts_[place - 1U][index % buckets];
+    number = number != 0 ? number : static_cast<std::uint8_t>(parts_.size());
+    ++parts_[number - 1U][index % buckets];
     sum_ += (std::max)(length, std::chrono::nanoseconds(0));
   }
   [[nodiscard]] std::chrono::nanoseconds sum() const noexcept { return sum_; }
   [[nodiscard]] std::uint64_t count(std::size_t index) const noexcept {
-    const std::uint8_t place = places_[index / buckets];
-    return place != 0 ? parts_[place - 1U][index % buckets] : 0;
+    const std::uint8_t number = numbers_[index / buckets];
+    return number != 0 ? parts_[number - 1U][index % buckets] : 0;
   }
 
  private:
   static constexpr std::size_t buckets = 16;  ///< number of buckets in a part
   using part = std::array<std::uint64_t, buckets>;
 
-  std::array<std::uint8_t, duration_buckets::size / buckets> places_{};  ///< + 1 in `parts_`; or 0
+  std::array<std::uint8_t, duration_buckets::size / buckets>
+      numbers_{};  ///< of parts, from 1; 0: none
   std::vector<part> parts_;
   std::chrono::nanoseconds sum_{0};
 };

@@ -194,7 +194,7 @@ bool task_runner::offer() noexcept {
     return false;
   }
   const std::uint32_t before = offered_;
-  offered_ = (std::min)(tasks(), limit_.room());
+  offered_ = (std::min)(tasks(), limit_.remaining());
   threads_->offer(*this, offered_, before);
   return true;
 }

@@ -26,7 +26,8 @@ class task_limit {
   /// Sets how many threads the pool may need, as the kernel says.
   void set(std::uint32_t most) noexcept { most_ = most; }
   [[nodiscard]] std::uint32_t busy() const noexcept { return busy_; }
-  [[nodiscard]] std::uint32_t room() const noexcept {
+  /// Returns how many more tasks may begin now.
+  [[nodiscard]] std::uint32_t remaining() const noexcept {
     return most_ + beyond_ > busy_ ? most_ + beyond_ - busy_ : 0;
   }
   void begin() noexcept { ++busy_; }

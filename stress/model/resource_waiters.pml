@@ -35,7 +35,7 @@ mtype = { idle, in_use, ended };                /* states of a resource */
 mtype = { waiting, asleep, given, cancelled };  /* states of a wait */
 mtype = { none, when_due, all };                /* values of the flag */
 
-mtype place[RESOURCES];
+mtype state[RESOURCES];
 bool mark[RESOURCES];  /* of a resource in use: its release calls the kernel */
 byte bits = EVERY;       /* resources that may be idle */
 byte users[RESOURCES];
@@ -182,7 +182,7 @@ inline find_fit() {
      atomic {
        if
        :: !(bits & (1 << k)) -> skip
-       :: (bits & (1 << k)) && place[k] == idle -> place[k] = in_use; mark[k] = false; have = k
+       :: (bits & (1 << k)) && state[k] == idle -> state[k] = in_use; mark[k] = false; have = k
        :: else ->
 #ifndef UNMARKED
           mark[k] = true;
@@ -200,7 +200,7 @@ inline make_idle(what) {
 #ifdef REFUSED
   skip
 #else
-  atomic { place[what] = idle; mark[what] = false }
+  atomic { state[what] = idle; mark[what] = false }
   bits = bits | (1 << what)
 #endif
 }
@@ -223,7 +223,7 @@ inline wake_to_look() {
     k = 0;
     do
     :: k < RESOURCES ->
-       idles = idles + ((bits & (1 << k)) && place[k] == idle -> 1 : 0);
+       idles = idles + ((bits & (1 << k)) && state[k] == idle -> 1 : 0);
        k++
     :: else -> break
     od;
@@ -344,7 +344,7 @@ inline shrink() {
   :: k < RESOURCES ->
      atomic {
        if
-       :: (bits & (1 << k)) && place[k] == idle -> place[k] = ended; bits = bits & ~(1 << k)
+       :: (bits & (1 << k)) && state[k] == idle -> state[k] = ended; bits = bits & ~(1 << k)
        :: else -> skip
        fi
      }
@@ -368,7 +368,7 @@ inline give_back(what) {
     ok = mark[what];
     if
     :: ok -> skip
-    :: else -> place[what] = idle
+    :: else -> state[what] = idle
     fi
   }
   if
@@ -445,7 +445,7 @@ proctype user(byte me) {
      :: k < RESOURCES && mine == NONE ->
         atomic {
           if
-          :: (bits & (1 << k)) && place[k] == idle -> place[k] = in_use; mark[k] = false; mine = k
+          :: (bits & (1 << k)) && state[k] == idle -> state[k] = in_use; mark[k] = false; mine = k
           :: else -> skip
           fi
         }
@@ -530,7 +530,7 @@ init {
   byte n = 0;
   atomic {
     do
-    :: n < RESOURCES -> place[n] = idle; n++
+    :: n < RESOURCES -> state[n] = idle; n++
     :: else -> break
     od;
     n = 0;
@@ -558,13 +558,13 @@ init {
   n = 0;
 #ifdef SHRINKS
   do
-  :: n < RESOURCES -> assert(place[n] == ended); n++ /* none is kept */
+  :: n < RESOURCES -> assert(state[n] == ended); n++ /* none is kept */
   :: else -> break
   od
 #else
   assert(length == 0 && flag == none && bits == EVERY);
   do
-  :: n < RESOURCES -> assert(place[n] == idle); n++ /* none is lost */
+  :: n < RESOURCES -> assert(state[n] == idle); n++ /* none is lost */
   :: else -> break
   od
 #endif

@@ -54,7 +54,7 @@ TEST_F(RedisFactory, ACommandThatTakesLongIsInterrupted) {
     std::this_thread::sleep_for(1ms);
   }
   std::this_thread::sleep_for(50ms);  // mostly it reads by now
-  EXPECT_TRUE(pool.kill({.place = 0, .birth = birth}, ongoing_uses::interrupt));
+  EXPECT_TRUE(pool.kill({.index = 0, .birth = birth}, ongoing_uses::interrupt));
   user.join();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
   EXPECT_EQ(pool.acquire()->ask("PING").text, "PONG");

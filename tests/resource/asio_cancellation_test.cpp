@@ -108,7 +108,7 @@ TEST_F(AsioCancellation, A1SignalsBesideReleasesSwallowNothing) {
 }
 
 /// A rendezvous of two threads, as close as threads can, after which each may delay itself.
-class meeting_point {
+class rendezvous {
  public:
   void arrive(int turns_later) {
     ++arrived_;
@@ -134,7 +134,7 @@ class AsioCancellationInThreads : public AsioCancellation {
     fake_lease held = pool.acquire_for(100s);
     const auto strand = asio::make_strand(threads);
     std::atomic<int> ended{0};
-    meeting_point meeting;
+    rendezvous both;
     asio::post(strand, [&] {
       auto first = [&](asio_error_code error, const fake_lease& lease) {
         EXPECT_NE(static_cast<bool>(error), static_cast<bool>(lease));
@@ -150,10 +150,10 @@ class AsioCancellationInThreads : public AsioCancellation {
       ++ended;
     });
     asio::post(strand, [&] {
-      meeting.arrive(cancels_later);
+      both.arrive(cancels_later);
       signal.emit(asio::cancellation_type::total);
     });
-    meeting.arrive(releases_later);
+    both.arrive(releases_later);
     held.reset();
     ASSERT_TRUE(test::eventually([&] { return ended == 2; }));
   }

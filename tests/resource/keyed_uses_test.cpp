@@ -326,7 +326,7 @@ struct visitor {
     (void)pool->stats();
     (void)pool->stats_by_key();
     (void)pool->leases();
-    (void)pool->kill({.place = 0, .birth = 0});
+    (void)pool->kill({.index = 0, .birth = 0});
     for (const char* key : {"a", "b", "new"}) {
       (void)pool->at(key).stats();
       (void)pool->at(key).try_acquire();

@@ -23,17 +23,17 @@ TEST_F(ResourceAges, D9AThreadTakesItsLastResourceOrElseTheLowest) {
     fake_lease first = pool.try_acquire();
     fake_lease second = pool.try_acquire();
     ASSERT_TRUE(first && second);
-    EXPECT_EQ(first.handle().place, 0U);
-    EXPECT_EQ(second.handle().place, 1U);
+    EXPECT_EQ(first.handle().index, 0U);
+    EXPECT_EQ(second.handle().index, 1U);
     first.reset();
     second.reset();
-    EXPECT_EQ(pool.try_acquire().handle().place, 1U) << "its last resource";
+    EXPECT_EQ(pool.try_acquire().handle().index, 1U) << "its last resource";
   });
   pass(6s);
-  test::run_in_new_thread([&] { EXPECT_EQ(pool.try_acquire().handle().place, 0U); });
+  test::run_in_new_thread([&] { EXPECT_EQ(pool.try_acquire().handle().index, 0U); });
   EXPECT_EQ(server.validations, 1);
   // Validating its last resource would take time, and the pool would never get smaller.
-  EXPECT_EQ(pool.try_acquire().handle().place, 0U);
+  EXPECT_EQ(pool.try_acquire().handle().index, 0U);
   EXPECT_EQ(server.validations, 1);
 }
 

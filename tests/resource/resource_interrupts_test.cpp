@@ -200,7 +200,7 @@ TEST_P(ResourceInterrupts, NothingElseIsInterrupted) {
   pool.flush();  // lets uses finish
   EXPECT_FALSE(pool.kill(idle, cut));
   EXPECT_TRUE(pool.kill(held.handle()));
-  EXPECT_FALSE(pool.kill({.place = 1000, .birth = 1}, cut));
+  EXPECT_FALSE(pool.kill({.index = 1000, .birth = 1}, cut));
   EXPECT_FALSE(pool.kill({}, cut));
   EXPECT_EQ(office.interrupts, 0);
   EXPECT_TRUE(

@@ -315,7 +315,7 @@ TEST_F(ResourceSurface, AnOldHandleReachesNoOtherResource) {
   EXPECT_NE(held.handle(), former);
   EXPECT_FALSE(pool.kill(former));
   EXPECT_FALSE(pool.kill({}));
-  EXPECT_FALSE(pool.kill({.place = 99, .birth = 1}));
+  EXPECT_FALSE(pool.kill({.index = 99, .birth = 1}));
   EXPECT_TRUE(pool.kill(held.handle()));
 }
 

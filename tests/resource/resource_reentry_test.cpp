@@ -57,7 +57,7 @@ struct visitor {
     (void)pool->try_acquire_idle();
     pool->async_acquire([](const acquire_result<int>& /*got*/) {}, 0ns);
     pool->resume();
-    (void)pool->kill({.place = 0, .birth = 0}, ongoing_uses::interrupt);
+    (void)pool->kill({.index = 0, .birth = 0}, ongoing_uses::interrupt);
     pool->watch_leases(true);
     if (flushes) {
       pool->retry_now();

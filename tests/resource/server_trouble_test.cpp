@@ -196,23 +196,23 @@ TEST(ServerTrouble, C68EachIdleResourceIsValidatedInTime) {
     steady_clock::time_point last = steady_clock::now();
   };
   struct factory {
-    std::atomic<int>* under_way;
+    std::atomic<int>* in_progress;
     std::atomic<int>* most;
     std::atomic<std::int64_t>* longest_ms;
     static link create() { return {}; }
     bool validate(link& asked) const {
-      *most = std::max(most->load(), ++*under_way);
+      *most = std::max(most->load(), ++*in_progress);
       *longest_ms = std::max<std::int64_t>(*longest_ms, passed_from(asked.last).count());
       std::this_thread::sleep_for(500us);
       asked.last = steady_clock::now();
-      --*under_way;
+      --*in_progress;
       return true;
     }
   };
-  std::atomic<int> under_way{0};
+  std::atomic<int> in_progress{0};
   std::atomic<int> most{0};
   std::atomic<std::int64_t> longest_ms{0};
-  resource_pool<link> pool(factory{&under_way, &most, &longest_ms},
+  resource_pool<link> pool(factory{&in_progress, &most, &longest_ms},
                            {.max_size = 200,
                             .min_idle = 200,
                             .keepalive = 1s,
@@ -280,7 +280,7 @@ TEST(ServerTrouble, C68TwoSilentHostsLeaveKeepalivesToOthers) {
 /// A factory whose destroy takes a fifth of a second, like a QUIT to a peer that is gone.
 struct slow_farewell {
   static constexpr auto time = 200ms;
-  std::atomic<int>* under_way;
+  std::atomic<int>* in_progress;
   std::atomic<int>* most;
   std::atomic<bool>* is_valid;
 
@@ -288,17 +288,17 @@ struct slow_farewell {
   static client create(const int& host) { return {host}; }
   bool validate(client& /*idle*/) const { return *is_valid; }
   void destroy(client& /*last*/, destroy_reason /*why*/) const noexcept {
-    *most = std::max(most->load(), ++*under_way);
+    *most = std::max(most->load(), ++*in_progress);
     std::this_thread::sleep_for(time);
-    --*under_way;
+    --*in_progress;
   }
 };
 
 TEST(ServerTrouble, C52ASlowFarewellHoldsUpNoCaller) {
-  std::atomic<int> under_way{0};
+  std::atomic<int> in_progress{0};
   std::atomic<int> most{0};
   std::atomic<bool> is_valid{true};
-  const slow_farewell factory{&under_way, &most, &is_valid};
+  const slow_farewell factory{&in_progress, &most, &is_valid};
   const auto is_quick = [](const auto& call) {
     const auto begin = steady_clock::now();
     call();
@@ -328,7 +328,7 @@ TEST(ServerTrouble, C52ASlowFarewellHoldsUpNoCaller) {
     is_quick([&] { EXPECT_FALSE(pool.close(50ms).complete()); });
     EXPECT_TRUE(pool.close(10s).complete());
   }
-  EXPECT_EQ(under_way, 0);
+  EXPECT_EQ(in_progress, 0);
   {
     resource_pool<client> pool(
         factory, {.max_size = 1, .keepalive = 0s, .validate_if_idle_longer_than = 0s});
@@ -344,20 +344,20 @@ TEST(ServerTrouble, C52ASlowFarewellHoldsUpNoCaller) {
 
 TEST(ServerTrouble, C52EightFarewellsThatHangHoldUpOnlyFarewells) {
   struct factory {
-    std::atomic<int>* under_way;
+    std::atomic<int>* in_progress;
     std::atomic<bool>* hangs;
     static client create() { return {}; }
     void destroy(client& /*last*/, destroy_reason /*why*/) const noexcept {
-      ++*under_way;
+      ++*in_progress;
       hangs->wait(true);
-      --*under_way;
+      --*in_progress;
     }
   };
-  std::atomic<int> under_way{0};
+  std::atomic<int> in_progress{0};
   std::atomic<bool> hangs{true};
   std::atomic<int> others{0};
   std::atomic<bool> no_other_hangs{false};
-  resource_pool<client> pool(factory{&under_way, &hangs}, {.max_size = 16, .max_creating = 16});
+  resource_pool<client> pool(factory{&in_progress, &hangs}, {.max_size = 16, .max_creating = 16});
   {
     std::vector<resource_lease<client>> all;
     while (all.size() < 12) {
@@ -365,7 +365,7 @@ TEST(ServerTrouble, C52EightFarewellsThatHangHoldUpOnlyFarewells) {
     }
     pool.flush();
   }
-  ASSERT_TRUE(eventually([&] { return under_way == 8; }));
+  ASSERT_TRUE(eventually([&] { return in_progress == 8; }));
   std::vector<resource_lease<client>> fresh;
   while (fresh.size() < 4) {
     fresh.push_back(pool.acquire_for(10s));
@@ -374,7 +374,7 @@ TEST(ServerTrouble, C52EightFarewellsThatHangHoldUpOnlyFarewells) {
   resource_pool<client> other(factory{&others, &no_other_hangs}, {.max_size = 1});
   other.acquire_for(10s).discard();
   EXPECT_TRUE(other.try_acquire_for(10s));
-  EXPECT_EQ(under_way, 8);
+  EXPECT_EQ(in_progress, 8);
   hangs = false;
   hangs.notify_all();
   EXPECT_TRUE(pool.try_acquire_for(10s));

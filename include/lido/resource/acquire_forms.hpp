@@ -146,12 +146,12 @@ class acquire_forms {
   /// flush does not destroy it.
   [[nodiscard]] bool adopt(R&& resource) {
     return self().with_key([&](sought_key* key) {
-      adoption place(self().core(), key);
-      if (place.slot() == nullptr) {
+      adoption adopted(self().core(), key);
+      if (adopted.slot() == nullptr) {
         return false;
       }
-      ::new (static_cast<typed_pool_slot<R>*>(place.slot())->storage()) R(std::move(resource));
-      place.fill();
+      ::new (static_cast<typed_pool_slot<R>*>(adopted.slot())->storage()) R(std::move(resource));
+      adopted.fill();
       return true;
     });
   }

@@ -30,7 +30,7 @@ struct known_key;
 struct position_chunk {
   atomic<std::uint64_t> maybe_idle{0};
   std::uint64_t taken = 0;  ///< positions with a slot; under the mutex
-  std::array<relaxed<pool_slot*>, 64> places{};
+  std::array<relaxed<pool_slot*>, 64> by_index{};
   atomic<position_chunk*> next{nullptr};  ///< owned by the cache
 };
 
@@ -199,11 +199,11 @@ class idle_cache {
       }
       chunk = more;
     }
-    const auto place = static_cast<std::size_t>(std::countr_one(chunk->taken));
-    chunk->places[place].set(&slot);  // (3) publishes it
+    const auto index = static_cast<std::size_t>(std::countr_one(chunk->taken));
+    chunk->by_index[index].set(&slot);  // (3) publishes it
     slot.record.cache = this;
     slot.record.chunk = chunk;
-    slot.record.bit = std::uint64_t{1} << place;
+    slot.record.bit = std::uint64_t{1} << index;
     chunk->taken |= slot.record.bit;
     return true;
   }
@@ -212,7 +212,7 @@ class idle_cache {
     position_chunk& chunk = *slot.record.chunk;
     chunk.taken &= ~slot.record.bit;
     // A thread that still sees the slot finds that it is not idle.
-    chunk.places[static_cast<std::size_t>(std::countr_zero(slot.record.bit))].set(nullptr);
+    chunk.by_index[static_cast<std::size_t>(std::countr_zero(slot.record.bit))].set(nullptr);
     slot.record.cache = nullptr;
   }
   /// Returns false if no slot may be idle: all in use are marked.
@@ -242,7 +242,7 @@ class idle_cache {
     for (std::uint64_t bits = chunk.maybe_idle.load(std::memory_order_acquire); bits != 0;
          bits &= bits - 1) {
       const auto bit = static_cast<std::size_t>(std::countr_zero(bits));
-      pool_slot* const slot = chunk.places[bit].get();
+      pool_slot* const slot = chunk.by_index[bit].get();
       if (slot != nullptr && f(*slot)) {
         return slot;
       }

@@ -93,7 +93,7 @@ class [[nodiscard]] resource_lease {
   }
   /// Returns a name of the resource for `kill`, valid as long as the resource lives.
   [[nodiscard, LIDO_ASSERTS]] resource_handle handle() const noexcept {
-    return {.place = slot().number, .birth = grant_.ticket.birth()};
+    return {.index = slot().number, .birth = grant_.ticket.birth()};
   }
   /// Returns the time since the resource was created, as of the last tick of the pool.
   [[nodiscard, LIDO_ASSERTS]] std::chrono::nanoseconds age() const noexcept {

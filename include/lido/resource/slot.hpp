@@ -103,7 +103,7 @@ struct pool_slot_record {
   bool is_for_urgent = false;  ///< being created by a thread that may use the reserve
   bool is_outdated = false;    ///< its task was begun before the last flush
   bool is_unproven = false;    ///< the create of a group without a working resource
-  bool is_evicted = false;     ///< closing, to give room to another group
+  bool is_evicted = false;     ///< closing, to leave its quota to another group
   slot_check check;
   slot_pin pin = slot_pin::none;
 };

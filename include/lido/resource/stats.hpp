@@ -29,7 +29,7 @@ struct resource_generation {
 /// Names one resource for as long as it lives, and nothing afterwards. In another pool it names
 /// nothing, except by a chance of one in billions.
 struct resource_handle {
-  std::uint32_t place = 0;
+  std::uint32_t index = 0;  ///< of the slot that the resource is in
   std::uint64_t birth = 0;  ///< 0: none
   friend bool operator==(const resource_handle&, const resource_handle&) noexcept = default;
 };

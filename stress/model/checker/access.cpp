@@ -41,7 +41,7 @@ std::string readable(std::uint64_t value) {
   return value < small ? fmt::format("{}", value) : fmt::format("{:#x}", value);
 }
 
-void note_failure(execution& here, location_id where, place from) {
+void note_failure(execution& here, location_id where, code_location from) {
   if (trace* const events = here.events(); events != nullptr) {
     events->add(here.self(), fmt::format("#{:<3} accessed", where), from);
   }
@@ -49,7 +49,7 @@ void note_failure(execution& here, location_id where, place from) {
 
 /// Begins every access; returns false if the execution has failed, so that only the newest value
 /// counts.
-bool begin(execution& here, location_id where, place from) {
+bool begin(execution& here, location_id where, code_location from) {
   here.point();
   if (!here.checks()) {
     return false;
@@ -69,7 +69,7 @@ bool begin(execution& here, location_id where, place from) {
 
 // Most executions are run only for their end: `text` is called only where events are recorded.
 template <class Text>
-void record(location_id where, place from, const Text& text) {
+void record(location_id where, code_location from, const Text& text) {
   auto& here = execution::now();
   if (trace* const events = here.events(); events != nullptr && here.checks()) {
     events->add(here.self(), fmt::format("#{:<3} {}", where, text()), from);
@@ -95,7 +95,7 @@ void destroy(location_id where) noexcept {
   execution::now().memory().destroy(where);
 }
 
-std::uint64_t load(location_id where, memory_order order, place from) {
+std::uint64_t load(location_id where, memory_order order, code_location from) {
   auto& here = execution::now();
   auto& memory = here.memory();
   order = weakening::now().apply(order, "load", from);
@@ -118,7 +118,7 @@ std::uint64_t load(location_id where, memory_order order, place from) {
   return value;
 }
 
-void store(location_id where, std::uint64_t value, memory_order order, place from) {
+void store(location_id where, std::uint64_t value, memory_order order, code_location from) {
   auto& here = execution::now();
   auto& memory = here.memory();
   order = weakening::now().apply(order, "store", from);
@@ -134,14 +134,14 @@ void store(location_id where, std::uint64_t value, memory_order order, place fro
   // newest.
   const std::size_t newest = memory.stores(where).size() - 1;
   const std::size_t oldest = memory.oldest_readable(where, here.self());
-  std::array<std::size_t, 8> places{newest};
+  std::array<std::size_t, 8> indices{newest};
   unsigned count = 1;
-  for (std::size_t index = newest; index > oldest && count < places.size();) {
+  for (std::size_t index = newest; index > oldest && count < indices.size();) {
     if (memory.can_follow(where, --index)) {
-      places.at(count++) = index;
+      indices.at(count++) = index;
     }
   }
-  const std::size_t index = places.at(here.choose(question::write, count));
+  const std::size_t index = indices.at(here.choose(question::write, count));
   memory.write(where, index, value, here.self(), releases(order), /*attached=*/false);
   if (order == memory_order::seq_cst) {
     memory.enter_total_order(here.self(), where);
@@ -154,7 +154,7 @@ void store(location_id where, std::uint64_t value, memory_order order, place fro
 
 namespace detail {
 
-source begin_modification(location_id where, memory_order& order, place from) {
+source begin_modification(location_id where, memory_order& order, code_location from) {
   auto& here = execution::now();
   auto& memory = here.memory();
   order = weakening::now().apply(order, "change", from);
@@ -179,7 +179,7 @@ source begin_modification(location_id where, memory_order& order, place from) {
 }
 
 void end_modification(location_id where, source read, std::uint64_t value, memory_order order,
-                      place from) {
+                      code_location from) {
   auto& here = execution::now();
   here.memory().write(where, read.index, value, here.self(), here.checks() && releases(order),
                       /*attached=*/true);
@@ -247,7 +247,7 @@ bool plain_compare_exchange(memory& memory, location_id where, std::uint64_t& ex
 }  // namespace
 
 bool compare_exchange(location_id where, std::uint64_t& expected, std::uint64_t desired,
-                      cas_orders orders, bool weak, place from) {
+                      cas_orders orders, bool weak, code_location from) {
   auto& here = execution::now();
   auto& memory = here.memory();
   orders.success = weakening::now().apply(orders.success, "CAS", from);
@@ -277,7 +277,7 @@ bool compare_exchange(location_id where, std::uint64_t& expected, std::uint64_t 
   return end.succeeds;
 }
 
-void light_fence(place from) {
+void light_fence(code_location from) {
   auto& here = execution::now();
   const bool left_out = weakening::now().leaves_out("light fence", from);
   if (here.self() != 0 && here.checks() && !left_out) {
@@ -285,7 +285,7 @@ void light_fence(place from) {
   }
 }
 
-void full_fence(place from) {
+void full_fence(code_location from) {
   auto& here = execution::now();
   const bool left_out = weakening::now().leaves_out("full fence", from);
   if (!here.checks() || left_out) {
@@ -299,7 +299,7 @@ void full_fence(place from) {
   }
 }
 
-void heavy_fence(place from) {
+void heavy_fence(code_location from) {
   auto& here = execution::now();
   if (here.self() == 0 || !here.checks()) {
     return;

@@ -18,12 +18,13 @@ using std::memory_order;
 [[nodiscard]] location_id create_zeroed();
 void destroy(location_id where) noexcept;
 
-[[nodiscard]] std::uint64_t load(location_id where, memory_order order, place from);
-void store(location_id where, std::uint64_t value, memory_order order, place from);
+[[nodiscard]] std::uint64_t load(location_id where, memory_order order, code_location from);
+void store(location_id where, std::uint64_t value, memory_order order, code_location from);
 
 /// Returns the value before the change; `change` computes the new one.
 template <class Change>
-std::uint64_t read_modify_write(location_id where, Change change, memory_order order, place from);
+std::uint64_t read_modify_write(location_id where, Change change, memory_order order,
+                                code_location from);
 
 struct cas_orders {
   memory_order success;
@@ -34,14 +35,14 @@ struct cas_orders {
 /// fail for no reason.
 [[nodiscard]] bool compare_exchange(location_id where, std::uint64_t& expected,
                                     std::uint64_t desired, cas_orders orders, bool weak,
-                                    place from);
+                                    code_location from);
 
 /// Orders the store of a cache's owner before its later accesses (see atomic.hpp of the library).
-void light_fence(place from);
+void light_fence(code_location from);
 
-void full_fence(place from);
+void full_fence(code_location from);
 /// Reaches every thread at some moment before it returns.
-void heavy_fence(place from);
+void heavy_fence(code_location from);
 
 namespace detail {
 
@@ -50,14 +51,15 @@ struct source {
   std::size_t index;
   std::uint64_t value;
 };
-[[nodiscard]] source begin_modification(location_id where, memory_order& order, place from);
+[[nodiscard]] source begin_modification(location_id where, memory_order& order, code_location from);
 void end_modification(location_id where, source read, std::uint64_t value, memory_order order,
-                      place from);
+                      code_location from);
 
 }  // namespace detail
 
 template <class Change>
-std::uint64_t read_modify_write(location_id where, Change change, memory_order order, place from) {
+std::uint64_t read_modify_write(location_id where, Change change, memory_order order,
+                                code_location from) {
   const detail::source read = detail::begin_modification(where, order, from);
   detail::end_modification(where, read, change(read.value), order, from);
   return read.value;

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "checker/chooser.hpp"
+#include "checker/code_location.hpp"
 #include "checker/fiber.hpp"
 #include "checker/memory.hpp"
-#include "checker/place.hpp"
 #include "checker/thread_words.hpp"
 #include "checker/trace.hpp"
 

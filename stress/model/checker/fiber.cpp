@@ -81,9 +81,9 @@ void fiber::prepare(entry function, void* argument) noexcept {
   frame[2] = reinterpret_cast<std::uintptr_t>(argument);
   frame[3] = reinterpret_cast<std::uintptr_t>(function);
   frame[6] = reinterpret_cast<std::uintptr_t>(&lido_model_begin);
-  std::byte* const place = stack_ + size_ - sizeof(frame) - 8;
-  std::memcpy(place, frame.data(), sizeof(frame));
-  stack_pointer_ = place;
+  std::byte* const first_frame = stack_ + size_ - sizeof(frame) - 8;
+  std::memcpy(first_frame, frame.data(), sizeof(frame));
+  stack_pointer_ = first_frame;
   caught_ = nullptr;
   uncaught_ = 0;
 }

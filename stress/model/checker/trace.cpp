@@ -12,7 +12,7 @@ namespace {
 /// The source lines that a trace names.
 class source_lines {
  public:
-  std::string_view at(place where) {
+  std::string_view at(code_location where) {
     auto [found, is_new] = files_.try_emplace(where.file);
     if (is_new) {
       std::ifstream file(where.file);

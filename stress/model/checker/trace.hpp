@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "checker/code_location.hpp"
 #include "checker/memory.hpp"
-#include "checker/place.hpp"
 
 namespace model {
 
@@ -18,10 +18,10 @@ class trace {
   struct event {
     thread_id who;
     std::string what;
-    place where;
+    code_location where;
   };
 
-  void add(thread_id who, std::string what, place where) {
+  void add(thread_id who, std::string what, code_location where) {
     events_.push_back({who, std::move(what), where});
   }
   void clear() { events_.clear(); }

@@ -57,7 +57,7 @@ site site::parse(std::string_view text) {
   return parsed;
 }
 
-void weakening::note(std::memory_order order, const char* access, place from) {
+void weakening::note(std::memory_order order, const char* access, code_location from) {
   if (!noted_.emplace(from.file, from.line, access, order).second) {
     return;
   }
@@ -77,7 +77,8 @@ void weakening::note(std::memory_order order, const char* access, place from) {
   }
 }
 
-std::memory_order weakening::weaker(std::memory_order order, const char* access, place from) {
+std::memory_order weakening::weaker(std::memory_order order, const char* access,
+                                    code_location from) {
   const auto [folder, rest] = inside_library(from.file);
   const std::string_view file = weakened_.file;
   if (weakened_.access != access || rest.empty() || !file.starts_with(folder) ||

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "checker/place.hpp"
+#include "checker/code_location.hpp"
 
 namespace model {
 
@@ -60,7 +60,8 @@ class weakening {
   void restore() noexcept { line_ = 0; }
 
   /// Returns what remains of `order`.
-  [[nodiscard]] std::memory_order apply(std::memory_order order, const char* access, place from) {
+  [[nodiscard]] std::memory_order apply(std::memory_order order, const char* access,
+                                        code_location from) {
     if (collects_ && order != std::memory_order_relaxed) {
       note(order, access, from);
     }
@@ -68,13 +69,14 @@ class weakening {
   }
 
   /// Returns whether the fence at this source location is left out.
-  [[nodiscard]] bool leaves_out(const char* access, place from) {
+  [[nodiscard]] bool leaves_out(const char* access, code_location from) {
     return apply(std::memory_order_seq_cst, access, from) == std::memory_order_relaxed;
   }
 
  private:
-  void note(std::memory_order order, const char* access, place from);
-  [[nodiscard]] std::memory_order weaker(std::memory_order order, const char* access, place from);
+  void note(std::memory_order order, const char* access, code_location from);
+  [[nodiscard]] std::memory_order weaker(std::memory_order order, const char* access,
+                                         code_location from);
 
   std::set<site> sites_;
   /// File, line and access of passed sites: a site is looked up by text only the first time.

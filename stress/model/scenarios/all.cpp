@@ -8,7 +8,7 @@ namespace model {
 std::span<const scenario> all_scenarios() {
   static const std::vector<scenario> all = [] {
     std::vector<scenario> list;
-    for (const auto part : {meeting_scenarios(),    numbers_scenarios(),
+    for (const auto part : {rendezvous_scenarios(), numbers_scenarios(),
                             freelist_scenarios(),   slot_cache_scenarios(),
                             allocator_scenarios(),  exhaustion_scenarios(),
                             evasion_scenarios(),    shards_scenarios(),

@@ -343,7 +343,7 @@ constexpr std::array exhaustion_list{
              &two_thieves_at_capacity, false, narrow},
     scenario{"exhaustion.robbed_for_two", "two need what one cache has", &robbed_for_two, false,
              narrow, /*waits=*/true},
-    scenario{"exhaustion.thief_stands_still", "a thief that does not go on (no excuse)",
+    scenario{"exhaustion.thief_stands_still", "a thief that never continues (no excuse)",
              &thief_stands_still, false, narrow, /*waits=*/true},
     scenario{"exhaustion.slots_change_caches", "free slots on their way from cache to cache",
              &slots_change_caches, false, narrow, /*waits=*/true},

@@ -265,7 +265,7 @@ void interrupt_beside_take() {
   lease held;
   in_threads([&] { held = pool->try_acquire_idle(); },
              [&] { pool->flush(lido::ongoing_uses::interrupt); });
-  require(!held || seen->all == 1, "a use of a flushed resource goes on uninterrupted");
+  require(!held || seen->all == 1, "the use of a flushed resource is not interrupted");
   held.reset();
   delete pool;
   delete seen;
@@ -285,7 +285,7 @@ void flush_of_two_leases() {
     };
     in_threads([&] { fail(std::move(one)); }, [&] { fail(std::move(other)); });
     require(flushes == 1, "a generation was flushed twice, or not at all");
-    require(pool.count().destroyed == 2, "a young resource was flushed, or an old one was not");
+    require(pool.count().destroyed == 2, "a new resource was flushed, or an old one was not");
     pool.check(pool.pool().stats().idle);
   });
 }
@@ -337,7 +337,7 @@ void resize_beside_leases() {
           pool.wait_and_use();
         },
         [&] { require(!pool.pool().leases().empty(), "a lease was not seen"); },
-        [&] { (void)pool.pool().kill({.place = 1, .birth = 1}); });
+        [&] { (void)pool.pool().kill({.index = 1, .birth = 1}); });
     tool_pool::use(std::move(held));
     pool.pool().resize(0);
     pool.check(0);
@@ -538,7 +538,7 @@ void idle_against_release() {
 }
 
 // A key needs the capacity taken by a resource that is released, or used again.
-void room_against_release() {
+void quota_against_release() {
   with_keyed_tools([](keyed_tools& all) {
     lease held = all.pool->at(0).acquire();
     in_threads([&] { tool_pool::use(std::move(held)); }, [&] { all.wait_and_use(1); });
@@ -546,7 +546,7 @@ void room_against_release() {
   });
 }
 
-void room_for_one_another() {
+void quota_for_one_another() {
   with_keyed_tools([](keyed_tools& all) {
     all.wait_and_use(0);
     in_threads([&] { all.wait_and_use(0); }, [&] { all.wait_and_use(1); });
@@ -615,9 +615,10 @@ constexpr std::array pool_core_list{
           &key_forgotten_beside_release),
     lends("pool_core.key_goes_beside_owner", "the same beside a thread with a number",
           &key_goes_beside_owner),
-    lends("pool_core.room_against_release", "room for a key as another's resource comes back",
-          &room_against_release),
-    lends("pool_core.room_for_one_another", "two keys want the same room", &room_for_one_another),
+    lends("pool_core.quota_against_release", "quota for a key as another's resource is released",
+          &quota_against_release),
+    lends("pool_core.quota_for_one_another", "two keys want the same quota",
+          &quota_for_one_another),
 };
 
 }  // namespace

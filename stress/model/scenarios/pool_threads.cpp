@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "resource/meeting.hpp"
+#include "resource/rendezvous.hpp"
 #include "scenarios/lent_tools.hpp"
 #include "seam/pool_thread.hpp"
 
@@ -26,7 +26,7 @@ void end_after_two(unsigned threads, std::size_t size, const Use& use) {
   // Stays behind after an execution that has failed: its end would wait for threads that are gone.
   auto count = std::make_unique<tool_count>();
   auto* pool = new lido::resource_pool<tool>(toolmaker{count.get()}, with_threads(size));
-  lido::detail::meeting done;
+  lido::detail::rendezvous done;
   const auto come = [&] {
     use(*pool);
     if (done.comes_second()) {
@@ -35,9 +35,9 @@ void end_after_two(unsigned threads, std::size_t size, const Use& use) {
     }
   };
   if (threads == 1) {
-    in_threads(come, come, &serve);
+    in_threads(come, come, &run_pool_thread);
   } else {
-    in_threads(come, come, &serve, &serve);
+    in_threads(come, come, &run_pool_thread, &run_pool_thread);
   }
   require(pool == nullptr, "a pool did not end");
   require(count->created != 0 && count->created == count->destroyed, "a resource is left");

@@ -35,7 +35,7 @@ inline constexpr bounds narrow_unfailing{.preemptions = 2, .reorderings = 1, .fa
 [[nodiscard]] const scenario* find_scenario(std::string_view name);
 
 // One list a file.
-[[nodiscard]] std::span<const scenario> meeting_scenarios();
+[[nodiscard]] std::span<const scenario> rendezvous_scenarios();
 [[nodiscard]] std::span<const scenario> numbers_scenarios();
 [[nodiscard]] std::span<const scenario> freelist_scenarios();
 [[nodiscard]] std::span<const scenario> slot_cache_scenarios();

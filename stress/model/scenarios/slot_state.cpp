@@ -28,7 +28,7 @@ class lodged {
 
   void read(std::uint64_t generation) {
     if (state_.enter(generation, access::shared)) {
-      require(value_.read() == generation, "a reader is with another value than it asked for");
+      require(value_.read() == generation, "a reader holds another value than it asked for");
       if (state_.leave(access::shared)) {
         end();
       }
@@ -38,7 +38,7 @@ class lodged {
   /// Changes the value and changes it back.
   void change(std::uint64_t generation) {
     if (state_.enter(generation, access::alone)) {
-      require(value_.read() == generation, "a visitor is with another value than it asked for");
+      require(value_.read() == generation, "a visitor holds another value than it asked for");
       value_.write(0);
       value_.write(generation);
       if (state_.leave(access::alone)) {

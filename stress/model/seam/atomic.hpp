@@ -30,39 +30,44 @@ class atomic {
   }
 
   [[nodiscard]] T load(std::memory_order order,
-                       model::place from = model::place::here()) const noexcept {
+                       model::code_location from = model::code_location::here()) const noexcept {
     return decode(model::load(location(), order, from));
   }
 
-  void store(T value, std::memory_order order, model::place from = model::place::here()) noexcept {
+  void store(T value, std::memory_order order,
+             model::code_location from = model::code_location::here()) noexcept {
     model::store(location(), encode(value), order, from);
   }
 
-  T exchange(T value, std::memory_order order, model::place from = model::place::here()) noexcept {
+  T exchange(T value, std::memory_order order,
+             model::code_location from = model::code_location::here()) noexcept {
     return change([value](T) { return value; }, order, from);
   }
 
-  T fetch_add(T value, std::memory_order order, model::place from = model::place::here()) noexcept {
+  T fetch_add(T value, std::memory_order order,
+              model::code_location from = model::code_location::here()) noexcept {
     return change([value](T old) { return static_cast<T>(old + value); }, order, from);
   }
 
-  T fetch_sub(T value, std::memory_order order, model::place from = model::place::here()) noexcept {
+  T fetch_sub(T value, std::memory_order order,
+              model::code_location from = model::code_location::here()) noexcept {
     return change([value](T old) { return static_cast<T>(old - value); }, order, from);
   }
 
-  T fetch_or(T value, std::memory_order order, model::place from = model::place::here()) noexcept {
+  T fetch_or(T value, std::memory_order order,
+             model::code_location from = model::code_location::here()) noexcept {
     return change([value](T old) { return static_cast<T>(old | value); }, order, from);
   }
 
   bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
                              std::memory_order failure,
-                             model::place from = model::place::here()) noexcept {
+                             model::code_location from = model::code_location::here()) noexcept {
     return exchange_if(expected, desired, {success, failure}, /*weak=*/true, from);
   }
 
   bool compare_exchange_strong(T& expected, T desired, std::memory_order success,
                                std::memory_order failure,
-                               model::place from = model::place::here()) noexcept {
+                               model::code_location from = model::code_location::here()) noexcept {
     return exchange_if(expected, desired, {success, failure}, /*weak=*/false, from);
   }
 
@@ -88,13 +93,13 @@ class atomic {
   }
 
   template <class Change>
-  T change(Change with, std::memory_order order, model::place from) noexcept {
+  T change(Change with, std::memory_order order, model::code_location from) noexcept {
     return decode(model::read_modify_write(
         location(), [&](std::uint64_t bits) { return encode(with(decode(bits))); }, order, from));
   }
 
   bool exchange_if(T& expected, T desired, model::cas_orders orders, bool weak,
-                   model::place from) noexcept {
+                   model::code_location from) noexcept {
     std::uint64_t bits = encode(expected);
     const bool stored =
         model::compare_exchange(location(), bits, encode(desired), orders, weak, from);
@@ -111,11 +116,11 @@ using shared_atomic = atomic<T>;
 template <class T>
 using unscheduled_atomic = std::atomic<T>;
 
-inline void light_fence(model::place from = model::place::here()) noexcept {
+inline void light_fence(model::code_location from = model::code_location::here()) noexcept {
   model::light_fence(from);
 }
 
-inline void full_fence(model::place from = model::place::here()) noexcept {
+inline void full_fence(model::code_location from = model::code_location::here()) noexcept {
   model::full_fence(from);
 }
 

@@ -36,7 +36,7 @@ void set_threads_aside(unsigned count) {
   now() = {.unused = count, .is_over = false, .started = {}};
 }
 
-void serve() {
+void run_pool_thread() {
   auto& here = execution::now();
   while (now().started.empty()) {
     if (now().is_over) {

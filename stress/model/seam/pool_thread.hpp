@@ -24,10 +24,10 @@ struct pool_work {
   void take_over() const;
 };
 
-/// Called in thread 0: this number of threads will call `serve`. Starts beyond that fail.
+/// Called in thread 0: this number of threads will call `run_pool_thread`. Starts beyond that fail.
 void set_threads_aside(unsigned count);
 /// Does what a pool starts a thread for, once. Returns without if `dismiss_threads` is called.
-void serve();
+void run_pool_thread();
 void dismiss_threads();
 
 /// A thread with the interface of std::thread.

@@ -126,9 +126,9 @@ TEST(KernelAges, KeepaliveIsInTimeAndPaced) {
   std::size_t most = 0;
   std::vector<int> in_50_ms(201, 0);
   for (int ms = 1; ms < 10'000; ++ms) {  // each validation takes a millisecond
-    std::vector<std::uint32_t> under_way = k.tasks(test::happening::kind::validate);
-    most = std::max(most, under_way.size());
-    for (const std::uint32_t slot : under_way) {
+    std::vector<std::uint32_t> in_progress = k.tasks(test::happening::kind::validate);
+    most = std::max(most, in_progress.size());
+    for (const std::uint32_t slot : in_progress) {
       longest = std::max(longest, ms - last[slot]);
       last[slot] = ms;
       ++in_50_ms[static_cast<std::size_t>(ms / 50)];

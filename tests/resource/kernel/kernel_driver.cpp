@@ -665,7 +665,7 @@ void kernel_driver::read_slots(effects& out, happenings& all) {
     all.push_back({.what = what == told::slow_lease       ? happening::kind::slow
                            : what == told::suspected_leak ? happening::kind::leak
                                                           : happening::kind::returned,
-                   .slot = report.event.leases.front().resource.place});
+                   .slot = report.event.leases.front().resource.index});
   }
   if (out.drained) {
     all.push_back({.what = happening::kind::drained});

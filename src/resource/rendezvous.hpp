@@ -8,7 +8,7 @@ namespace lido::inline v0::detail {
 
 /// Lets the second of two threads continue, and see all that the first did before. Progress:
 /// wait-free.
-class meeting {
+class rendezvous {
  public:
   /// Returns true in the second thread. Called once by each of the two.
   [[nodiscard]] bool comes_second() noexcept {

@@ -1,5 +1,5 @@
 /// Two threads meet, of which the second continues.
-#include "resource/meeting.hpp"
+#include "resource/rendezvous.hpp"
 
 #include <array>
 
@@ -10,29 +10,29 @@ namespace model {
 
 namespace {
 
-void second_goes_on() {
-  lido::detail::meeting here;
+void second_continues() {
+  lido::detail::rendezvous here;
   std::array<plain<int>, 2> done{plain<int>{0}, plain<int>{0}};
-  int went_on = 0;  // the model runs one thread at a time
+  int continued = 0;  // the model runs one thread at a time
   const auto come = [&](std::size_t me) {
     done.at(me).write(1);
     if (here.comes_second()) {
-      ++went_on;
+      ++continued;
       require(done.at(0).read() == 1 && done.at(1).read() == 1,
               "the second does not see the first");
     }
   };
   in_threads([&] { come(0); }, [&] { come(1); });
-  require(went_on == 1, "both went on, or nobody");
+  require(continued == 1, "both continued, or neither");
 }
 
-constexpr std::array meeting_list{
-    scenario{"meeting.second_goes_on", "one of two goes on and sees all", &second_goes_on}};
+constexpr std::array rendezvous_list{scenario{
+    "rendezvous.second_continues", "the second of two continues and sees all", &second_continues}};
 
 }  // namespace
 
-std::span<const scenario> meeting_scenarios() {
-  return meeting_list;
+std::span<const scenario> rendezvous_scenarios() {
+  return rendezvous_list;
 }
 
 }  // namespace model

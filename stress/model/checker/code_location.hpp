@@ -6,12 +6,12 @@ namespace model {
 
 /// Names the caller's line if it is a default argument. Not std::source_location: Clang 14 with the
 /// standard library of GCC 12 has none.
-struct place {
+struct code_location {
   const char* file = "";
   int line = 0;
 
-  static constexpr place here(const char* file = __builtin_FILE(),
-                              int line = __builtin_LINE()) noexcept {
+  static constexpr code_location here(const char* file = __builtin_FILE(),
+                                      int line = __builtin_LINE()) noexcept {
     return {file, line};
   }
 };
