@@ -32,6 +32,19 @@ struct copies_its_map {
   }
 };
 
+/// A value whose constructor moves the map that it is made in.
+struct moves_its_map {
+  moves_its_map() = default;
+  explicit moves_its_map(slot_map<moves_its_map>&& map) {
+    const slot_map<moves_its_map> moved(std::move(map));
+  }
+};
+
+/// An object pool that knows which objects are in use.
+struct tracked_traits : pool_traits<int> {
+  static constexpr bool track_in_use = true;
+};
+
 /// An executor of one range, and one that goes beyond the end.
 constexpr auto in_one_go = [](std::uint32_t count, const auto& body) { body(0U, count); };
 constexpr auto too_far = [](std::uint32_t count, const auto& body) { body(0U, count + 1); };
@@ -71,6 +84,18 @@ const misuse_case misuses[] = {
        other.release(pool.try_acquire_ptr(1));
      },
      "release of (a pointer to no object of this pool|what is not in use)"},
+    {"SecondReleaseInATrackingPool",
+     [] {
+       object_pool<int, tracked_traits> pool(2);
+       int* const object = pool.try_acquire_ptr(1);
+       pool.release(object);
+       pool.release(object);
+     },
+     "release of what is not in use"},
+    {"BytesOfTooManySlots", [] { (void)object_pool<int>::bytes_needed({.capacity = SIZE_MAX}); },
+     "bytes_needed with options that no pool can have"},
+    {"BytesOfNoSlots", [] { (void)object_pool<int>::bytes_needed({.capacity = 0}); },
+     "bytes_needed with options that no pool can have"},
     {"ObjectFromElsewhere",
      [] {
        object_pool<int> pool(1);
@@ -272,6 +297,13 @@ const misuse_case misuses[] = {
        map.for_each([&](int&) { const slot_map<int> other(std::move(map)); });
      },
      "a move of a slot map during a walk of it"},
+    {"MoveInAConstructor",
+     [] {
+       slot_map<moves_its_map> map;
+       map.emplace();  // so that there is room, and the second one is made in its place
+       map.emplace(std::move(map));
+     },
+     "a move of a slot map during a walk of it, or in a constructor of T"},
     {"CopyInAConstructor",
      [] {
        slot_map<copies_its_map> map;
@@ -284,6 +316,13 @@ const misuse_case misuses[] = {
        slot_map<int> map;
        map.emplace(1);
        (void)map.insert_range(map.values());
+     },
+     "insert_range of values that are in this slot map"},
+    {"InsertRangeOfTheMapItself",
+     [] {
+       slot_map<int> map;
+       map.emplace(1);
+       (void)map.insert_range(map);
      },
      "insert_range of values that are in this slot map"},
     {"InsertInAParallelWalk",

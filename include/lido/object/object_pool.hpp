@@ -422,7 +422,9 @@ class object_pool : private detail::complete_traits<Traits> {
       refuse_unused(object);
     }
     if constexpr (tracks) {
-      slots_.memory().set_unused(slots_.memory().template index_of<sizeof(T)>(object),
+      const detail::slot_index slot = slots_.memory().template index_of<sizeof(T)>(object);
+      LIDO_ASSERT(slots_.memory().is_used(slot), "release of what is not in use");
+      slots_.memory().set_unused(slot,
                                  keeps ? detail::slot_content::kept : detail::slot_content::empty);
     }
     if (life_.finish(slots_.memory(), object)) {

@@ -47,8 +47,8 @@ class pool_controls {
   void watch_leases(bool on) noexcept { core_->watch_leases(on); }
   /// Fails all waiting acquires, destroys idle resources, waits up to `timeout` until the others
   /// have come back, and reports what is left. May be called again. Throws std::bad_alloc if there
-  /// is no memory for the report; the pool is closed even then. Requires: not called by code that
-  /// the pool calls.
+  /// is no memory for the report; the pool is closed even then. Code that the pool calls should use
+  /// `async_close`: a `close` there waits for its own caller, until `timeout`.
   template <class Rep, class Period>
   close_report close(std::chrono::duration<Rep, Period> timeout) {
     return core_->close(deadline::after(timeout));

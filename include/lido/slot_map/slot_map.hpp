@@ -92,14 +92,16 @@ class slot_map {
   /// Moves the values: their handles lead into this map now. `other` is then empty and keeps its
   /// options; its name and hooks are moved-from. Nothing that led into it may be used with it once
   /// refilled. Its inserts allocate memory, despite `reserve`. If moving Hooks throws, there is no
-  /// effect. Requires: no walk in `other`. There is no assignment: it might redirect handles.
+  /// effect. Requires: no walk in `other`, and not called by a constructor of T. There is no
+  /// assignment: it might redirect handles.
   [[LIDO_ASSERTS]] slot_map(slot_map&& other) noexcept(std::is_nothrow_move_constructible_v<Hooks>)
       : hooks_(std::move(other.hooks_)),
         name_(std::move(other.name_)),
         options_(other.options_),
         least_capacity_(std::exchange(other.least_capacity_, reserved())),
         store_(std::move(other.store_)) {
-    LIDO_ASSERT(other.walks_ == 0, "a move of a slot map during a walk of it");
+    LIDO_ASSERT(other.may_move(),
+                "a move of a slot map during a walk of it, or in a constructor of T");
   }
   slot_map& operator=(slot_map&&) = delete;
   /// Copies the values: handles of `other` lead to the copies, too. Hooks are copied, but not
@@ -531,7 +533,9 @@ class slot_map {
   /// Returns true if the first value of an array is in this map, as far as can be seen.
   template <class Range>
   [[nodiscard]] bool has_first_of(const Range& values) const noexcept {
-    if constexpr (detail::has_array_of<Range, T>) {
+    if constexpr (std::is_same_v<Range, slot_map>) {
+      return std::addressof(values) == this && !empty();
+    } else if constexpr (detail::has_array_of<Range, T>) {
       return std::size(values) != 0 && store_.is_value(*std::data(values));
     } else {
       return false;
