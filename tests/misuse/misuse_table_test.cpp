@@ -296,14 +296,14 @@ const misuse_case misuses[] = {
        map.emplace(1);
        map.for_each([&](int&) { const slot_map<int> other(std::move(map)); });
      },
-     "a move of a slot map during a walk of it"},
+     "a move of a slot map during a walk"},
     {"MoveInAConstructor",
      [] {
        slot_map<moves_its_map> map;
        map.emplace();  // so that there is room, and the second one is made in its place
        map.emplace(std::move(map));
      },
-     "a move of a slot map during a walk of it, or in a constructor of T"},
+     "a move of a slot map during a walk, or in a constructor of T"},
     {"CopyInAConstructor",
      [] {
        slot_map<copies_its_map> map;

@@ -100,8 +100,7 @@ class slot_map {
         options_(other.options_),
         least_capacity_(std::exchange(other.least_capacity_, reserved())),
         store_(std::move(other.store_)) {
-    LIDO_ASSERT(other.may_move(),
-                "a move of a slot map during a walk of it, or in a constructor of T");
+    LIDO_ASSERT(other.may_move(), "a move of a slot map during a walk, or in a constructor of T");
   }
   slot_map& operator=(slot_map&&) = delete;
   /// Copies the values: handles of `other` lead to the copies, too. Hooks are copied, but not
