@@ -33,26 +33,26 @@ class acquire_forms {
   using result_type = acquire_result<R>;
 
   /// Waits up to `acquire_timeout`. Throws acquire_error.
-  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire(std::stop_token stop = {}) {
+  [[nodiscard, LIDO_FAST_PATH]] lease_type acquire(std::stop_token stop = {}) {
     return acquire_at(code_address::here(), acquire_timeout(), std::move(stop));
   }
   /// Acquires as `acquire` does, with this timeout. If it is not positive, takes what is available
   /// now.
   template <class Rep, class Period>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_for(
-      std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) {
+  [[nodiscard, LIDO_FAST_PATH]] lease_type acquire_for(std::chrono::duration<Rep, Period> timeout,
+                                                       std::stop_token stop = {}) {
     return acquire_at(code_address::here(), timeout, std::move(stop));
   }
   /// Acquires as `acquire` does, up to a moment of any clock.
   template <class Clock, class Duration>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_until(
+  [[nodiscard, LIDO_FAST_PATH]] lease_type acquire_until(
       std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
     return acquire_at(code_address::here(), moment, std::move(stop));
   }
   /// Returns an empty lease if no resource is available without waiting for a release. Begins a
   /// create that the limits allow; in a pool without threads runs it. If all idle resources need
   /// validation, waits up to 40 ms; in a pool without threads validates them itself.
-  [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type try_acquire() noexcept(!has_key) {
+  [[nodiscard, LIDO_FAST_PATH]] lease_type try_acquire() noexcept(!has_key) {
     result_type found = try_at(code_address::here(), deadline::after(std::chrono::seconds(0)), {});
     return found ? std::move(found).value() : lease_type();
   }
@@ -65,12 +65,12 @@ class acquire_forms {
   }
   /// Acquires as `acquire_for` does, but returns failures.
   template <class Rep, class Period>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] result_type try_acquire_for(
+  [[nodiscard, LIDO_FAST_PATH]] result_type try_acquire_for(
       std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) noexcept(!has_key) {
     return try_at(code_address::here(), deadline_of(timeout), std::move(stop));
   }
   template <class Clock, class Duration>
-  [[nodiscard, LIDO_ALWAYS_INLINE]] result_type try_acquire_until(
+  [[nodiscard, LIDO_FAST_PATH]] result_type try_acquire_until(
       std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
     return try_at(code_address::here(), deadline_of(moment), std::move(stop));
   }
@@ -178,19 +178,19 @@ class acquire_forms {
 
   /// Reads the clock only if it has to wait. Inlined so that a view stays in registers.
   template <class When>
-  [[LIDO_ALWAYS_INLINE]] lease_type acquire_at(code_address at, When when, std::stop_token stop) {
+  [[LIDO_FAST_PATH]] lease_type acquire_at(code_address at, When when, std::stop_token stop) {
     const slot_grant last = stop.stop_requested() ? slot_grant{} : self().try_last(at);
     return last.slot != nullptr ? lease_type(last)
                                 : acquire_slow(at, deadline_of(when), std::move(stop)).value();
   }
-  [[LIDO_ALWAYS_INLINE]] result_type try_at(code_address at, const deadline& until,
-                                            std::stop_token stop) {
+  [[LIDO_FAST_PATH]] result_type try_at(code_address at, const deadline& until,
+                                        std::stop_token stop) {
     const slot_grant last = stop.stop_requested() ? slot_grant{} : self().try_last(at);
     return last.slot != nullptr ? result_type(acquire_outcome{.grant = last, .why = nullptr})
                                 : acquire_slow(at, until, std::move(stop));
   }
-  [[LIDO_NOINLINE]] result_type acquire_slow(code_address at, const deadline& until,
-                                             std::stop_token stop) {
+  [[LIDO_SLOW_PATH]] result_type acquire_slow(code_address at, const deadline& until,
+                                              std::stop_token stop) {
     return self().with_key([&](sought_key* key) {
       return result_type(self().core().acquire({until, std::move(stop), at, key}));
     });

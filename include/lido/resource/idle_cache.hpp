@@ -13,6 +13,7 @@
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/debug/code_address.hpp"
+#include "lido/platform/compiler.hpp"
 #include "lido/resource/factory_hooks.hpp"
 #include "lido/resource/pool_gate.hpp"
 #include "lido/resource/slot.hpp"
@@ -54,7 +55,7 @@ class idle_cache {
 
   /// Takes what this thread had last, if that is idle and fresh. For a pool without keys, whose one
   /// group has the hash 0.
-  [[nodiscard]] slot_grant try_acquire_last(code_address at) noexcept {
+  [[nodiscard, LIDO_FAST_PATH]] slot_grant try_acquire_last(code_address at) noexcept {
     pool_slot* const slot = gate_.mine().last[0].get();
     slot_grant grant{slot, {}};
     return slot != nullptr && !is_off_limits() && slot->take(grant.ticket)
@@ -63,8 +64,9 @@ class idle_cache {
   }
   /// Takes what this thread, or any thread, had last for a key with that hash, if that is idle and
   /// fresh. The caller compares the keys, and calls `offer` if they differ.
-  [[nodiscard]] static slot_grant try_acquire_hint(pool_gate& gate, std::uint64_t hash,
-                                                   code_address at) noexcept {
+  [[nodiscard, LIDO_FAST_PATH]] static slot_grant try_acquire_hint(pool_gate& gate,
+                                                                   std::uint64_t hash,
+                                                                   code_address at) noexcept {
     slot_grant grant;
     if (gate.flags.get() != 0 ||
         (!take_of(gate.mine().last[hash % thread_state::hints].get(), hash, grant) &&
@@ -256,7 +258,8 @@ class idle_cache {
     return slot != nullptr && slot->key_hash.get() == hash && slot->take(grant.ticket);
   }
   /// Begins the use of a fresh resource and returns it; offers any other to other threads.
-  [[nodiscard]] slot_grant begin_if_fresh(const slot_grant& grant, code_address at) noexcept {
+  [[nodiscard, LIDO_FAST_PATH]] slot_grant begin_if_fresh(const slot_grant& grant,
+                                                          code_address at) noexcept {
     const nanos now = gate_.now();
     if (!grant.slot->is_fresh(now, epoch())) [[unlikely]] {
       return decline(grant);
@@ -266,9 +269,9 @@ class idle_cache {
     return grant;
   }
   // idle_cache.cpp
-  void release_slow(const slot_grant& grant, bool refused = false) noexcept;
-  void release_marked(const slot_grant& grant) noexcept;
-  void report_idle(leaving_guard& leaving) noexcept;
+  [[LIDO_SLOW_PATH]] void release_slow(const slot_grant& grant, bool refused = false) noexcept;
+  [[LIDO_SLOW_PATH]] void release_marked(const slot_grant& grant) noexcept;
+  [[LIDO_SLOW_PATH]] void report_idle(leaving_guard& leaving) noexcept;
 
   alignas(no_false_sharing) slow_path_flags flags_;
   relaxed<nanos> hand_over_at_;

@@ -110,7 +110,7 @@ class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /
   [[nodiscard]] table& keys() const noexcept { return static_cast<table&>(core_->groups().keys()); }
 
   /// Takes what this thread, or any thread, released last, if it is of the key.
-  [[LIDO_ALWAYS_INLINE]] detail::slot_grant try_last(detail::code_address at) {
+  [[LIDO_FAST_PATH]] detail::slot_grant try_last(detail::code_address at) {
     const detail::slot_grant last =
         detail::idle_cache::try_acquire_hint(core_->gate(), Hash::hash(key_), at);
     if (last.slot == nullptr) {
