@@ -20,7 +20,7 @@ BUILD = ROOT / "build" / "bench"
 # How many times as many uses as with the mutex; more where a use takes no time.
 USES, USES_OF_NOTHING = 0.85, 1.0
 # A 99th percentile may be a third of the mutex's, or so many milliseconds.
-WAIT = 3.0
+WAIT = 3.5
 SPREAD = 3.0
 RESET = 1.15  # a hook that only looks, beside no hook
 POOL_BYTES = 8192

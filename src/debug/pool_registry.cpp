@@ -151,7 +151,7 @@ bool registry::next(position& at, pool_report& report) const {
     report.text = text;
     report.number = found->number_;
     report.kind = found->kind_;
-    report.slots.reset();
+    report.slot_stats.reset();
     report.resources = nullptr;
     found->fill_(found->pool_, report);
   }

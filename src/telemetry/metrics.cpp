@@ -195,7 +195,7 @@ metric::source detail::source_of(const pool_report& report) noexcept {
   resources = report.resources != nullptr ? &report.resources->stats : nullptr;
 #endif
   return {.pool = report.stats,
-          .slots = report.slots ? &*report.slots : nullptr,
+          .slots = report.slot_stats ? &*report.slot_stats : nullptr,
           .resources = resources};
 }
 

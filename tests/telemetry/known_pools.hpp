@@ -49,8 +49,8 @@ class known_pool {
     if (out.resources != nullptr) {
       out.stats = out.resources->stats;
     } else {
-      out.slots = slots_of_a_pool();
-      out.stats = *out.slots;
+      out.slot_stats = slots_of_a_pool();
+      out.stats = *out.slot_stats;
     }
   }
 

@@ -25,7 +25,7 @@ struct pool_report {
   std::uint64_t number = 0;  ///< unique in its registry; distinguishes pools of the same name
   std::string_view kind;     ///< "object_pool", "concurrent_slot_map", ...
   pool_stats stats;
-  std::optional<slot_pool_stats> slots;                   ///< none if a pool of resources
+  std::optional<slot_pool_stats> slot_stats;              ///< none if a pool of resources
   std::shared_ptr<const resource_pool_report> resources;  ///< null unless a pool of resources
   std::shared_ptr<const char[]> text;                     ///< owns the characters of `name`
 };
@@ -93,8 +93,8 @@ class registration {
       : registration(
             where, kind, name,
             [](void* one, pool_report& out) {
-              out.slots = static_cast<Pool*>(one)->stats();
-              out.stats = *out.slots;
+              out.slot_stats = static_cast<Pool*>(one)->stats();
+              out.stats = *out.slot_stats;
             },
             &pool) {}
   registration(const registration&) = delete;
