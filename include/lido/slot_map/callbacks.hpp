@@ -17,8 +17,8 @@
 
 namespace lido::inline v0 {
 
-/// Verdict on the value that a walk's callback received, and on the walk. A callback that returns
-/// nothing means `next`; one that returns bool means `next` by true and `stop` by false.
+/// A walk callback's verdict on the current value and on the walk. A callback that returns void
+/// means `next`. For one that returns bool, true means `next` and false means `stop`.
 enum class step : std::uint8_t {
   next,           ///< continue
   stop,           ///< end the walk
@@ -26,8 +26,9 @@ enum class step : std::uint8_t {
   erase_and_stop  ///< erase this value, end the walk
 };
 
-/// An executor that calls `body(first, last)` for disjoint ranges that make up 0 to `count`, from
-/// any threads, and returns after all calls. `lido::par` in lido/tbb.hpp is one.
+/// An executor that calls `body(first, last)` for disjoint ranges that together cover 0 to `count`.
+/// It may call `body` from any thread, and returns once all calls have returned. `lido::par` in
+/// lido/tbb.hpp is such an executor.
 template <class E>
 concept parallel_executor = requires(const E& executor, std::uint32_t count,
                                      void (*body)(std::uint32_t, std::uint32_t)) {
@@ -36,7 +37,7 @@ concept parallel_executor = requires(const E& executor, std::uint32_t count,
 
 namespace detail {
 
-/// A range whose values are an array, such as `values()` of a map.
+/// A range that stores its values in an array, such as the result of a map's `values()`.
 template <class Range, class T>
 concept has_array_of =
     std::is_convertible_v<decltype(std::data(std::declval<const Range&>())), const T*>;
@@ -48,7 +49,7 @@ concept has_array_of =
   return verdict == step::erase || verdict == step::erase_and_stop;
 }
 
-/// Calls `f` with the arguments that it takes: the value, its handle, the map.
+/// Calls `f` with the value and, if `f` accepts them, with the value's handle and the map.
 template <class Map, class F, class T, class HandleOf>
 decltype(auto) call_visitor([[maybe_unused]] Map& map, F& f, T& value,
                             [[maybe_unused]] const HandleOf& handle_of) {
@@ -64,13 +65,14 @@ decltype(auto) call_visitor([[maybe_unused]] Map& map, F& f, T& value,
   }
 }
 
-/// The type that `f` returns.
+/// The return type of `f` if `call_visitor` calls it.
 template <class Map, class F, class T>
 using visitor_result =
     decltype(call_visitor(std::declval<Map&>(), std::declval<F&>(), std::declval<T&>(),
                           std::declval<typename Map::handle_type (&)()>()));
 
-/// Calls `f` and translates its result. If the map is const, the walk erases nothing.
+/// Calls `f` and converts its result to a `step`. If the map is const, `f` cannot return a `step`,
+/// so the walk erases nothing.
 template <class Map, class F, class T, class HandleOf>
 step visit_with(Map& map, F& f, T& value, const HandleOf& handle_of) {
   using result = visitor_result<Map, F, T>;
@@ -88,14 +90,15 @@ step visit_with(Map& map, F& f, T& value, const HandleOf& handle_of) {
   }
 }
 
-// Hooks of a slot map: any type that has some of
+// Hooks of a slot map: any class that has one or more of these functions.
 //
-//     void on_insert(T& value, slot_handle<T> handle);           // a value was made
-//     void on_erase(T& value, slot_handle<T> handle) noexcept;   // it is about to be destroyed
-//     void on_move(T& value, slot_handle<T> handle) noexcept;    // it now has another address
+//     void on_insert(T& value, slot_handle<T> handle);           // value has been constructed
+//     void on_erase(T& value, slot_handle<T> handle) noexcept;   // value is about to be destroyed
+//     void on_move(T& value, slot_handle<T> handle) noexcept;    // value now has another address
 //
-// An on_insert that throws takes the insertion back: on_erase is not called for that value. None of
-// them may change the map. None is called for the values that a map still has at its destruction.
+// If on_insert throws, the insertion is undone, and on_erase is not called for that value. A hook
+// must not change the map. No hook is called for the values that a map still holds when it is
+// destroyed.
 
 template <class Hooks, class T>
 concept fitting_on_insert = requires(Hooks& hooks, T& value, slot_handle<T> handle) {
@@ -112,14 +115,14 @@ concept fitting_on_move = requires(Hooks& hooks, T& value, slot_handle<T> handle
   noexcept->std::same_as<void>;
 };
 
-/// The last generation that a map with these hooks gives a slot, unless its handles have fewer.
-/// Tests specialise it.
+/// The last generation that a map with `Hooks` gives a slot, unless its handles allow fewer
+/// generations. Tests specialise it.
 template <class Hooks>
 inline constexpr std::uint64_t last_generation_with = ~std::uint64_t{0};
 
-/// Refuses to be instantiated for values and hooks that do not fit a slot map. That happens when a
-/// map is constructed, not when its type is named: T may be incomplete then, since it may have maps
-/// of its own type for members.
+/// Rejects, by static_assert, a T or Hooks that does not fit a slot map. The constructor of a map
+/// instantiates it, so T may be incomplete where the type of a map is only named. Hence T may have
+/// maps of T as members.
 template <class T, class Hooks>
 struct fitting_map {
   static_assert(std::is_nothrow_destructible_v<T>, "lido: erase is noexcept, so ~T must be, too");

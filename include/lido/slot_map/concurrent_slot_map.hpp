@@ -1,5 +1,5 @@
 /// @file
-/// Public. `concurrent_slot_map<T>`: values for any number of threads, reached by handles alone.
+/// Public. `concurrent_slot_map<T>`: values for any number of threads, reached only by handle.
 #pragma once
 
 #include <algorithm>
@@ -41,14 +41,14 @@ namespace lido::inline v0 {
 
 /// Options of a `concurrent_slot_map`. Use designated initialisers.
 struct concurrent_slot_map_options {
-  /// Most values at once, exactly: 1 to 2^32 - 2. Addresses for all are reserved at the start; the
-  /// system supplies the pages of values as they are used.
+  /// Largest number of values at a time, exactly: 1 to 2^32 - 2. The constructor reserves addresses
+  /// for all of them. The system supplies memory pages for the values as they are first used.
   std::size_t max_size = 0;
 
-  /// Name of the map, copied; appears in errors.
+  /// Name of the map, for error messages. The map copies it.
   std::string_view name = "unnamed";
 
-  /// Most free slots in one thread's cache; see object_pool_options.
+  /// Largest number of free slots in one thread's cache; see object_pool_options.
   std::size_t max_cached = 512;
 
   /// Registry that lists the map by name; null for none.
@@ -57,18 +57,19 @@ struct concurrent_slot_map_options {
 
 namespace detail {
 
-/// Returns max_size, or throws std::invalid_argument, before any memory is requested.
+/// Returns max_size. Throws std::invalid_argument if an option is out of range. Called before any
+/// memory is requested.
 inline std::uint32_t checked_size(const concurrent_slot_map_options& options) {
   check_option(options.name, "max_size", options.max_size, 1, max_capacity);
   check_option(options.name, "max_cached", options.max_cached, 0, slot_cache::most_items);
   return static_cast<std::uint32_t>(options.max_size);
 }
 
-/// The slots of a concurrent map. The allocator comes first: lido.py finds it at the address that
-/// the registry has.
+/// The slots of a concurrent map. The allocator is the first member because lido.py expects it at
+/// the address that the registry stores.
 struct map_slots {
   slot_allocator allocator;
-  std::size_t bytes_of_states;  ///< bytes of what the map itself has beside its values
+  std::size_t bytes_of_states;  ///< bytes of the arrays of slot states and walk blocks
 
   [[nodiscard]] slot_pool_stats stats() const noexcept {
     slot_pool_stats stats = allocator.stats();
@@ -80,31 +81,34 @@ struct map_slots {
 
 }  // namespace detail
 
-/// Values that never move, reached by handles from any number of threads, in one array with holes.
-/// All functions are thread-safe, unless they say otherwise.
+/// Stores values in one array with holes, for access by handle from any number of threads. Values
+/// never move. All functions are thread-safe unless their comments say otherwise.
 ///
-/// A value is accessed only inside a callback: `visit` has it alone, `read` shares it with readers.
-/// Entering waits while other threads are in the same value (spins, then naps), in no order:
-/// readers that overlap without end keep a `visit` out. Otherwise functions wait only where
-/// `object_pool` does.
+/// A value is accessed only inside a callback. `visit` gives its callback exclusive access; `read`
+/// shares the value with other readers. Both wait while a conflicting thread is in the value: they
+/// spin first, then sleep with back-off. Waiters are served in no particular order, so readers that
+/// keep overlapping keep a `visit` out. Otherwise, functions wait only where those of an
+/// `object_pool` do.
 ///
-/// `erase` never waits: from its return on no thread can enter, and the last thread in the value
-/// destroys it. Hence a callback may insert, and erase any value, also its own. It must not enter
-/// its own value, which a walk would; nor may two callbacks enter each other's. The same holds for
-/// tasks that a scheduler runs on a thread whose callback waits for others.
+/// `erase` never waits. Once it returns, no thread can enter the value, and the last thread in the
+/// value destroys it. Hence a callback may insert values and erase any value, including its own. It
+/// must not enter its own value, not even by a walk. Nor may two callbacks enter each other's
+/// values. The same applies to tasks that a scheduler runs on a thread whose callback is waiting
+/// for other tasks.
 ///
-/// insert, erase, visit, read and contains are linearizable for each handle. `size`, the error of a
-/// full map (see object_pool), and walks are not. A walk visits each value that exists from its
-/// beginning to its end exactly once, and may or may not visit others.
+/// For each handle, insert, erase, visit, read and contains are linearizable. Walks, `size`, and
+/// the error of a full map (see object_pool) are not. A walk visits each value that exists
+/// throughout the walk exactly once. It may or may not visit any other value.
 ///
-/// A walk delays the destruction of up to 128 erased values, until it reaches the next 128. An
-/// insert that needs a slot destroys them, except the walk's current value. Requires of its
-/// callback: it returns on the thread that it was called on.
+/// A walk moves from block to block of 128 slots. Values that are erased in its current block are
+/// destroyed when the walk leaves that block. An insert that finds no free slot destroys them
+/// earlier, except for the walk's current value. Requires: the callback of a walk returns on the
+/// thread that called it.
 ///
-/// A slot that has had all its generations (2^48, or 2^(64 - n) when indices need n > 16 bits) is
-/// not used again: the map can then store one value less. `Hooks` as in a slot_map, from any
-/// thread; on_insert is called before others can reach the value; on_move is not called. Requires
-/// on destruction: no thread is in a call.
+/// A slot whose generations are used up is not used again, and the map can then store one value
+/// fewer. A slot has 2^48 generations, or 2^(64 - n) if indices need n > 16 bits. `Hooks` are those
+/// of a slot_map, but any thread may call them. on_insert is called before other threads can reach
+/// the value. on_move is never called. Requires on destruction: no thread is in a call.
 template <class T, class Hooks = no_hooks>
 class concurrent_slot_map {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
@@ -114,8 +118,8 @@ class concurrent_slot_map {
   using value_type = T;
   using handle_type = slot_handle<T>;
 
-  /// Throws std::invalid_argument (max_size 0, or more than 2^32 - 2), std::bad_array_new_length,
-  /// std::bad_alloc.
+  /// Makes a map from `options`. Throws std::invalid_argument if an option is out of range,
+  /// std::bad_array_new_length if a size overflows, or std::bad_alloc.
   explicit concurrent_slot_map(const concurrent_slot_map_options& options, Hooks hooks = Hooks())
       : name_(options.name),
         max_size_(detail::checked_size(options)),
@@ -144,7 +148,8 @@ class concurrent_slot_map {
     }
   }
 
-  /// Makes a map with this `max_size` and the defaults of the other options. Throws as above.
+  /// Makes a map for `max_size` values, with the defaults of all other options. Throws the same
+  /// exceptions as the constructor above.
   explicit concurrent_slot_map(std::size_t max_size)
       : concurrent_slot_map(concurrent_slot_map_options{.max_size = max_size}) {}
 
@@ -154,7 +159,7 @@ class concurrent_slot_map {
     LIDO_ASSERT(!walks_.any(), "a concurrent slot map ends during a walk of it");
     entry_.reset();
     for (std::uint32_t i = 0; i < end_.get(); ++i) {
-      // Erased first: a destructor that erases others must not find this one.
+      // Erased before it is destroyed: a destructor that erases values must not find this one.
       const auto fate = states_[i].erase(states_[i].generation());
       LIDO_ASSERT(fate != detail::slot_state::fate::theirs,
                   "a concurrent slot map ends while a thread is in one of its values");
@@ -165,8 +170,9 @@ class concurrent_slot_map {
     detail::slot_shadow<sizeof(T)>::open_all(values_.data(), end_.get());
   }
 
-  /// Constructs a value from `args`. Throws pool_exhausted if all slots are taken, and what T's
-  /// constructor and on_insert throw, which cost no slot. Progress: as `object_pool::acquire`.
+  /// Constructs a value from `args` and returns its handle. Throws pool_exhausted if all slots are
+  /// taken. Also throws whatever T's constructor and on_insert throw; the slot is then freed.
+  /// Progress: the same as `object_pool::acquire`.
   template <class... Args>
   handle_type emplace(Args&&... args) {
     void* const slot = take_slot();
@@ -175,20 +181,21 @@ class concurrent_slot_map {
     }
     return construct(slot, std::forward<Args>(args)...);
   }
-  /// Adds a copy, or a value that is moved in, as emplace does. If that throws, the value is as its
-  /// move constructor leaves it.
+  /// Adds a copy of `value`, or moves `value` into the map, as emplace does. An exception does not
+  /// undo what T's move constructor has done to `value`.
   handle_type insert(const T& value) { return emplace(value); }
   handle_type insert(T&& value) { return emplace(std::move(value)); }
 
-  /// Adds a value as emplace does; returns the null handle if all slots are taken.
+  /// Adds a value as emplace does, but returns the null handle if all slots are taken.
   template <class... Args>
   [[nodiscard]] handle_type try_emplace(Args&&... args) {
     void* const slot = take_slot();
     return slot != nullptr ? construct(slot, std::forward<Args>(args)...) : handle_type();
   }
 
-  /// Erases the value; returns false if the handle is stale. What the caller did before happens
-  /// before the destructor. Lock-free, and does not wait for threads that are in the value.
+  /// Erases the value. Returns false if the handle is stale. Everything that the caller did before
+  /// the call happens before the value's destructor runs. Lock-free; does not wait for threads that
+  /// are in the value.
   bool erase(handle_type handle) noexcept {
     const std::uint32_t slot = slot_of(handle);
     if (slot >= max_size_) {
@@ -201,8 +208,8 @@ class concurrent_slot_map {
     return fate != detail::slot_state::fate::stale;
   }
 
-  /// Erases the values that exist when the call begins, and perhaps some inserted during it. Takes
-  /// time for each of `extent()` slots. Progress: as erase.
+  /// Erases all values that exist when the call begins, and perhaps some that are inserted during
+  /// the call. Takes time proportional to `extent()`. Progress: the same as `erase`.
   void clear() noexcept {
     for (std::uint32_t slot = 0; slot < end_.get(); ++slot) {
       if (states_[slot].is_live()) {
@@ -211,43 +218,49 @@ class concurrent_slot_map {
     }
   }
 
-  /// Calls `f(T&)` alone with the value; false if the handle is stale. Throws what f throws.
+  /// Calls `f(T&)` with exclusive access to the value. Returns false if the handle is stale. Throws
+  /// whatever `f` throws.
   template <class F>
   bool visit(handle_type handle, F&& f) {
     static_assert(std::is_invocable_v<F&, T&>, "lido: the callback of visit takes (T&)");
     return enter(handle, access::alone, [&](T& value) { std::invoke(f, value); });
   }
 
-  /// Calls `f(const T&)` beside other readers; otherwise as visit.
+  /// Calls `f(const T&)` with access that is shared with other readers. Otherwise behaves like
+  /// `visit`.
   template <class F>
   bool read(handle_type handle, F&& f) const {
     static_assert(std::is_invocable_v<F&, const T&>, "lido: the callback of read takes (const T&)");
     return enter(handle, access::shared, [&](const T& value) { std::invoke(f, value); });
   }
 
-  /// Returns true if the value exists, though another thread may erase it right away. Wait-free.
+  /// Returns true if the value exists. Another thread may erase it before the caller uses the
+  /// result. Wait-free.
   [[nodiscard]] bool contains(handle_type handle) const noexcept {
     const std::uint32_t slot = slot_of(handle);
     return slot < max_size_ && states_[slot].is_live(generation_of(handle));
   }
 
-  /// Calls `f(T&)`, `f(T&, handle)` or `f(T&, handle, map&)` alone with each value, in the order of
-  /// memory; `step` lists what f may return. Returns true if the walk came to its end. Waits at
-  /// each value as `visit`. If f throws, the walk ends, and its current value is not erased.
+  /// Calls `f(T&)`, `f(T&, handle)` or `f(T&, handle, map&)` for each value in memory order, with
+  /// exclusive access. `step` lists what `f` may return. Returns true unless `f` stopped the walk.
+  /// Waits at each value as `visit` does. If `f` throws, the walk stops, and its current value is
+  /// not erased.
   template <class F>
   bool for_each(F&& f) {
     return walk(*this, f, 0, blocks());
   }
 
-  /// Walks with `f(const T&)`, which returns nothing or bool. Waits at each value as `read`.
+  /// Walks as above, but passes a `const T&` to `f`, which returns nothing or bool. Waits at each
+  /// value as `read` does.
   template <class F>
   bool for_each(F&& f) const {
     return walk(*this, f, 0, blocks());
   }
 
-  /// Walk as the two above, on as many threads as `executor` has (lido/tbb.hpp has `lido::par`).
-  /// They may call `f` at the same time. A stop ends only the current range of an executor. Throws
-  /// what the executor throws; `lido::par` passes on what `f` threw.
+  /// Walks as the two functions above do, on as many threads as `executor` has, such as `lido::par`
+  /// in lido/tbb.hpp. Several threads may call `f` at the same time. If `f` stops the walk, only
+  /// the executor's current range is cut short. Throws whatever the executor throws; `lido::par`
+  /// rethrows what `f` threw.
   template <parallel_executor Executor, class F>
   [[LIDO_ASSERTS]] void for_each(const Executor& executor, F f) {
     walk_on(*this, executor, f);
@@ -257,19 +270,20 @@ class concurrent_slot_map {
     walk_on(*this, executor, f);
   }
 
-  /// Calls `f` with each value, as `for_each`, but never waits. For a time when no other thread
-  /// uses the map, such as between two frames. `f` may insert and erase; its own value only by what
-  /// it returns. Requires: not called within a walk, and no other thread is in a call; what others
-  /// did before happens before this, and this before what they do next.
+  /// Calls `f` for each value as `for_each` does, but never waits. Meant for phases in which no
+  /// other thread uses the map, such as between two frames. `f` may insert values and erase others.
+  /// It erases its current value only through its return value. Requires: this is not called within
+  /// a walk, and no other thread is in a call. Earlier calls of other threads happen before this
+  /// call, which happens before their later calls.
   template <class F>
   [[LIDO_ASSERTS]] bool for_each_alone(F&& f) {
     LIDO_ASSERT(!walks_.any(), "for_each_alone beside another walk of the map");
     return walk_alone(f, 0, end_.get());
   }
 
-  /// Calls `f` with each value, on as many threads as `executor` has. No other thread may use the
-  /// map meanwhile. `f` changes the map only by what it returns, and calls no function of the map.
-  /// Requires the same.
+  /// Calls `f` for each value as above, on as many threads as `executor` has. No other thread may
+  /// use the map during the call. `f` calls no function of the map, and changes the map only
+  /// through its return value. Requires the same as the function above.
   template <parallel_executor Executor, class F>
   [[LIDO_ASSERTS]] void for_each_alone(const Executor& executor, F f) {
     LIDO_ASSERT(!walks_.any(), "for_each_alone beside another walk of the map");
@@ -281,9 +295,10 @@ class concurrent_slot_map {
   }
 
   [[nodiscard]] std::size_t max_size() const noexcept { return max_size_; }
-  /// Returns how many slots a walk checks: up to the highest that ever had a value. Wait-free.
+  /// Returns the number of slots that a walk checks: all up to the highest one that has ever held a
+  /// value. Wait-free.
   [[nodiscard]] std::size_t extent() const noexcept { return end_.get(); }
-  /// Returns the number of values, exact if no other thread is in a call. Wait-free.
+  /// Returns the number of values. It is exact if no other thread is in a call. Wait-free.
   [[nodiscard]] std::size_t size() const noexcept {
     const std::size_t in_use = slots_.stats().in_use;
     return in_use - (std::min)(in_use, used_up_slots());
@@ -295,9 +310,10 @@ class concurrent_slot_map {
   }
   /// Returns statistics of the slots.
   [[nodiscard]] slot_pool_stats stats() const noexcept { return slots_.stats(); }
-  /// Returns the name, which lives as long as the map.
+  /// Returns the name, which stays valid for the lifetime of the map.
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
-  /// Returns the hooks. The caller's use of them must be thread-safe beside calls of other threads.
+  /// Returns the hooks. Other threads may be calling them, so the caller must use them in a
+  /// thread-safe way.
   [[nodiscard]] Hooks& hooks() noexcept { return hooks_; }
   [[nodiscard]] const Hooks& hooks() const noexcept { return hooks_; }
 
@@ -351,7 +367,7 @@ class concurrent_slot_map {
     T* const value = detail::make<T>(address, std::forward<Args>(args)...);
     give_back.dismiss();
     if constexpr (detail::names_on_insert<Hooks>) {
-      // The hook has seen the handle, so no other value may have it.
+      // The hook has seen the handle, so no later value may get the same one.
       detail::scope_exit take_back([&]() noexcept {
         value->~T();
         free_slot(slot);
@@ -359,12 +375,15 @@ class concurrent_slot_map {
       hooks_.on_insert(*value, handle);
       take_back.dismiss();
     }
-    end_.raise_above(slot);  // before others can reach the value: a thread that has it may walk
+    // Raised before the value is published: a thread that finds the value may start a walk, which
+    // must reach it.
+    end_.raise_above(slot);
     states_[slot].publish();
     return handle;
   }
 
-  /// Destroys the value. Requires: it is erased and the caller is the last thread in it.
+  /// Destroys the value in `slot`. Requires: the value is erased, and the caller is the last thread
+  /// in it.
   void end_value(std::uint32_t slot) const noexcept {
     T& value = value_at(slot);
     if constexpr (detail::names_on_erase<Hooks>) {
@@ -383,7 +402,8 @@ class concurrent_slot_map {
     }
   }
 
-  /// Returns null if all slots are taken, or T's destructors have not run yet.
+  /// Takes a free slot. Returns null if there is none. A slot is not free until the destructor of
+  /// its erased value has run.
   [[nodiscard]] void* take_slot() {
     void* slot = slots_.allocator.acquire();
     if (slot == nullptr && walks_.any()) [[unlikely]] {
@@ -393,7 +413,8 @@ class concurrent_slot_map {
     return slot;
   }
 
-  /// Destroys the values that were erased beside walks, except the walks' current ones.
+  /// Destroys the values that were erased in blocks with a walk, except for the current values of
+  /// those walks.
   [[LIDO_NOINLINE]] void end_values_of_walks() const noexcept {
     for (std::uint32_t i = 0; i < blocks(); ++i) {
       const std::uint32_t erased = blocks_[i].take_erased();
@@ -403,14 +424,16 @@ class concurrent_slot_map {
     }
   }
 
-  /// Destroys the value, unless a walk is in the block: then the walk does.
+  /// Destroys the value in `slot`. If a walk is in the block, leaves the value to that walk
+  /// instead.
   void end_value_unless_walked(std::uint32_t slot) const noexcept {
     if (!walks_.any() || !block_of(slot).put_erased(states_[slot], slot % block_size)) {
       end_value(slot);
     }
   }
-  /// Destroys a list of values erased in the block from slot `first` on while a walk was there.
-  /// `may_end` returns true for an index in the block that the walk is not at.
+  /// Destroys a list of values that were erased while a walk was in their block, which begins at
+  /// slot `first`. `link` is the index of the first value in the block plus 1, or 0 if the list is
+  /// empty. `may_end(index)` returns true if the walk is at another index.
   template <class MayEnd>
   void end_values(std::uint32_t first, std::uint32_t link, MayEnd may_end) const noexcept {
     while (link != 0) {
@@ -425,8 +448,8 @@ class concurrent_slot_map {
     }
   }
 
-  /// Calls `f` with the value, unless the handle is stale. const, although the last reader of an
-  /// erased value destroys it.
+  /// Enters the value and calls `f` with it. Returns false if the handle is stale. The function is
+  /// const although the last reader of an erased value destroys that value.
   template <class F>
   bool enter(handle_type handle, access how, F f) const {
     const std::uint32_t slot = slot_of(handle);
@@ -439,8 +462,9 @@ class concurrent_slot_map {
     return called;
   }
 
-  /// Calls `f` with the value that the caller has entered, unless a walk has erased it, and leaves
-  /// the value. Returns false if a walk does not let the caller pass yet.
+  /// Calls `f` with the value that the caller has entered, then leaves the value. Does not call `f`
+  /// if a walk has erased the value. Sets `called` to true if `f` is called. Returns false if the
+  /// caller must try again; see walk_block::let_pass.
   template <class F>
   bool try_call(std::uint32_t slot, access how, F& f, bool& called) const {
     const detail::scope_exit leave([&]() noexcept {
@@ -458,7 +482,8 @@ class concurrent_slot_map {
     return true;
   }
 
-  /// Walks in ranges of blocks: two ranges that shared one would enter its values one by one.
+  /// Walks in ranges of whole blocks. If two ranges shared a block, one of them would have to enter
+  /// the values of that block one by one.
   template <class Map, class Executor, class F>
   [[LIDO_ASSERTS]] static void walk_on(Map& map, const Executor& executor, F& f) {
     const std::uint32_t count = map.blocks();
@@ -468,7 +493,8 @@ class concurrent_slot_map {
     });
   }
 
-  /// Walks over the blocks from `first` to `last`; reads the values if the map is const.
+  /// Walks over the blocks from `first` to `last`. If the map is const, access to the values is
+  /// shared.
   template <class Map, class F>
   static bool walk(Map& map, F& f, std::uint32_t first, std::uint32_t last) {
     map.walks_.begin();
@@ -501,7 +527,8 @@ class concurrent_slot_map {
     return on;
   }
 
-  /// Enters the value as a visitor does.
+  /// Enters the value in `slot` as a visitor does, and calls `f` with it. Returns false if `f`
+  /// stops the walk.
   template <class Map, class F>
   static bool visit_in_walk(Map& map, F& f, std::uint32_t slot) {
     using value_reference = std::conditional_t<std::is_const_v<Map>, const T&, T&>;
@@ -524,7 +551,7 @@ class concurrent_slot_map {
     return true;
   }
 
-  /// Calls `f` with the caller's current value.
+  /// Calls `f` with the caller's current value, and erases the value if `f` asks for it.
   template <class Map, class F, class Value>
   static step call(Map& map, F& f, Value& value, std::uint32_t slot) {
     const step verdict = detail::visit_with(map, f, value, [&] { return map.handle_at(slot); });
@@ -538,14 +565,14 @@ class concurrent_slot_map {
 
   std::string name_;
   std::uint32_t max_size_;
-  unsigned index_bits_;  ///< low bits of a handle
+  unsigned index_bits_;  ///< number of low bits of a handle that hold the slot index
   std::uint64_t last_generation_;
   detail::address_space values_;
   detail::slot_geometry geometry_;
   std::unique_ptr<detail::slot_state[]> states_;
   std::unique_ptr<detail::walk_block[]> blocks_;
   mutable detail::walk_count walks_;
-  // mutable, since a reader may have to destroy a value and release its slot.
+  // mutable, since a reader may have to destroy an erased value and release its slot.
   mutable detail::map_slots slots_;
   detail::walk_end end_;
   [[LIDO_NO_UNIQUE_ADDRESS]] mutable Hooks hooks_;

@@ -13,53 +13,57 @@
 
 namespace lido::inline v0 {
 
-/// Chooses when a slot map closes the holes of erased values, by moving values from the end there.
+/// Chooses when a slot map closes the holes that erased values leave. It closes a hole by moving
+/// the last value into it.
 enum class compaction_mode : std::uint8_t {
-  /// Closes holes in each erase, by one move. Holes stay during walks, which close theirs at the
-  /// end. They also stay after an erase by T's constructor or destructor, or after a move that
-  /// threw, until the next erase. With a shrink_threshold, an erase that makes the map sparse moves
-  /// all values.
+  /// Each erase closes its hole, by one move. During a walk holes stay open, and the walk closes
+  /// them at its end. A hole also stays open, until the next erase, if T's constructor or
+  /// destructor called erase, or if the closing move threw. With a shrink_threshold, an erase that
+  /// makes the map sparse moves all values.
   immediate,
-  deferred,  ///< when the next walk begins, unless inserts have filled them by then
-  manual     ///< only in `compact()` and `shrink_to_fit()`; walks step over holes
+  deferred,  ///< the next walk first closes the holes that inserts have not filled
+  manual     ///< only `compact()` and `shrink_to_fit()` close holes; walks skip them
 };
 
-/// No limit but that of indices: 2^32 - 2 values.
+/// No limit other than that of indices: 2^32 - 2 values.
 inline constexpr std::size_t unlimited = (std::numeric_limits<std::size_t>::max)();
 
 /// Options of a `slot_map`. Use designated initialisers: `{.max_size = 200'000, .name = "sparks"}`.
 struct slot_map_options {
-  /// Most values at once, 1 or more.
+  /// Largest number of values at a time; at least 1.
   std::size_t max_size = unlimited;
 
-  /// Number of values that the map always has memory for. With `reserve` equal to `max_size`, all
-  /// memory is allocated at the start, for values and for the table. As long as no slot is used up,
-  /// only `shrink_to_fit` and `sort` allocate then: another table, an order. So do `swap`,
-  /// `emplace_at` and `emplace_or_evict` of a full map if a T has more than 1 KiB: they put one on
-  /// the heap for a moment.
+  /// Number of values that the map always has memory for. If `reserve` equals `max_size`, the
+  /// constructor allocates all memory, both for values and for the table. After that, as long as no
+  /// slot is used up, only `shrink_to_fit` and `sort` allocate: a new table and a sort order. If a
+  /// T is larger than 1 KiB, `swap`, `emplace_at`, and `emplace_or_evict` of a full map allocate,
+  /// too. Each of them briefly puts one T on the heap.
   std::size_t reserve = 0;
 
-  /// Unused capacity above which the map shrinks by itself. `unlimited`: only `shrink_to_fit`
-  /// does it, as in std::vector. A map whose number of values rises and falls then has its memory
-  /// when needed; new pages from the system cost more than the inserts. Otherwise the map shrinks
-  /// when it closes holes, if also less than a quarter of the capacity is used; half of what stays
-  /// is free. Mode immediate does so at each erase. After a `clear` or erases at the end, which
-  /// leave no holes, the next compaction does. It never happens if moving a T may throw.
+  /// Unused capacity above which the map shrinks by itself. With `unlimited`, only `shrink_to_fit`
+  /// shrinks the map, as in std::vector. A map whose number of values rises and falls then keeps
+  /// its memory; new pages from the system cost more than the inserts.
+  ///
+  /// With any other threshold, the map shrinks when it closes holes, if also less than a quarter of
+  /// its capacity is used. Half of the remaining capacity is then free. In mode immediate, each
+  /// erase may shrink the map. A `clear`, or an erase at the end, leaves no hole, so the map
+  /// shrinks at the next compaction. A map whose T may throw when moved never shrinks by itself.
   std::size_t shrink_threshold = unlimited;
 
   compaction_mode compaction = compaction_mode::deferred;
 
-  /// Name of the map, copied; appears in errors.
+  /// Name of the map, for error messages. The map copies it.
   std::string_view name = "unnamed";
 };
 
 namespace detail {
 
-/// Capacity of a map that grows from nothing. It stays, so that a map that alternates between no
-/// value and one does not allocate each time.
+/// Capacity that a map without memory grows to first. The map does not shrink an array of this
+/// capacity. So a map that alternates between zero values and one does not allocate each time.
 inline constexpr std::size_t first_capacity = 16;
 
-/// Returns the options without the name. Refuses wrong ones before any memory is allocated.
+/// Returns `options` without the name. Throws std::invalid_argument if an option is out of range,
+/// before any memory is allocated.
 inline slot_map_options checked(slot_map_options options) {
   refuse_option_if(options.max_size == 0, options.name, {"max_size is 0"});
   const std::size_t most = std::min<std::size_t>(options.max_size, max_capacity);

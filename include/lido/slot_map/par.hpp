@@ -2,7 +2,7 @@
 /// Public. `lido::par`: walks of slot maps on the threads of oneTBB.
 #pragma once
 
-// Qt makes a macro of a word that oneTBB uses.
+// Qt defines `emit` as a macro, but oneTBB uses it as a name.
 #pragma push_macro("emit")
 #undef emit
 #include <tbb/blocked_range.h>
@@ -14,10 +14,10 @@
 
 namespace lido::inline v0 {
 
-/// Executor for `for_each`: `map.for_each(lido::par, f)`. Runs in the caller's arena; divides a map
-/// of more than 512 indices into ranges of 256 or more. If an f throws, the others may or may not
-/// have run. While an f waits for tasks of its own, its thread runs no others: one of them might
-/// enter the value of this f.
+/// Executor for `for_each`, as in `map.for_each(lido::par, f)`. Runs in the caller's task arena.
+/// Divides a map of more than 512 indices into ranges of at least 256. If a call of `f` throws, the
+/// other calls may or may not run. While a call of `f` waits for its own tasks, its thread runs no
+/// other tasks, because one of them might enter the value of that call.
 struct tbb_executor {
   static constexpr std::uint32_t least_range = 512;
 

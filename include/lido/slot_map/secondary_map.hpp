@@ -14,24 +14,26 @@
 
 namespace lido::inline v0 {
 
-/// Stores a Value for some handles of one `slot_map<T>`, in an array by slot. It does not know that
-/// map: an entry stays until it is erased, or a later value of its slot gets one. A look-up takes
-/// constant time.
+/// Stores an entry of type Value for some of the handles of one `slot_map<T>`, in an array indexed
+/// by slot. A secondary_map is not connected to that slot map, so an entry outlives the value it
+/// belongs to. The entry stays until it is erased, or until a later value of the same slot gets an
+/// entry. A look-up takes constant time.
 ///
-/// For one thread at a time, as std::vector. A Value moves when the array grows.
+/// Thread safety is that of std::vector. A Value moves when the array grows.
 template <class T, class Value>
 class secondary_map {
  public:
   using handle_type = slot_handle<T>;
 
-  /// Replaces the entry of this handle, or of an older one of its slot. Returns nullptr, without
-  /// effect, if the handle is null, or a later one has had an entry. Allocates memory for every
-  /// slot up to this one: check foreign handles first. Throws std::bad_alloc, and what copying and
-  /// moving throw. The value may be in this map.
+  /// Adds an entry for `handle`, or replaces it. An entry of an earlier handle of the same slot is
+  /// replaced, too. Returns nullptr, without effect, if `handle` is null, or if a later handle of
+  /// its slot has had an entry. Allocates memory for every slot up to that of `handle`, so check
+  /// handles from outside first. Throws std::bad_alloc, and whatever copying or moving a Value
+  /// throws. `value` may be an entry of this map.
   Value* insert(handle_type handle, const Value& value) { return put(handle, value); }
   Value* insert(handle_type handle, Value&& value) { return put(handle, std::move(value)); }
 
-  /// Returns the entry, or nullptr if there is none. Valid until the next insert.
+  /// Returns a pointer to the entry, valid until the next insert; nullptr if there is no entry.
   [[nodiscard]] Value* find(handle_type handle) noexcept {
     const bool known = handle.index() < entries_.size() &&
                        entries_[handle.index()].generation == handle.generation() &&
@@ -42,18 +44,19 @@ class secondary_map {
     return const_cast<secondary_map&>(*this).find(handle);  // NOLINT(*-const-cast): changes nothing
   }
 
-  /// Erases the entry; returns false if there is none.
+  /// Erases the entry of `handle`. Returns false if there is none.
   bool erase(handle_type handle) noexcept {
     return find(handle) != nullptr && remove(entries_[handle.index()]);
   }
 
-  /// Erases, and forgets, the entries of values that `map` no longer has. Checks all slots.
+  /// Erases the entries of all handles that are stale in `map`, and forgets their generations.
+  /// Checks all slots.
   template <class Map>
   void erase_stale(const Map& map) noexcept {
     for (std::size_t slot = 0; slot != entries_.size(); ++slot) {
       if (!map.contains(handle_of(slot))) {
         remove(entries_[slot]);
-        entries_[slot].generation = 0;  // `restore` of the map may bring an older handle back
+        entries_[slot].generation = 0;  // `map.restore` may make an older handle valid again
       }
     }
   }
@@ -72,7 +75,7 @@ class secondary_map {
 
  private:
   struct entry {
-    std::uint32_t generation = 0;  ///< generation of the last handle with an entry
+    std::uint32_t generation = 0;  ///< generation of the latest handle that had an entry
     std::optional<Value> value;
   };
 

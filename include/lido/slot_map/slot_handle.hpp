@@ -1,6 +1,6 @@
 /// @file
-/// Public. `slot_handle<T>`: the name of a value in a slot map; `slot_pointer<Map>`: a handle with
-/// its map.
+/// Public. `slot_handle<T>`: identifies a value in a slot map; `slot_pointer<Map>`: a handle
+/// together with its map.
 #pragma once
 
 #include <compare>
@@ -12,32 +12,32 @@
 
 namespace lido::inline v0 {
 
-/// Names one value of a slot map for ever. Its 64 bits contain the index of a slot, and a
-/// generation that distinguishes the successive values of that slot. When the value is gone the
-/// handle is stale, and no later value gets an equal one, except by `emplace_at` and `restore` of a
-/// `slot_map`.
+/// Identifies one value of a slot map permanently. Its 64 bits contain the index of a slot and a
+/// generation, which distinguishes the successive values of that slot. Once the value is erased,
+/// the handle is stale. No later value gets an equal handle, except through `emplace_at` or
+/// `restore` of a `slot_map`.
 ///
-/// A plain number, to be copied, compared, stored and sent. It does not contain its map: in another
-/// map of the same type it is stale, or names a value of that one.
+/// A handle is a plain number, which can be copied, compared, stored and sent. It does not identify
+/// its map: in another map of the same type, it is either stale or identifies a value of that map.
 template <class T>
 class slot_handle {
  public:
-  /// Makes the null handle, which names nothing in any map.
+  /// Makes the null handle, which identifies no value in any map.
   constexpr slot_handle() noexcept = default;
 
-  /// Combines the two parts. Requires: both are of one handle.
+  /// Makes a handle from its two parts. Requires: `index` and `generation` come from one handle.
   constexpr slot_handle(std::uint32_t index, std::uint32_t generation) noexcept
       : bits_(std::uint64_t{generation} << 32U | index) {}
 
-  /// Returns the handle with these bits. Requires: `bits` came from `to_bits`.
+  /// Returns the handle that `bits` represents. Requires: `bits` came from `to_bits`.
   [[nodiscard]] static constexpr slot_handle from_bits(std::uint64_t bits) noexcept {
     return {static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32U)};
   }
 
-  /// Returns the bits, 0 for the null handle.
+  /// Returns the handle as 64 bits; 0 for the null handle.
   [[nodiscard]] constexpr std::uint64_t to_bits() const noexcept { return bits_; }
 
-  /// Returns the index of the slot, in a `slot_map`.
+  /// Returns the index of the slot. Meaningful only for a handle of a `slot_map`.
   [[nodiscard]] constexpr std::uint32_t index() const noexcept {
     return static_cast<std::uint32_t>(bits_);
   }
@@ -45,18 +45,18 @@ class slot_handle {
     return static_cast<std::uint32_t>(bits_ >> 32U);
   }
 
-  /// Returns false only for the null handle. Only the map knows whether a handle is stale.
+  /// Returns true unless the handle is null. Only the map knows whether a handle is stale.
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return to_bits() != 0; }
 
   friend constexpr bool operator==(slot_handle, slot_handle) noexcept = default;
   friend constexpr auto operator<=>(slot_handle, slot_handle) noexcept = default;
 
  private:
-  std::uint64_t bits_ = 0;  // one number, as look-ups need it
+  std::uint64_t bits_ = 0;  // one number, so that a look-up needs no conversion
 };
 
-/// Points to a value that may move: finds it anew at every use, and is null when it is gone.
-/// Requires: the map is not moved or destroyed.
+/// Points to a value that its map may move. Each use looks the value up again, and the pointer is
+/// null once the value is erased. Requires: the map is neither moved nor destroyed.
 template <class Map>
 class slot_pointer {
  public:
@@ -66,7 +66,8 @@ class slot_pointer {
   slot_pointer() noexcept = default;
   slot_pointer(Map& map, handle_type handle) noexcept : map_(&map), handle_(handle) {}
 
-  /// Returns the value, or nullptr if it is gone. The next change of the map may move it.
+  /// Returns the value's address, or nullptr if the value is erased. The next change of the map may
+  /// move the value.
   [[nodiscard]] element_type* get() const noexcept {
     return map_ != nullptr ? map_->find(handle_) : nullptr;
   }

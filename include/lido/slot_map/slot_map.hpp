@@ -39,34 +39,35 @@
 
 namespace lido::inline v0 {
 
-/// The format of snapshots: version 1. In another byte order it is another number, so a number
-/// written as it lies in memory also reveals the byte order of the rest.
+/// Identifies version 1 of the snapshot format. Its bytes give another number if they are read in
+/// the other byte order. So a copy of them also shows the byte order of the rest of a snapshot.
 inline constexpr std::uint32_t slot_map_format = 0x4C53'0001;
 
-/// The content of a `slot_map` as plain arrays, for a file or a copy. The result of `snapshot()` is
-/// valid until the map changes.
+/// The content of a `slot_map` as plain arrays, to write to a file or to copy. The result of
+/// `snapshot()` is valid until the map changes.
 template <class T>
 struct slot_map_snapshot {
-  std::uint32_t format = 0;                      ///< `slot_map_format`, or `restore` refuses it
-  std::span<const T> values;                     ///< the values, in the order of memory
-  std::span<const std::uint64_t> table;          ///< generation of each slot, and where it leads
-  std::uint32_t first_free = detail::null_slot;  ///< a slot, or 2^32 - 1 if none is free
-  std::uint32_t first_generation = 1;            ///< first one of slots that are added later
+  std::uint32_t format = 0;                      ///< must be `slot_map_format`
+  std::span<const T> values;                     ///< the values in memory order
+  std::span<const std::uint64_t> table;          ///< generation of each slot and index of its value
+  std::uint32_t first_free = detail::null_slot;  ///< first free slot; 2^32 - 1 if there is none
+  std::uint32_t first_generation = 1;            ///< first generation of slots that are added later
 };
 
-/// Values in one array, without order, reached by handles. Insert, erase and find take constant
-/// time, except an insert that grows the array; a walk is as fast as one over an array. A value
-/// moves when the array grows or shrinks and when a hole is closed. Its handle is valid until it is
-/// erased, and is then refused for ever, unless `restore` or `emplace_at` brings it back.
+/// Stores values in one array, in no order, for access by handle. Insert, erase and find take
+/// constant time, except for an insert that grows the array. A walk is as fast as one over an
+/// array. A value moves when the array grows or shrinks, and when a hole is closed. A handle is
+/// valid until its value is erased. Then it is stale, unless `restore` or `emplace_at` makes it
+/// valid again.
 ///
 /// T must be movable. An insert that throws has no effect, unless the array grows. If on_insert
-/// throws then, the values have moved. If a move of a T without a copy constructor throws then,
-/// some values are moved-from.
+/// throws after the array has grown, the values have moved. If T has no copy constructor and moving
+/// a T throws while the array grows, some values remain moved-from.
 ///
-/// For one thread at a time, as std::vector: several may call const functions at once. T's
-/// constructors and destructor may insert, erase, find and walk; while they run, their own value is
-/// not in the map, and no hole is closed. Moves of T must not use the map, nor may the destructor
-/// of a moved-from value. For hooks see callbacks.hpp.
+/// Thread safety is that of std::vector: several threads may call const functions at the same time.
+/// T's constructors and destructor may insert, erase, find and walk. While one of them runs, its
+/// own value is not in the map, and no hole is closed. Neither T's move constructor nor the
+/// destructor of a moved-from T may use the map. For hooks see callbacks.hpp.
 template <class T, class Hooks = no_hooks>
 class slot_map {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
@@ -79,8 +80,9 @@ class slot_map {
   using const_iterator = slot_map_iterator<const slot_map>;
   using pointer_type = slot_pointer<slot_map>;
 
-  /// Throws std::invalid_argument (max_size 0, or less than reserve; reserve above 2^32 - 2),
-  /// std::bad_alloc, std::bad_array_new_length.
+  /// Throws std::invalid_argument if max_size is 0 or less than reserve, or if reserve is more than
+  /// 2^32 - 2. Also throws std::bad_alloc and std::bad_array_new_length.
+  /// - 2. Also throws std::bad_alloc and std::bad_array_new_length.
   explicit slot_map(const slot_map_options& options = {}, Hooks hooks = Hooks())
       : hooks_(std::move(hooks)), name_(options.name), options_(detail::checked(options)) {
     static_assert(std::is_move_constructible_v<T>,
@@ -89,11 +91,11 @@ class slot_map {
     reserve(options_.reserve);
   }
 
-  /// Moves the values: their handles lead into this map now. `other` is then empty and keeps its
-  /// options; its name and hooks are moved-from. Nothing that led into it may be used with it once
-  /// refilled. Its inserts allocate memory, despite `reserve`. If moving Hooks throws, there is no
-  /// effect. Requires: no walk in `other`, and not called by a constructor of T. There is no
-  /// assignment: it might redirect handles.
+  /// Moves the values; their handles now refer to this map. `other` is then empty and keeps its
+  /// options; its name and hooks are moved-from. Earlier handles, pointers and iterators must not
+  /// be used with a refilled `other`. Inserts into `other` allocate memory, despite `reserve`. If
+  /// moving Hooks throws, there is no effect. Requires: no walk of `other` is running, and no
+  /// constructor of T calls this. There is no assignment, because it might redirect handles.
   [[LIDO_ASSERTS]] slot_map(slot_map&& other) noexcept(std::is_nothrow_move_constructible_v<Hooks>)
       : hooks_(std::move(other.hooks_)),
         name_(std::move(other.name_)),
@@ -103,8 +105,9 @@ class slot_map {
     LIDO_ASSERT(other.may_move(), "a move of a slot map during a walk, or in a constructor of T");
   }
   slot_map& operator=(slot_map&&) = delete;
-  /// Copies the values: handles of `other` lead to the copies, too. Hooks are copied, but not
-  /// called. Throws what copying throws, std::bad_alloc. Declared for every T, as in std::vector.
+  /// Copies the values; handles of `other` refer to the copies, too. Copies Hooks without calling
+  /// them. Throws whatever copying throws, and std::bad_alloc. Declared for every T, as in
+  /// std::vector.
   slot_map(const slot_map& other)
       : hooks_(other.hooks_),
         name_(other.name_),
@@ -118,8 +121,9 @@ class slot_map {
   slot_map& operator=(const slot_map&) = delete;
   ~slot_map() = default;
 
-  /// Constructs a value from `args`, as `object_pool::acquire` does. Throws pool_exhausted if there
-  /// are `max_size()` already, and what T's constructor, a hook and the allocator throw.
+  /// Constructs a value from `args` as `object_pool::acquire` does, and returns its handle. Throws
+  /// pool_exhausted if the map already holds `max_size()` values. Also throws whatever T's
+  /// constructor, a hook or an allocation throws.
   template <class... Args>
   handle_type emplace(Args&&... args) {
     const handle_type made = try_emplace(std::forward<Args>(args)...);
@@ -128,19 +132,18 @@ class slot_map {
     }
     return made;
   }
-  /// Adds a copy, or a value that is moved in, as emplace does. If that throws, the value is as its
-  /// move constructor leaves it.
+  /// Adds a copy of `value`, or moves `value` into the map, as emplace does. An exception does not
+  /// undo what T's move constructor has done to `value`.
   handle_type insert(const T& value) { return emplace(value); }
   handle_type insert(T&& value) { return emplace(std::move(value)); }
-
-  /// Adds a value as emplace does; returns the null handle if there are `max_size()` already.
+  /// Adds a value as emplace does. Returns the null handle if the map holds `max_size()` values.
   template <class... Args>
   [[nodiscard]] handle_type try_emplace(Args&&... args) {
     return store_.taken() < options_.max_size ? add(std::forward<Args>(args)...) : handle_type();
   }
 
-  /// Adds the T that `f(handle)` returns, as emplace does. The value may store its own handle,
-  /// which is stale until then. The array grows before f is called.
+  /// Adds the T that `f(handle)` returns, as emplace does. The T may store the handle, which is
+  /// stale until the T is in the map. If the array grows, it does so before `f` is called.
   template <class F>
   handle_type insert_with(F&& f) {
     make_room(1);
@@ -150,24 +153,26 @@ class slot_map {
     }));
   }
 
-  /// Adds a value under a handle of another map, or one whose value was the last in its slot.
-  /// Returns false, without effect, in walks and constructors of T, or if the slot has a value, has
-  /// given a later handle, is used up, or exceeds `max_size()`. Closes holes; searches all free
-  /// slots. Without a max_size, a handle may require 8 bytes for each of 2^32 slots.
+  /// Adds a value under `handle`, which is from another map, or the last one of its slot here.
+  /// Returns false, without effect, during a walk and in constructors of T. Does the same if the
+  /// slot of `handle` has a value, has given a later handle, is used up, or exceeds `max_size()`.
+  /// Closes holes, and searches all free slots. Without a max_size, the table may need 8 bytes for
+  /// each of 2^32 slots.
   template <class... Args>
   [[nodiscard]] bool emplace_at(handle_type handle, Args&&... args) {
     if (!may_move() || !store_.can_emplace_as(handle.to_bits(), most())) {
       return false;
     }
-    auto value = detail::make_aside<T>(std::forward<Args>(args)...);  // they may be in this array
+    auto value = detail::make_aside<T>(std::forward<Args>(args)...);  // `args` may be in this array
     compact();
     make_room(1);
     return store_.emplace_as(handle.to_bits(), most(), std::move(*value)) &&
            announce_insert(handle.to_bits());
   }
 
-  /// Inserts the values of a range, moved if its iterators give rvalues. Returns their handles in
-  /// the same order. If it throws, none stays inserted. Requires: the range is not in this map.
+  /// Inserts the values of a range, and moves them if its iterators yield rvalues. Returns their
+  /// handles in the same order. If the call throws, none of the values stays in the map. Requires:
+  /// the range contains no values of this map.
   template <class Range>
   [[LIDO_ASSERTS]] std::vector<handle_type> insert_range(Range&& values) {
     LIDO_ASSERT(!has_first_of(values), "insert_range of values that are in this slot map");
@@ -189,9 +194,9 @@ class slot_map {
     return made;
   }
 
-  /// Adds a value as emplace does. If there are `max_size()` already, compares all values by
-  /// `less(const T&, const T&)` and replaces the least. If on_insert throws, the old value is gone;
-  /// any other exception has no effect.
+  /// Adds a value as emplace does. If the map already holds `max_size()` values, finds the least
+  /// one by `less(const T&, const T&)` and replaces it. If on_insert throws, the replaced value is
+  /// lost. After any other exception, the map is unchanged.
   template <class Less, class... Args>
   handle_type emplace_or_evict(Less less, Args&&... args) {
     static_assert(std::is_nothrow_move_constructible_v<T>,
@@ -211,8 +216,8 @@ class slot_map {
     return emplace(std::move(*value));
   }
 
-  /// Destroys the value; returns false if the handle is stale. Leaves a hole during a walk, in a
-  /// `compaction_mode` other than immediate, and when a move that closes it throws.
+  /// Destroys the value. Returns false if the handle is stale. Leaves a hole during a walk, in a
+  /// `compaction_mode` other than immediate, and if the move to close the hole throws.
   bool erase(handle_type handle) noexcept {
     const std::uint32_t index = store_.find(handle.to_bits());
     if (index == detail::null_slot) {
@@ -223,7 +228,7 @@ class slot_map {
     return true;
   }
 
-  /// Erases the value and returns it; returns nothing if the handle is stale.
+  /// Erases the value and returns it. Returns an empty optional if the handle is stale.
   [[nodiscard]] std::optional<T> take(handle_type handle) noexcept {
     static_assert(std::is_nothrow_move_constructible_v<T>,
                   "lido: take moves a value out of the map, so that must not throw");
@@ -237,7 +242,7 @@ class slot_map {
     return taken;
   }
 
-  /// Erases each value for which `f`, called as by for_each, returns true. Returns how many.
+  /// Erases each value for which `f`, called as by for_each, returns true. Returns their number.
   template <class F>
   std::size_t erase_if(F f) {
     std::size_t erased = 0;
@@ -251,7 +256,7 @@ class slot_map {
     return erased;
   }
 
-  /// Erases all values, so that all handles are stale. During a walk they leave holes.
+  /// Erases all values, so all handles become stale. During a walk, each value leaves a hole.
   void clear() noexcept {
     for (std::uint32_t p = store_.next_value(0); p < store_.end(); p = store_.next_value(p + 1)) {
       announce_erase(p);
@@ -263,7 +268,7 @@ class slot_map {
     settle();
   }
 
-  /// Returns the value, or nullptr if the handle is stale. Valid until the map changes.
+  /// Returns the value's address, valid until the map changes; nullptr if the handle is stale.
   [[nodiscard]] T* find(handle_type handle) noexcept {
     T* const values = store_.values();
     const std::uint32_t index = store_.find(handle.to_bits());
@@ -304,23 +309,22 @@ class slot_map {
     return {this, store_.find(handle.to_bits())};
   }
 
-  /// Returns a pointer that finds the value anew at each use. It does not follow a move of the map.
+  /// Returns a pointer that looks up the value at each use. A move of the map invalidates it.
   [[nodiscard]] pointer_type pointer(handle_type handle) noexcept { return {*this, handle}; }
-
   /// Returns the handle of a value. Requires: `value` is in this map.
   [[nodiscard, LIDO_ASSERTS]] handle_type handle_of(const T& value) const noexcept {
     LIDO_ASSERT(store_.is_value(value), "handle_of a value that is not in this slot map");
     return handle_at(static_cast<std::uint32_t>(std::addressof(value) - store_.values()));
   }
 
-  /// Calls `f(T&)`, `f(T&, handle)` or `f(T&, handle, slot_map&)` for each value in the order of
-  /// memory; `step` lists what f may return. Returns true if the walk came to its end.
+  /// Calls `f(T&)`, `f(T&, handle)` or `f(T&, handle, slot_map&)` for each value in memory order.
+  /// `step` lists what `f` may return. Returns true unless `f` stopped the walk.
   ///
-  /// f may erase any value, insert, and walk itself; no hole is closed until the outermost walk
-  /// ends. A value that exists from beginning to end is visited once; one that is inserted during
-  /// the walk, once or not at all. An insert that grows the array moves all values, so f's own
-  /// reference is then invalid. With `compaction_mode` deferred, a walk first closes holes, and
-  /// throws what moving throws. If f throws, the walk ends.
+  /// `f` may erase any value, insert values, and start a walk. No hole is closed until the
+  /// outermost walk ends. A value that exists throughout the walk is visited once; a value inserted
+  /// during the walk, at most once. An insert that grows the array moves all values, which
+  /// invalidates the reference passed to `f`. With `compaction_mode` deferred, the walk first
+  /// closes holes, and throws whatever a move throws. If `f` throws, the walk ends.
   template <class F>
   bool for_each(F&& f) {
     close_holes_before_walk();
@@ -331,23 +335,21 @@ class slot_map {
     });
     return detail::walk<T, slot_map, F>(*this, f, 0, store_.end()).run();
   }
-
-  /// Walks with `const T&`; f does not change the map. Steps over holes.
+  /// Walks with a `const T&`. Skips holes, and closes none. `f` must not change the map.
   template <class F>
   bool for_each(F&& f) const {
     return detail::walk<const T, const slot_map, F>(*this, f, 0, store_.end()).run();
   }
 
-  /// Walks as the first for_each, on as many threads as `executor` likes (lido/tbb.hpp has
-  /// `lido::par`). f erases nothing, and a false ends only the current range of an executor.
-  /// Requires: f calls only const functions of the map.
+  /// Walks as the first for_each does, on as many threads as `executor` uses, such as `lido::par`
+  /// in lido/tbb.hpp. `f` erases nothing. If `f` returns false, only the executor's current range
+  /// ends. Requires: `f` calls only const functions of the map.
   template <parallel_executor Executor, class F>
   [[LIDO_ASSERTS]] void for_each(const Executor& executor, F f) {
     close_holes_before_walk();
     walk_on<T>(executor, f);
   }
-
-  /// Walks likewise with `const T&`. Steps over holes, and may run beside other const functions.
+  /// Walks the same way with a `const T&`. Skips holes. Other const functions may run meanwhile.
   template <parallel_executor Executor, class F>
   [[LIDO_ASSERTS]] void for_each(const Executor& executor, F f) const {
     walk_on<const T>(executor, f);
@@ -358,17 +360,19 @@ class slot_map {
   [[nodiscard]] const_iterator begin() const noexcept { return {this, store_.next_value(0)}; }
   [[nodiscard]] const_iterator end() const noexcept { return {this, detail::null_slot}; }
 
-  /// Closes holes and returns all values as an array, valid until the map changes. Exchanging
-  /// values in it, as std::sort does, makes handles lead to other values: use `sort` and `swap`.
-  /// Throws what moving throws. Requires: no walk is running, and no constructor of a T in the map.
+  /// Closes holes and returns all values as an array, valid until the map changes. Swapping values
+  /// in it, as std::sort does, makes handles refer to other values; use `sort` and `swap` instead.
+  /// Throws whatever a move throws. Requires: no walk is running, nor a constructor of a T in the
+  /// map.
   [[nodiscard, LIDO_ASSERTS]] std::span<T> values() {
     LIDO_ASSERT(may_move(), "values() of a slot map during a walk of it, or in a constructor of T");
     compact();
     return {store_.values(), store_.end()};
   }
 
-  /// Sorts the values by `less(const T&, const T&)`; each handle still leads to its value. Closes
-  /// holes. Equal values get any order. If it throws, no order changes. Requires as `values`.
+  /// Sorts the values by `less(const T&, const T&)`; each handle still refers to its value. Closes
+  /// holes. Equal values get any order. If the call throws, the order is unchanged. Requires: as
+  /// for `values`.
   template <class Less = std::less<>>
   [[LIDO_ASSERTS]] void sort(Less less = {}) {
     static_assert(std::is_nothrow_move_constructible_v<T>,
@@ -380,7 +384,7 @@ class slot_map {
       return std::invoke(less, all[a], all[b]);
     });
     for (std::uint32_t first = 0; first < order.size(); ++first) {
-      // Along the cycle of indices that begins here, each value comes from the next one.
+      // Follows a cycle of indices from `first`: each value comes from the next index of the cycle.
       std::uint32_t index = first;
       while (order[index] != first) {
         const std::uint32_t from = std::exchange(order[index], index);
@@ -391,8 +395,8 @@ class slot_map {
     }
   }
 
-  /// Exchanges the positions of two values in the order of memory; each handle still leads to its
-  /// value. Returns false if a handle is stale. Requires as `values`.
+  /// Exchanges the positions of two values in memory; each handle still refers to its value.
+  /// Returns false if a handle is stale. Requires: as for `values`.
   [[LIDO_ASSERTS]] bool swap(handle_type a, handle_type b) noexcept {
     LIDO_ASSERT(may_move(), "swap in a slot map during a walk of it, or in a constructor of T");
     static_assert(std::is_nothrow_move_constructible_v<T>,
@@ -406,17 +410,19 @@ class slot_map {
     return true;
   }
 
-  /// Returns what `restore` needs, without a copy. Closes holes. Throws and requires as `values`.
+  /// Returns all that `restore` needs, without a copy. Closes holes. Throws and requires what
+  /// `values` throws and requires.
   [[nodiscard, LIDO_ASSERTS]] slot_map_snapshot<T> snapshot() {
     const std::span<const T> all = values();
     const detail::table_image table = store_.image();
     return {slot_map_format, all, table.table, table.first_free, table.first_generation};
   }
 
-  /// Makes the map what it was, or another one was: values, handles, and which handles come next.
-  /// So handles that were given after the snapshot are given again. Hooks are not called. Throws
-  /// std::invalid_argument if the snapshot has another format, is not consistent or has more than
-  /// `max_size()` values, and what copying throws, without effect. Requires as `values`.
+  /// Restores the state that a map had when it made the snapshot: its values, their handles, and
+  /// which handles come next. `from` may be of another map. Handles given after the snapshot are
+  /// given again. Hooks are not called. Throws std::invalid_argument if the snapshot has another
+  /// format, is inconsistent, or has more than `max_size()` values. Also throws whatever copying
+  /// throws. An exception has no effect. Requires: as for `values`.
   [[LIDO_ASSERTS]] void restore(const slot_map_snapshot<T>& from) requires(
       std::is_copy_constructible_v<T>) {
     LIDO_ASSERT(may_move(), "restore of a slot map during a walk of it, or in a constructor of T");
@@ -436,8 +442,9 @@ class slot_map {
     }
   }
 
-  /// Closes all holes, each by one move at most. If a move throws, the rest stays open. During a
-  /// walk, takes effect at its end. Otherwise has no effect in T's constructor or destructor.
+  /// Closes all holes, each by at most one move. If a move throws, the remaining holes stay. During
+  /// a walk, takes effect at its end. Outside a walk, has no effect in T's constructor or
+  /// destructor.
   void compact() {
     if (!may_move()) {
       compact_later_ = walks_ != 0;
@@ -449,8 +456,9 @@ class slot_map {
     shrink_if_sparse();
   }
 
-  /// Allocates memory for `count` values, `max_size()` at most, until shrink_to_fit. Throws
-  /// std::bad_alloc, std::bad_array_new_length, std::invalid_argument (above 2^32 - 2).
+  /// Allocates memory for `count` values, at most `max_size()`, and keeps it until shrink_to_fit.
+  /// Throws std::bad_alloc, std::bad_array_new_length, or std::invalid_argument if that would be
+  /// more than 2^32 - 2 values.
   void reserve(std::size_t count) {
     const std::size_t wanted = (std::min)(count, options_.max_size);
     if (wanted > detail::max_capacity) {
@@ -464,9 +472,9 @@ class slot_map {
     least_capacity_ = (std::max)(least_capacity_, static_cast<std::uint32_t>(wanted));
   }
 
-  /// Closes holes, drops memory from `reserve`, and shrinks the table, then the array, to what is
-  /// used and `reserve` of the options. Throws std::bad_alloc, and what moving throws: completed
-  /// steps remain, no value is lost (but see above on moves). During a walk: compact().
+  /// Closes holes, then shrinks the table and the array to what the values and the option `reserve`
+  /// need. Throws std::bad_alloc, and whatever a move throws: finished steps remain, and no value
+  /// is lost, except to a failed move as described above. During a walk, only calls compact().
   void shrink_to_fit() {
     compact();
     if (may_move()) {
@@ -481,12 +489,12 @@ class slot_map {
   [[nodiscard]] std::size_t max_size() const noexcept { return options_.max_size; }
   /// Returns the number of values that memory is allocated for.
   [[nodiscard]] std::size_t capacity() const noexcept { return store_.capacity(); }
-  /// Returns the number of holes, which a walk steps over.
+  /// Returns the number of holes, which walks skip.
   [[nodiscard]] std::size_t holes() const noexcept { return store_.holes(); }
-  /// Returns the number of slots that are not used again, since they gave out all generations.
+  /// Returns the number of slots that are not used again because all their generations are used up.
   [[nodiscard]] std::size_t used_up_slots() const noexcept { return store_.used_up(); }
-  /// Returns the memory beyond the values: 8 bytes and one bit per index, 8 bytes per slot in the
-  /// table. Blocks of 2 MiB or more are rounded up to whole huge pages, by an eighth at most.
+  /// Returns the bytes of memory beyond the values: 8 bytes and one bit per index, 8 bytes per slot
+  /// of the table. Blocks of 2 MiB or more are rounded up to huge pages, by an eighth at most.
   [[nodiscard]] std::size_t bookkeeping_bytes() const noexcept {
     return store_.memory() - capacity() * sizeof(T);
   }
@@ -508,9 +516,8 @@ class slot_map {
     return handle_type::from_bits(store_.handle_at(index));
   }
 
-  /// Returns true if values may move to other indices: no walk is running, and no constructor of T.
+  /// Returns true if values may move, that is, if neither a walk nor a constructor of T is running.
   [[nodiscard]] bool may_move() const noexcept { return walks_ == 0 && !store_.is_open(); }
-
   void close_holes_before_walk() {
     if (options_.compaction == compaction_mode::deferred && may_move()) {
       compact();
@@ -529,7 +536,7 @@ class slot_map {
                 "a callback of a parallel walk changed the slot map");
   }
 
-  /// Returns true if the first value of an array is in this map, as far as can be seen.
+  /// Returns true if `values` is this map, or an array whose first value is in this map.
   template <class Range>
   [[nodiscard]] bool has_first_of(const Range& values) const noexcept {
     if constexpr (std::is_same_v<Range, slot_map>) {
@@ -548,22 +555,20 @@ class slot_map {
     }
     return grow_and_add(std::forward<Args>(args)...);
   }
-
   [[nodiscard]] std::uint32_t reserved() const noexcept {
     return static_cast<std::uint32_t>(options_.reserve);
   }
   [[nodiscard]] std::size_t most() const noexcept {
     return std::min<std::size_t>(options_.max_size, detail::max_capacity);
   }
-
-  /// Returns the capacity that an array has after it grows for `count` more values.
+  /// Returns the capacity to which the array grows for `count` more values.
   [[nodiscard]] std::uint32_t larger_capacity(std::size_t count) const noexcept {
     const std::size_t more =
         (std::max)({capacity() * 2, store_.taken() + count, detail::first_capacity});
     return static_cast<std::uint32_t>((std::min)(more, most()));
   }
 
-  /// Grows the array if needed. Returns false if there would be more than `max_size()` values.
+  /// Makes room for `count` values. Returns false if there would be more than `max_size()` values.
   bool has_or_makes_room(std::size_t count) {
     if (count > most() - store_.taken()) {
       return false;
@@ -580,7 +585,7 @@ class slot_map {
     }
   }
 
-  // Not inlined, so that the frequent path is.
+  // Not inlined, so that its caller, which is on the fast path, can be inlined.
   template <class... Args>
   [[LIDO_NOINLINE]] handle_type grow_and_add(Args&&... args) {
     if (store_.taken() == most()) {
@@ -592,11 +597,10 @@ class slot_map {
       announce_moves(moved);
       return announce_insert(made);
     }
-    // T's constructor has used the map.
+    // T's constructor has changed the map, so the map has not taken over `larger`.
     return has_or_makes_room(1) ? announce_insert(store_.emplace(std::move(larger.value())))
                                 : handle_type();
   }
-
   void exchange(std::uint32_t one, std::uint32_t other) noexcept {
     if (one != other) {
       store_.swap(one, other);
@@ -604,7 +608,6 @@ class slot_map {
       announce_move(other);
     }
   }
-
   void fill_erased(std::uint32_t index, std::uint64_t handle) noexcept {
     if (store_.erase_and_fill(index, handle)) {
       announce_move(index);
@@ -613,7 +616,6 @@ class slot_map {
       settle();
     }
   }
-
   void erase_announced(std::uint32_t index, std::uint64_t handle) noexcept {
     if constexpr (std::is_nothrow_move_constructible_v<T>) {
       if (options_.compaction == compaction_mode::immediate && may_move()) {
@@ -625,27 +627,26 @@ class slot_map {
     settle();
   }
 
-  /// Closes holes if `compaction_mode` says so, after a change or a walk, unless a walk is running.
+  /// Closes holes if the mode is immediate, or if a walk that has ended postponed compact().
   void settle() noexcept {
     if (!may_move() || (options_.compaction != compaction_mode::immediate && !compact_later_)) {
       return;
     }
     compact_later_ = false;
-    detail::attempt([this] { compact(); }, [] {});  // holes that are left are closed later
+    detail::attempt([this] { compact(); }, [] {});  // if it throws, a later call closes the rest
   }
 
-  // A half moved T is not worth the memory, so types whose moves may throw wait for shrink_to_fit.
+  // Saving memory is not worth half-moved values: if a move may throw, only shrink_to_fit shrinks.
   void shrink_if_sparse() noexcept {
     const std::size_t used = store_.end();
     if (std::is_nothrow_move_constructible_v<T> && capacity() / 4 > used &&
         capacity() - used > (std::max)(options_.shrink_threshold, detail::first_capacity))
         [[unlikely]] {
       const std::size_t capacity = std::max<std::size_t>(2 * used, least_capacity_);
-      // Without memory for a smaller array, the present one stays.
+      // If there is no memory for a smaller array, the present one stays.
       detail::attempt([&] { shrink_capacity_to(static_cast<std::uint32_t>(capacity)); }, [] {});
     }
   }
-
   void shrink_capacity_to(std::uint32_t capacity) {
     if (capacity < store_.capacity()) {
       store_.relocate(capacity);
@@ -653,7 +654,7 @@ class slot_map {
     }
   }
 
-  /// Announces a new value, given the bits of its handle.
+  /// Calls on_insert for the value with the handle `made`. If on_insert throws, erases the value.
   handle_type announce_insert(std::uint64_t made) {
     const auto handle = handle_type::from_bits(made);
     if constexpr (detail::names_on_insert<Hooks>) {
@@ -667,7 +668,6 @@ class slot_map {
     }
     return handle;
   }
-
   void announce_erase([[maybe_unused]] std::uint32_t index) noexcept {
     if constexpr (detail::names_on_erase<Hooks>) {
       hooks_.on_erase(value_at(index), handle_at(index));
@@ -678,8 +678,7 @@ class slot_map {
       hooks_.on_move(value_at(index), handle_at(index));
     }
   }
-
-  /// Announces moves of all values at the indices below `end`.
+  /// Calls on_move for all values at indices below `end`.
   void announce_moves(std::uint32_t end) noexcept {
     if constexpr (detail::names_on_move<Hooks>) {
       for (std::uint32_t p = store_.next_value(0); p < end; p = store_.next_value(p + 1)) {
@@ -688,10 +687,10 @@ class slot_map {
     }
   }
 
-  [[LIDO_NO_UNIQUE_ADDRESS]] Hooks hooks_;  ///< first: if moving them throws, `other` is unchanged
+  [[LIDO_NO_UNIQUE_ADDRESS]] Hooks hooks_;  ///< first: if its move throws, `other` is unchanged
   std::string name_;
-  slot_map_options options_;          ///< without the name
-  std::uint32_t least_capacity_ = 0;  ///< least capacity until shrink_to_fit
+  slot_map_options options_;          ///< with an empty name; see `name_`
+  std::uint32_t least_capacity_ = 0;  ///< capacity that the array keeps until shrink_to_fit
   bool compact_later_ = false;
   std::uint32_t walks_ = 0;  ///< number of nested walks
   store store_;

@@ -13,9 +13,9 @@
 
 namespace lido::inline v0 {
 
-/// Visits the values of a `slot_map` in the order of memory, steps over holes and closes none.
-/// Every call that changes the map invalidates its iterators, except for an erase of another value
-/// while `compaction_mode` is not immediate; `end()` then stays valid, too.
+/// Visits the values of a `slot_map` in memory order. Skips holes, and closes none. Every call that
+/// changes the map invalidates its iterators, with one exception. If `compaction_mode` is not
+/// immediate, an erase leaves iterators to other values, and `end()`, valid.
 template <class Map>
 class slot_map_iterator {
  public:
@@ -71,7 +71,8 @@ class slot_map_iterator {
     return map_ != nullptr && map_->store_.is_value(index_);
   }
 
-  /// Returns the index, or null_slot as the one end, whatever is erased later.
+  /// Returns `index` if it is below the end of the map, and null_slot otherwise. So all end
+  /// iterators are equal, whatever is erased later.
   [[nodiscard]] std::uint32_t known(std::uint32_t index) const noexcept {
     return index < map_->store_.end() ? index : detail::null_slot;
   }

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. One slot of a concurrent slot map: which threads are in its value; how far walks go.
+/// Internal. One slot of a concurrent slot map: which threads are in its value; where walks end.
 #pragma once
 
 #include <cstdint>
@@ -10,53 +10,56 @@
 
 namespace lido::inline v0::detail {
 
-/// Decides which threads may enter a value. The word has the generation, 48 bits; whether there is
-/// a value; whether a thread is alone in it; and the number of readers.
+/// Decides which threads may enter the value of a slot. One atomic word holds the slot's generation
+/// (48 bits), whether the slot has a live value, whether a thread is alone in the value, and the
+/// number of readers.
 ///
-/// A value is erased by clearing its `live` bit: from then on no thread can enter. The last thread
-/// in the value then has it alone and destroys it. If no thread is in it, the eraser does. Walks
-/// visit values without noting it here: see walk_block.hpp.
+/// A thread erases a value by clearing the `live` bit. From then on no thread can enter. The last
+/// thread in the value destroys it. If no thread is in the value, the thread that erased it
+/// destroys it. Walks visit values without recording it in the word; see walk_block.hpp.
 ///
 /// Invariants
 ///  I1 The generation only grows, and only while the slot has no value. A slot whose generations
-///     are used up has generation 0 for ever, which no value has.
-///  I2 A thread that is alone in the value excludes readers. Both are noted, live or not.
-/// Memory ordering: one atomic word decides which thread may touch the value, so what one thread
-///   does with it is visible to the next; see the notes. The free list orders a value before the
-///   next one in the slot. Changes are seq_cst for the sake of walks: x86-64 and arm64 have no
-///   weaker ones that are cheaper.
-/// Progress: entering waits for threads in the value, in no order; it sees within a nap that they
-///   have left. Readers that overlap without end keep out a thread that wants to be alone. The rest
-///   is lock-free.
+///     are used up has generation 0 permanently, and no value has that generation.
+///  I2 A thread that is alone in the value excludes readers. The word records threads in the value,
+///     even if the value has been erased.
+/// Memory ordering: one atomic word decides which thread may touch the value. So each thread sees
+///   what the previous one did with the value; see the notes. The free list orders the destruction
+///   of a value before the construction of the next one in the slot. Changes are seq_cst because
+///   walks rely on that order; on x86-64 and arm64, weaker changes would not be cheaper.
+/// Progress: entering waits until conflicting threads have left the value, in no particular order.
+///   It notices that they have left after one back-off sleep at most. Readers that keep overlapping
+///   keep out a thread that wants to be alone. Everything else is lock-free.
 class slot_state {
  public:
-  /// The thread that destroys an erased value.
+  /// Tells which thread destroys an erased value.
   enum class fate : std::uint8_t {
-    stale,   ///< there is another value, or none
-    ours,    ///< no thread is in it: the caller must destroy it
-    theirs,  ///< the last thread in it will
+    stale,   ///< the slot has another value, or none
+    ours,    ///< no thread is in the value: the caller must destroy it
+    theirs,  ///< the last thread in the value will destroy it
   };
 
-  /// Kind of access to a value. The numbers are what it adds to the word.
+  /// Kind of access to a value. Entering adds the enumerator's number to the word.
   enum class access : std::uint64_t { shared = 1, alone = 1U << 14U };
 
   static constexpr std::uint64_t first_generation = 1;
   static constexpr std::uint64_t last_generation = (std::uint64_t{1} << 48U) - 1;
 
   [[nodiscard]] std::uint64_t generation() const noexcept {
-    // relaxed: a thread that takes a slot gets it from the free list; a walk enters with it, or not
-    // at all
+    // relaxed: the owner of the slot got it from the free list, which orders this; a walk passes
+    // the result to enter(), which validates it
     return word_.load(std::memory_order_relaxed) >> generation_shift;
   }
 
   [[nodiscard]] bool is_live() const noexcept {
-    // relaxed: a walk checks if it should try to enter; a visitor has seen what walks did
+    // relaxed: a walk only decides whether to try to enter; a visitor has already seen what walks
+    // did
     return (word_.load(std::memory_order_relaxed) & live) != 0;
   }
 
-  /// Makes the constructed value reachable. Requires: the caller owns the slot.
+  /// Makes the constructed value reachable by its handle. Requires: the caller owns the slot.
   [[LIDO_ASSERTS]] void publish() noexcept {
-    // relaxed: the caller owns the slot, from the free list
+    // relaxed: the caller owns the slot, which it got from the free list
     const std::uint64_t before = word_.load(std::memory_order_relaxed);
     LIDO_ASSERT((before & live) == 0, "a slot gets a second value");
     // (1) - this release-store synchronizes-with the seq_cst-CAS (2), the seq_cst-CAS (4), the
@@ -64,8 +67,9 @@ class slot_state {
     word_.store(before | live, std::memory_order_release);
   }
 
-  /// Enters when no thread is alone in the value; with `access::alone`, when no thread is in it.
-  /// Returns false if there is another value, or none.
+  /// Enters the value. With `access::shared`, waits until no thread is alone in the value; with
+  /// `access::alone`, waits until no thread is in it. Returns false if the slot has another value,
+  /// or none.
   [[nodiscard]] bool enter(std::uint64_t generation, access how) noexcept {
     const std::uint64_t most_others = how == access::alone ? 0 : readers - 1;
     exponential_backoff backoff;
@@ -75,7 +79,7 @@ class slot_state {
       const bool free = (before & visitors) <= most_others;
       // (2) - this seq_cst-CAS synchronizes-with the release-store (1) and the seq_cst-fetch-sub
       // (3), so all that was done with the value is visible. It is in one total order with
-      // walk_block.hpp (1, 8). On failure relaxed: looked at again
+      // walk_block.hpp (1, 8). On failure relaxed: the loop checks the word again
       if (free && word_.compare_exchange_weak(before, before + bits(how), std::memory_order_seq_cst,
                                               std::memory_order_relaxed)) {
         return true;
@@ -90,25 +94,25 @@ class slot_state {
     return false;
   }
 
-  /// Leaves the value. Returns true if it was erased and the caller, the last thread in it, must
-  /// destroy it.
+  /// Leaves the value. Returns true if the value has been erased and the caller, as the last thread
+  /// in it, must destroy it.
   [[nodiscard]] bool leave(access how) noexcept {
     // (3) - this seq_cst-fetch-sub synchronizes-with the seq_cst-CAS (2), the seq_cst-fetch-sub
-    // (3), the seq_cst-CAS (4) and the seq_cst-load (6). The next thread sees what was done; the
-    // one that destroys the value sees what its eraser and other readers did before. It is in one
-    // total order with walk_block.hpp (1, 8)
+    // (3), the seq_cst-CAS (4) and the seq_cst-load (6). The next thread sees what this one did.
+    // The thread that destroys the value sees what the eraser and other readers did before. It is
+    // in one total order with walk_block.hpp (1, 8)
     const std::uint64_t before = word_.fetch_sub(bits(how), std::memory_order_seq_cst);
     return (before & (live | visitors)) == bits(how);
   }
 
-  /// Erases the value: from now on no thread can enter.
+  /// Erases the value, so that no more threads can enter. Tells which thread must destroy it.
   [[nodiscard]] fate erase(std::uint64_t generation) noexcept {
     // relaxed: validated by (4)
     std::uint64_t before = word_.load(std::memory_order_relaxed);
     while (has_value(before, generation)) {
       // (4) - this seq_cst-CAS synchronizes-with the release-store (1) and the seq_cst-fetch-sub
-      // (3): the thread that destroys the value sees what all did. It is in one total order with
-      // walk_block.hpp (1, 8). On failure relaxed: looked at again
+      // (3): the thread that destroys the value sees what all threads did. It is in one total order
+      // with walk_block.hpp (1, 8). On failure relaxed: the loop checks the word again
       if (word_.compare_exchange_weak(before, before & ~live, std::memory_order_seq_cst,
                                       std::memory_order_relaxed)) {
         return (before & visitors) != 0 ? fate::theirs : fate::ours;
@@ -118,11 +122,11 @@ class slot_state {
   }
 
   /// Ends the generation of a destroyed value. Returns false if the generations up to `last` are
-  /// used up, and the slot with them. Requires: `erase` or `leave` left the value to the caller, or
-  /// the caller owns the slot and did not publish it.
+  /// used up; the slot must then not be used again. Requires: `erase` or `leave` told the caller to
+  /// destroy the value, or the caller owns the slot and has not published the value.
   [[nodiscard, LIDO_ASSERTS]] bool retire_value(std::uint64_t last) noexcept {
     LIDO_ASSERT(!is_live(), "a value that is not erased is destroyed");
-    // relaxed (2x): no thread enters, and the next owner gets the slot from the free list
+    // relaxed (2x): no thread can enter, and the next owner gets the slot from the free list
     const std::uint64_t now = word_.load(std::memory_order_relaxed) >> generation_shift;
     word_.store(now < last ? (now + 1) << generation_shift : 0, std::memory_order_relaxed);
     return now < last;
@@ -130,11 +134,11 @@ class slot_state {
 
   [[nodiscard]] bool is_live(std::uint64_t generation) const noexcept {
     // (5) - this acquire-load synchronizes-with the release-store (1): a thread that learns of the
-    // value here sees the end raised before, so its walks reach the value
+    // value here also sees the raised walk_end, so its walks reach the value
     return has_value(word_.load(std::memory_order_acquire), generation);
   }
 
-  /// Returns true if there is a value that a walk may visit, which changes nothing here.
+  /// Returns true if a walk may visit the value now. The walk does not change the word.
   [[nodiscard]] bool admits(access how) const noexcept {
     const std::uint64_t others = how == access::alone ? visitors : bits(access::alone);
     // (6) - this seq_cst-load synchronizes-with the release-store (1) and the seq_cst-fetch-sub
@@ -142,15 +146,16 @@ class slot_state {
     return (word_.load(std::memory_order_seq_cst) & (live | others)) == live;
   }
 
-  /// Links this slot into a list of erased values. Requires: no thread is in this value.
+  /// Links this slot to the next one in a list of erased values. Requires: no thread is in the
+  /// value of this slot.
   [[LIDO_ASSERTS]] void set_next(std::uint32_t link) noexcept {
-    // relaxed (2x): walk_block.hpp (5) publishes it
+    // relaxed (2x): walk_block.hpp (5) publishes the link
     const std::uint64_t before = word_.load(std::memory_order_relaxed);
     LIDO_ASSERT((before & live) == 0, "a value that is not erased is left to a walk");
     word_.store((before & ~visitors) | link, std::memory_order_relaxed);
   }
   [[nodiscard]] std::uint32_t next() const noexcept {
-    // relaxed: as above
+    // relaxed: as in set_next
     return static_cast<std::uint32_t>(word_.load(std::memory_order_relaxed) & visitors);
   }
 
@@ -171,16 +176,16 @@ class slot_state {
   atomic<std::uint64_t> word_{first_generation << generation_shift};
 };
 
-/// The end of the slots that have ever had a value, where walks stop.
+/// The end of the slots that have ever held a value. Walks stop there.
 class walk_end {
  public:
   [[nodiscard]] std::uint32_t get() const noexcept {
-    // relaxed: raised before the value is published, so a thread that has found the value sees it
-    // raised; the slot's own word says what is in a slot
+    // relaxed: the end is raised before a value is published, so a thread that has found the value
+    // sees the raised end. The slot's own word tells what is in the slot
     return end_.load(std::memory_order_relaxed);
   }
 
-  /// Raises the end above `slot`, before its value is published.
+  /// Raises the end above `slot`. Called before the value in `slot` is published.
   // relaxed (whole function): see get()
   void raise_above(std::uint32_t slot) noexcept {
     std::uint32_t before = end_.load(std::memory_order_relaxed);

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The table behind handles: for each slot its generation and the index of its value.
+/// Internal. The table behind handles: the generation of each slot and the index of its value.
 #pragma once
 
 #include <algorithm>
@@ -17,36 +17,39 @@
 
 namespace lido::inline v0::detail {
 
-/// The data that a table is loaded from: one word of 64 bits for each slot; see slot_map_snapshot.
+/// The data from which a table is loaded: one 64-bit word per slot; see slot_map_snapshot.
 struct table_image {
   std::span<const std::uint64_t> table;
   slot_index first_free = null_slot;
   std::uint32_t first_generation = 1;
 };
 
-/// The last generation of a handle; the next one, marked, means that a slot is used up.
+/// The last generation of a handle. The next number, with the mark of slot_table's invariant I3,
+/// means that a slot is used up.
 inline constexpr std::uint32_t last_table_generation = 0x7FFF'FFFE;
 
-/// Maps handles to indices, for one thread, with generations from 1 to `Last`. A slot without a
-/// value is free or vacant. Free slots form a list through the table itself. A vacant slot still
-/// has an index, and its next value is made there.
+/// Maps handles to indices, with generations from 1 to `Last`. Not thread-safe. A slot without a
+/// value is free or vacant. Free slots form a list, which is stored in the table itself. A vacant
+/// slot still has an index, and the next value at that index uses the slot.
 ///
-/// For each slot the table stores one word: the valid handle, xor the index of its value. So a
-/// look-up is one operation on the bits of a handle. Its result is the index if the generations are
-/// equal, and more than any index if not.
+/// The table stores one word per slot: the valid handle xor the index of its value. So a look-up is
+/// one xor of that word with the handle. If the generations are equal, the result is the index.
+/// Otherwise, it is greater than any index.
 ///
 /// Invariants
-///  I1 The generation of a slot only grows, and so does the least one that a new slot may begin
-///     with: no pair of slot and generation is given out twice, unless by `load` or a given handle.
-///  I2 A slot whose generation is used up is in no list. It may be vacant, and never has a value.
-///  I3 The generation of a free or vacant slot carries a mark that no handle has. So a handle of
-///     another map, which may name a generation that this slot has yet to give, leads nowhere.
+///  I1 The generation of a slot only grows, and so does the first generation of new slots. Hence no
+///     pair of slot and generation is given out twice, except by `load` or for a handle that the
+///     user passes.
+///  I2 A slot whose generations are used up is in no list. It may be vacant, and never has a value.
+///  I3 The generation of a free or vacant slot carries a mark that no handle has. So the look-up of
+///     a handle of another map fails, even if its generation is the one that the slot will give
+///     next.
 template <std::uint32_t Last>
 class slot_table {
   static_assert(Last >= 1 && Last <= last_table_generation, "lido: generations are 1 to 2^31 - 2");
 
  public:
-  /// Returns the index of the value whose handle has these bits; null_slot if that is stale.
+  /// Returns the index of the value whose handle has the bits `handle`; null_slot if it is stale.
   [[nodiscard]] std::uint32_t find(std::uint64_t handle) const noexcept {
     const auto slot = static_cast<slot_index>(handle);
     if (slot < words_.size()) [[likely]] {
@@ -58,31 +61,33 @@ class slot_table {
     return null_slot;
   }
 
-  /// Returns the bits of the handle of a slot with a value.
+  /// Returns the bits of the handle of the value in `slot`.
   [[nodiscard]] std::uint64_t handle(slot_index slot) const noexcept {
     return (words_[slot] & generation_bits) | slot;
   }
 
-  /// Returns the index of a slot that has a value or is vacant; for other slots any number.
+  /// Returns the index of `slot` if it has a value or is vacant. Returns any number for other
+  /// slots.
   [[nodiscard]] std::uint32_t index_or_any(slot_index slot) const noexcept {
     return static_cast<std::uint32_t>(words_[slot]) ^ slot;
   }
 
-  /// Makes sure that `claim` finds a slot. Throws std::bad_alloc, std::length_error.
+  /// Ensures that `claim` finds a free slot. Throws std::bad_alloc or std::length_error.
   void prepare() {
     if (first_free_ == null_slot) [[unlikely]] {
       add_slot();
     }
   }
 
-  /// Makes sure that `claim` finds a slot after the one of `handle` is freed. Throws as above.
+  /// Ensures that `claim` finds a free slot once the slot of `handle` is freed. Throws the same as
+  /// `prepare`.
   void prepare_for(std::uint64_t handle) {
     if (handle >> 32U == Last) [[unlikely]] {
       prepare();
     }
   }
 
-  /// Takes a free slot for `index` and makes it vacant. Requires: prepare().
+  /// Takes a free slot for `index` and makes it vacant. Requires: `prepare` was called.
   [[nodiscard, LIDO_ASSERTS]] slot_index claim(std::uint32_t index) noexcept {
     LIDO_ASSERT(first_free_ < words_.size(), "a slot is claimed without one that is free");
     const slot_index slot = first_free_;
@@ -95,18 +100,19 @@ class slot_table {
   /// Records that the value of `slot` has moved to `index`.
   void move(slot_index slot, std::uint32_t index) noexcept { words_[slot] = handle(slot) ^ index; }
 
-  /// Makes a slot vacant; its handle is stale from now on. Requires: the handle leads to `index`.
+  /// Makes the slot of `handle` vacant, so the handle becomes stale. Requires: `handle` leads to
+  /// `index`.
   [[LIDO_ASSERTS]] void vacate(std::uint64_t handle, std::uint32_t index) noexcept {
     LIDO_ASSERT(find(handle) == index, "a slot is vacated under a stale handle");
     const auto slot = static_cast<slot_index>(handle);
     words_[slot] = word_without_value(generation_after(handle), slot ^ index);
   }
 
-  /// Returns the address that `index_or_any` reads, for a prefetch.
+  /// Returns the address of the word that `index_or_any` reads, for a prefetch.
   [[nodiscard]] const void* word_of(slot_index slot) const noexcept { return &words_[slot]; }
 
-  /// Returns the slot for the next value at the index of a vacant slot: that one, or a free one if
-  /// it is used up. Throws as `prepare`.
+  /// Returns the slot for the next value at the index of `slot`, which is vacant. That is `slot`
+  /// itself, or a free slot if `slot` is used up. Throws the same as `prepare`.
   [[nodiscard]] slot_index prepare_to_fill(slot_index slot) {
     if (is_used_up(slot)) [[unlikely]] {
       const std::uint32_t index = index_or_any(slot);
@@ -116,19 +122,21 @@ class slot_table {
     return slot;
   }
 
-  /// Returns the bits of the handle that the next value of a vacant slot gets.
+  /// Returns the bits of the handle that the next value in `slot` will get. Requires: `slot` is
+  /// vacant.
   [[nodiscard]] std::uint64_t next_handle(slot_index slot) const noexcept {
     return handle(slot) & ~unused;
   }
 
-  /// Assigns a vacant slot to the value at its index, under this handle.
+  /// Assigns the vacant slot of `handle` to the value at `index`, which thus gets `handle`.
   [[LIDO_ASSERTS]] void fill(std::uint64_t handle, std::uint32_t index) noexcept {
     LIDO_ASSERT((words_[static_cast<slot_index>(handle)] & unused) != 0, "a slot is filled twice");
     words_[static_cast<slot_index>(handle)] = handle ^ index;
   }
 
-  /// Returns true if a slot may get a value under the handle with these bits. It has none, has
-  /// given no later handle, and a map of `most` values may have it.
+  /// Returns true if the slot of `handle` may get a value under `handle`. The slot must be neither
+  /// in use nor used up, must have given no later handle, and must be one that a map of `most`
+  /// values may have.
   [[nodiscard]] bool can_fill_as(std::uint64_t handle, std::size_t most) const noexcept {
     const auto slot = static_cast<slot_index>(handle);
     const auto wanted = static_cast<std::uint32_t>(handle >> 32U);
@@ -141,9 +149,9 @@ class slot_table {
     return (words_[slot] & unused) != 0 && !is_used_up(slot) && wanted + 1 >= generation(slot);
   }
 
-  /// Makes a free slot the next one that `claim` returns; adds the slots up to it, if there are
-  /// fewer. Searches from the slot that became free last. Throws as `prepare`. Requires: none is
-  /// vacant; can_fill_as.
+  /// Makes `slot` the one that `claim` returns next. Adds all slots up to it if the table has
+  /// fewer. Searches the list from the slot that became free last. Throws the same as `prepare`.
+  /// Requires: no slot is vacant, and can_fill_as is true for a handle of `slot`.
   [[LIDO_ASSERTS]] void bring_forward(slot_index slot) {
     LIDO_ASSERT(slot >= words_.size() || (words_[slot] & unused) != 0,
                 "a slot with a value is brought forward");
@@ -161,12 +169,12 @@ class slot_table {
     }
   }
 
-  /// Returns the next generation of a slot without a value.
+  /// Returns the next generation of `slot`. Requires: `slot` has no value.
   [[nodiscard]] std::uint32_t generation(slot_index slot) const noexcept {
     return static_cast<std::uint32_t>((words_[slot] & ~unused) >> 32U);
   }
 
-  /// Frees a vacant slot.
+  /// Frees a vacant slot, which gives up its index.
   void give_up_index(slot_index slot) noexcept {
     words_[slot] = (words_[slot] & generation_bits) | first_free_;
     if (!is_used_up(slot)) [[likely]] {
@@ -176,11 +184,11 @@ class slot_table {
 
   void reserve(std::size_t count) { words_.reserve(count + used_up_); }
 
-  /// Drops the free slots behind the last one that is taken, used up or old, and their memory
-  /// except what `reserve(count)` asks for. New slots begin with the highest generation that was
-  /// dropped. A slot that has given half of its generations is old, or each new slot would be used
-  /// up at once. Throws std::bad_alloc without effect. `taken(slot)` returns true if it has a
-  /// value. Requires: none is vacant.
+  /// Drops the free slots behind the last slot that is taken, used up or old. Frees their memory,
+  /// except for what `reserve(count)` needs. New slots begin with the highest generation of the
+  /// dropped slots. A slot that has given half of its generations is old; if it were dropped, each
+  /// new slot would soon be used up. Throws std::bad_alloc without effect. `taken(slot)` returns
+  /// true if `slot` has a value. Requires: no slot is vacant.
   template <class Taken>
   void shrink(std::size_t count, Taken taken) {
     std::size_t keep = words_.size();
@@ -204,14 +212,15 @@ class slot_table {
     }
   }
 
-  /// Returns the words of all slots, and what else `load` needs.
+  /// Returns the words of all slots, and whatever else `load` needs.
   [[nodiscard]] table_image image() const noexcept {
     return {words_, first_free_, first_generation_};
   }
 
-  /// Takes over the words of an image. Writes the slot of the value at each index to `owners`,
-  /// which has a null_slot for each. Returns false if it is no image of a table with as many values
-  /// and no vacant slot. Then, and when it throws std::bad_alloc, the table may only be destroyed.
+  /// Copies the words of the image `from`. Writes the slot of the value at each index to `owners`.
+  /// Returns false unless `from` is an image of a table with `owners.size()` values and no vacant
+  /// slot. If it returns false or throws std::bad_alloc, the table may only be destroyed. Requires:
+  /// each element of `owners` is null_slot.
   [[nodiscard]] bool load(const table_image& from, std::span<slot_index> owners) {
     if (from.table.size() > max_capacity || from.first_generation < 1 ||
         from.first_generation > Last) {
@@ -250,14 +259,16 @@ class slot_table {
   static constexpr std::uint64_t unused = 0x8000'0000'0000'0000;
   static constexpr std::uint32_t no_generation = 0xFFFF'FFFF;  ///< generation of a used-up slot
 
-  /// Makes a word with the slot's next generation, marked. `low` is the next slot in the list for a
-  /// free slot, and the index for a vacant one, as in the word of a slot with a value.
+  /// Makes a word with the slot's next generation and the mark of I3. For a free slot, `low` is the
+  /// next slot in the list. For a vacant slot, `low` encodes the index, as in the word of a slot
+  /// with a value.
   static constexpr std::uint64_t word_without_value(std::uint32_t generation,
                                                     std::uint32_t low) noexcept {
     return unused | std::uint64_t{generation} << 32U | low;
   }
 
-  /// Returns the generation after that of a valid handle. Counts a slot that has none left.
+  /// Returns the generation after that of a valid handle. If none is left, counts the slot as used
+  /// up and returns no_generation.
   [[nodiscard]] std::uint32_t generation_after(std::uint64_t handle) noexcept {
     const auto generation = static_cast<std::uint32_t>(handle >> 32U);
     if (generation == Last) [[unlikely]] {
@@ -275,8 +286,8 @@ class slot_table {
     return generation(slot) >= 1 && generation(slot) <= Last;
   }
 
-  // Returns true if the list has `count` free slots and then ends. A slot has one successor, so
-  // none occurs twice in a list that ends.
+  // Returns true if the list of free slots has exactly `count` elements. Each slot has one
+  // successor, so no slot occurs twice in a list that ends.
   [[nodiscard]] bool has_all_free(std::size_t count) const noexcept {
     slot_index slot = first_free_;
     for (; count != 0 && slot < words_.size(); --count) {

@@ -30,9 +30,9 @@
 
 namespace lido::inline v0::detail {
 
-/// An array for `capacity` values of type T. Also has the slot of each value, one bit per index
-/// that marks a hole, and space for the slots of as many holes. Does not know which indices
-/// have a value, and neither makes nor destroys one.
+/// An array for `capacity` values of type T. For each index it also stores the slot of the value
+/// and a bit that marks a hole. It has space for the slots of up to `capacity` holes. It does not
+/// know which indices have a value, and neither makes nor destroys values.
 template <class T>
 class value_array {
  public:
@@ -40,11 +40,11 @@ class value_array {
 
   value_array() noexcept = default;
 
-  /// Makes space for values, without holes. Throws std::bad_array_new_length if the size overflows,
-  /// std::bad_alloc.
+  /// Allocates space for `capacity` values; no index is marked as a hole. Throws
+  /// std::bad_array_new_length if the size overflows, or std::bad_alloc.
   explicit value_array(std::uint32_t capacity)
       : memory_(array_buffer(bytes_of(capacity), alignment)),
-        // Once here, not with every access: this is what makes a walk as fast as one of an array.
+        // Computed once here, not at every access. This makes a walk as fast as one over an array.
         values_(static_cast<T*>(static_cast<void*>(memory_->data()))),
         slots_(static_cast<slot_index*>(at_byte(slots_at(capacity)))),
         holes_(static_cast<std::uint64_t*>(at_byte(holes_at(capacity)))),
@@ -53,7 +53,8 @@ class value_array {
     slot_shadow<sizeof(T)>::close_all(memory_->data(), capacity);
   }
 
-  // A moved-from one may be assigned to or destroyed. Requires of assignment: no memory here.
+  // A moved-from array may be assigned to or destroyed. Requires of assignment: the target has no
+  // memory.
   value_array(value_array&&) noexcept = default;
   value_array& operator=(value_array&&) noexcept = default;
   value_array(const value_array&) = delete;
@@ -67,14 +68,16 @@ class value_array {
   [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] T* values() const noexcept { return values_; }
 
-  /// Returns the slot of the value at `index`, or of the last value there if it is a hole.
+  /// Returns the slot of the value at `index`. If `index` is a hole, returns the slot of the last
+  /// value there.
   [[nodiscard]] slot_index& slot(std::uint32_t index) const noexcept { return slots_[index]; }
 
   [[nodiscard]] std::span<slot_index> first_slots(std::uint32_t count) const noexcept {
     return {slots_, count};
   }
 
-  /// Returns the n-th of the slots of holes, as the owner stored them.
+  /// Returns element `n` of the array for the slots of holes, which the owner of this object
+  /// maintains.
   [[nodiscard]] slot_index& hole_slot(std::uint32_t n) const noexcept {
     return slots_[std::size_t{capacity_} + n];
   }
@@ -89,12 +92,14 @@ class value_array {
     holes_[index / indices_per_word] &= ~(std::uint64_t{1} << (index % indices_per_word));
   }
 
-  /// Returns one bit for each of the 64 indices around `index`, lowest first, set for a hole.
+  /// Returns the hole bits of the aligned group of 64 indices around `index`, lowest index first. A
+  /// set bit marks a hole.
   [[nodiscard]] std::uint64_t holes_around(std::uint32_t index) const noexcept {
     return holes_[index / indices_per_word];
   }
 
-  /// Copies the slots and marks of the first `count` indices and of so many holes, but no values.
+  /// Copies the slots and hole bits of the first `count` indices, and the slots of the first
+  /// `holes` holes. Copies no values.
   void copy_notes(const value_array& from, std::uint32_t count,
                   std::uint32_t holes) const noexcept {
     std::copy_n(from.slots_, count, slots_);
@@ -110,7 +115,7 @@ class value_array {
   static constexpr std::size_t words_of(std::uint32_t indices) noexcept {
     return (std::size_t{indices} + indices_per_word - 1) / indices_per_word;
   }
-  // Values first, then the words of bits, then both arrays of slots.
+  // The values come first, then the words of hole bits, then the two arrays of slots.
   static constexpr std::size_t holes_at(std::uint32_t capacity) noexcept {
     return (std::size_t{capacity} * sizeof(T) + alignof(std::uint64_t) - 1) /
            alignof(std::uint64_t) * alignof(std::uint64_t);
@@ -136,28 +141,31 @@ class value_array {
   std::uint32_t capacity_ = 0;
 };
 
-/// A count of erases and moves of values. Its own type shows the compiler that a callback's writes
-/// to values do not change it, so the count stays out of the loop of a walk.
+/// A count of erases and moves of values. Because the count has its own type, the compiler knows
+/// that a callback's writes to values cannot change it. So it does not reload the count in the loop
+/// of a walk.
 enum class store_version : std::uint64_t {};
 
 constexpr store_version operator+(store_version version, std::uint64_t changes) noexcept {
   return static_cast<store_version>(static_cast<std::uint64_t>(version) + changes);
 }
 
-/// A count of indices that are not listed as holes and have no value. Its own type, as above.
+/// A count of open indices: they have no value and are not listed as holes. It has its own type for
+/// the same reason.
 enum class open_indices : std::uint64_t {};
 
-/// The mechanism of a slot map without its policies: knows no limit, hook or walk.
+/// Implements a slot map without its policies: it knows neither limits nor hooks nor walks.
 ///
 /// Invariants
 ///  I1 The values are at the indices below `end()` that are not holes.
-///  I2 table.find(slot of the value at p) is p.
-///  I3 Each hole is marked. The slot of its last value stays vacant for the next one. The first
-///     `holes_` of the slots of holes are those; the last one is filled first.
-///  I4 While T's constructor or destructor runs, its index is open: a hole that is in no list. So
-///     they may use the store. During that time no value moves to another index, and a block that
-///     values have left stays.
-/// A constructor of T that throws changes nothing, except for a move in `relocate`.
+///  I2 For the value at index p, `table_.find` of its handle returns p.
+///  I3 Each hole is marked. The slot of its last value stays vacant for the next value there. The
+///     first `holes_` elements of the array of hole slots are the slots of these holes. The last
+///     one is filled first.
+///  I4 While a constructor or destructor of T runs, the index of its value is open: marked as a
+///     hole, but in no list. So the constructor or destructor may use the store. Meanwhile no value
+///     moves to another index, and a block that values have moved out of is kept.
+/// If a constructor of T throws, the store is unchanged, except after a move in `relocate`.
 template <class T, std::uint32_t LastGeneration>
 class value_store {
  public:
@@ -182,9 +190,10 @@ class value_store {
     return holes_ - holes_behind_end_ + static_cast<std::uint32_t>(open_);
   }
   [[nodiscard]] std::uint32_t size() const noexcept { return end_ - holes(); }
-  /// Returns the number of indices that values have, or are about to have.
+  /// Returns the number of indices with a value, including values under construction or
+  /// destruction.
   [[nodiscard]] std::uint32_t taken() const noexcept { return end_ - holes_; }
-  /// Returns true while T's constructor or destructor is running.
+  /// Returns true while a constructor or destructor of T is running.
   [[nodiscard]] bool is_open() const noexcept { return open_ != open_indices{}; }
   [[nodiscard]] std::uint32_t capacity() const noexcept { return array_.capacity(); }
   [[nodiscard]] T* values() const noexcept { return array_.values(); }
@@ -203,9 +212,9 @@ class value_store {
   [[nodiscard]] bool is_value(std::uint32_t index) const noexcept {
     return index < end_ && !array_.is_hole(index);
   }
-  /// Returns true if `value` is one of the values.
+  /// Returns true if `value` is one of the values of this store.
   [[nodiscard]] bool is_value(const T& value) const noexcept {
-    // As numbers, since a foreign pointer must not be subtracted.
+    // Computed on integers, because pointers into different arrays must not be subtracted.
     const std::uintptr_t distance = address_bits(std::addressof(value)) - address_bits(values());
     return distance % sizeof(T) == 0 && distance / sizeof(T) < end_ &&
            is_value(static_cast<std::uint32_t>(distance / sizeof(T)));
@@ -214,7 +223,7 @@ class value_store {
   [[nodiscard]] std::size_t memory() const noexcept { return array_.memory() + table_.memory(); }
   void reserve_slots(std::size_t count) { table_.reserve(count); }
 
-  /// Returns the first index from `index` on that has a value, or end().
+  /// Returns the first index at or after `index` that has a value; end() if there is none.
   [[nodiscard]] std::uint32_t next_value(std::uint32_t index) const noexcept {
     while (holes() != 0 && index < end_) {
       const std::uint64_t used = ~array_.holes_around(index) >> (index % indices_per_word);
@@ -226,7 +235,7 @@ class value_store {
     return (std::min)(index, end_);
   }
 
-  /// Returns the index of the least value. Requires: there is a value.
+  /// Returns the index of the least value by `less`. Requires: there is a value.
   template <class Less>
   [[nodiscard, LIDO_ASSERTS]] std::uint32_t least(Less& less) const {
     LIDO_ASSERT(size() != 0, "the least of no values");
@@ -241,16 +250,17 @@ class value_store {
     return best;
   }
 
-  /// Makes a value in a hole, or behind the last value, and returns the bits of its handle.
-  /// Requires: has_room().
+  /// Makes a value in a hole, or after the last value if there is no hole. Returns the bits of its
+  /// handle. Requires: has_room().
   template <class... Args>
   std::uint64_t emplace(Args&&... args) {
     return emplace_by(
         [&](T* at, std::uint64_t /*handle*/) { make<T>(at, std::forward<Args>(args)...); });
   }
 
-  /// Makes a value as emplace does, by `make(index, bits of the handle)`. If `wanted` is not 0, it
-  /// is the handle, whose slot comes next.
+  /// Makes a value as `emplace` does, by a call of `make(address, bits of the handle)`. If `wanted`
+  /// is not 0, the value gets the handle with the bits `wanted`. Requires: `wanted` is 0, or
+  /// `claim` returns its slot next.
   template <class Make>
   [[LIDO_ASSERTS]] std::uint64_t emplace_by(const Make& make, std::uint64_t wanted = 0) {
     LIDO_ASSERT(has_room(), "an emplace into a full array");
@@ -261,11 +271,12 @@ class value_store {
     return handle;
   }
 
-  /// A larger block, with a value in it that will follow those of a store. So the value is made
-  /// before the others move there: its arguments may refer to them.
+  /// A larger block for the values of a store. Its constructor makes the new value, which will
+  /// follow the existing ones. The new value is made before the others move, so its arguments may
+  /// refer to them.
   class larger_block {
    public:
-    /// Throws what T's constructor throws, std::bad_alloc, std::bad_array_new_length.
+    /// Throws whatever T's constructor throws, std::bad_alloc, or std::bad_array_new_length.
     template <class... Args>
     larger_block(const value_store& store, std::uint32_t capacity, Args&&... args)
         : array_(capacity), index_(store.end_) {
@@ -288,10 +299,10 @@ class value_store {
     bool owns_ = true;
   };
 
-  /// Moves the values to the larger block, takes over the one there, and returns the bits of its
-  /// handle. Returns 0, without effect, if the constructor of that value has used the store, so
-  /// that there is room, or the index is another's. Throws std::length_error, and what `relocate`
-  /// throws, with its effects.
+  /// Moves the values to the block `larger`, adopts the new value there, and returns the bits of
+  /// its handle. Returns 0, without effect, if the constructor of the new value has changed the
+  /// store. In that case the store now has room, or another value has taken the index. Throws
+  /// std::length_error. Also throws whatever `relocate` throws, with the same effects.
   std::uint64_t take_over(larger_block& larger) {
     if (has_room() || end_ != larger.index_) {
       return 0;
@@ -307,8 +318,8 @@ class value_store {
     return handle;
   }
 
-  /// Makes a value as emplace does, under the handle with these bits. Returns false if that is not
-  /// possible. Requires: there are no holes.
+  /// Makes a value as `emplace` does, under the handle with the bits `handle`. Returns false if
+  /// can_emplace_as returns false. Requires: there are no holes, and has_room().
   [[LIDO_ASSERTS]] bool emplace_as(std::uint64_t handle, std::size_t most, T&& value) {
     LIDO_ASSERT(holes() == 0, "an emplace under a known handle beside holes");
     if (!can_emplace_as(handle, most)) {
@@ -326,18 +337,19 @@ class value_store {
 
   [[nodiscard]] bool has_room() const noexcept { return holes_ != 0 || end_ != capacity(); }
 
-  /// Destroys the value at `index` and leaves a hole there, except at the end. Requires: `handle`
-  /// is that value's.
+  /// Destroys the value at `index`. Leaves a hole there, unless the index is the last one.
+  /// Requires: `handle` is the handle of that value.
   [[LIDO_ASSERTS]] void erase(std::uint32_t index, std::uint64_t handle) noexcept {
     LIDO_ASSERT(find(handle) == index, "an erase under the handle of another value");
-    // The next value is made or moved here, so its memory is loaded already.
+    // The next value is made at or moved to this index, so this loads its memory in advance.
     LIDO_PREFETCH_FOR_WRITE(array_.values() + index);
     destroy(index, handle);
     leave(index, static_cast<slot_index>(handle));
   }
 
-  /// Erases as erase does, and moves the last value to the index. Returns false if there is none,
-  /// or if there are holes. Requires: moving does not throw.
+  /// Erases the value as `erase` does, and moves the last value to `index`. Returns false, without
+  /// a move, if `index` was the last one or if there are holes. Requires: moving a T does not
+  /// throw.
   [[LIDO_ASSERTS]] bool erase_and_fill(std::uint32_t index, std::uint64_t handle) noexcept {
     LIDO_ASSERT(find(handle) == index, "an erase under the handle of another value");
     static_assert(std::is_nothrow_move_constructible_v<T>);
@@ -363,32 +375,33 @@ class value_store {
     }
   }
 
-  /// Forgets all holes. Requires: there is no value; no index is open.
+  /// Drops all holes. Requires: there is no value, and no index is open.
   [[LIDO_ASSERTS]] void forget_holes() noexcept {
     LIDO_ASSERT(size() == 0 && !is_open(), "holes are forgotten beside values");
     end_ = 0;
     drop_holes_behind_end();
   }
 
-  /// Makes sure that an `emplace` after the erase of `handle` needs no memory. Throws
-  /// std::bad_alloc, std::length_error.
+  /// Ensures that an `emplace` after the erase of `handle` needs no memory. Throws std::bad_alloc
+  /// or std::length_error.
   void prepare_replacement(std::uint64_t handle) { table_.prepare_for(handle); }
 
-  /// Moves values from the end into all holes; calls `moved(index)` after each. If a move throws,
-  /// the holes not yet closed stay.
+  /// Closes all holes by moving values from the end into them. Calls `moved(index)` after each
+  /// move. If a move throws, the remaining holes stay.
   template <class Moved>
   [[LIDO_NOINLINE]] void close_holes(Moved moved) {
     constexpr std::uint32_t word_ahead = 8;
     constexpr std::uint32_t index_ahead = 4;
     const scope_exit keep_the_rest([&] { drop_holes_behind_end(); });
     while (holes_ != 0) {
-      // These stay in the list until the loop reaches them.
+      // Such holes stay in the list until the outer loop reaches them.
       while (end_ != 0 && array_.is_hole(end_ - 1)) {
         --end_;
         ++holes_behind_end_;
       }
-      // Prefetched, since slots lie anywhere, and only their words reveal the indices. Not in a
-      // function: GCC drops a call that does nothing else.
+      // Prefetches the words and values of later holes: slots are scattered over the table, and
+      // only their words contain the indices. This is not a function of its own, because GCC drops
+      // a call that only prefetches.
       if (holes_ > word_ahead) {
         LIDO_PREFETCH_FOR_WRITE(table_.word_of(array_.hole_slot(holes_ - 1 - word_ahead)));
         const slot_index soon = array_.hole_slot(holes_ - 1 - index_ahead);
@@ -409,17 +422,18 @@ class value_store {
     }
   }
 
-  /// Moves all values, each to the same index of another block. Throws std::bad_alloc and
-  /// std::bad_array_new_length without effect. If a constructor of T throws, there is no effect if
-  /// T can be copied. Otherwise the values stay where they were, some of them moved-from. Requires:
-  /// capacity >= end().
+  /// Moves all values to a new block with room for `capacity` values; each keeps its index. If
+  /// std::bad_alloc or std::bad_array_new_length is thrown, there is no effect. If a constructor of
+  /// T throws and T can be copied, there is no effect either. If T cannot be copied, the values
+  /// stay in the old block, some of them moved-from. Requires: capacity >= end().
   [[LIDO_ASSERTS]] void relocate(std::uint32_t capacity) {
     LIDO_ASSERT(capacity >= end_, "an array is relocated to a smaller one than its values need");
     value_array<T> to(capacity);
     relocate_into(to);
   }
 
-  /// Exchanges the values of two indices; handles follow them. Requires: moving does not throw.
+  /// Exchanges the values at indices `a` and `b`; each handle still refers to its value. Requires:
+  /// moving a T does not throw.
   [[LIDO_ASSERTS]] void swap(std::uint32_t a, std::uint32_t b) noexcept {
     LIDO_ASSERT(is_value(a) && is_value(b), "a swap with a hole");
     exchange(array_.values() + a, array_.values() + b);
@@ -431,9 +445,10 @@ class value_store {
 
   [[nodiscard]] table_image image() const noexcept { return table_.image(); }
 
-  /// Erases all values, and makes copies of `values` under the handles of the image. Returns false
-  /// if the image does not belong to them. Then, and when it throws what copying throws or
-  /// std::bad_alloc, nothing has changed. Requires: values.size() <= capacity; no index is open.
+  /// Replaces all values by copies of `values`, under the handles of `image`. Returns false if
+  /// `image` is not the table of `values`. Throws std::bad_alloc, and whatever copying a T throws.
+  /// If it returns false or throws, nothing has changed. Requires: values.size() <= capacity, and
+  /// no index is open.
   [[nodiscard, LIDO_ASSERTS]] bool restore(std::span<const T> values, const table_image& image,
                                            std::uint32_t capacity) {
     LIDO_ASSERT(values.size() <= capacity && !is_open(), "more values are restored than fit");
@@ -480,14 +495,14 @@ class value_store {
     slot_shadow<sizeof(T)>::close(address);
   }
 
-  /// Replaces a value by another. Requires: moving does not throw.
+  /// Destroys the value at `address`, and moves `value` there. Requires: moving a T does not throw.
   static void replace(T* address, T&& value) noexcept {
     static_assert(std::is_nothrow_move_constructible_v<T>);
     std::destroy_at(address);
     (void)make<T>(address, std::move(value));
   }
 
-  // Requires: moving does not throw.
+  // Exchanges two values. Requires: moving a T does not throw.
   static void exchange(T* a, T* b) noexcept {
     if constexpr (is_large<T>) {
       const std::unique_ptr<value_aside<T>> aside(new (std::nothrow) value_aside<T>{std::move(*a)});
@@ -497,7 +512,7 @@ class value_store {
       pass_on(a, b, aside);
     }
   }
-  // Separate, so that nothing else needs the stack for it.
+  // Separate, so that only this function needs stack space for a T.
   [[LIDO_NOINLINE]] static void exchange_on_stack(T* a, T* b) noexcept {
     T aside(std::move(*a));
     pass_on(a, b, aside);
@@ -518,7 +533,7 @@ class value_store {
     }
   }
 
-  // These two open the index of the next value, and return it with its slot.
+  // open_hole and open_at_end open the index of the next value. They return the index and its slot.
   std::pair<std::uint32_t, slot_index> open_hole() {
     const slot_index vacant = array_.hole_slot(holes_ - 1);
     const std::uint32_t index = table_.index_or_any(vacant);
@@ -556,13 +571,14 @@ class value_store {
     shut(index);
   }
 
-  // Moves a value to the block that the others have moved to while it was made.
+  // Moves a value to the current block, to which the others moved while the value was constructed.
   [[LIDO_NOINLINE]] void follow(T* made, std::uint32_t index) {
     const scope_exit end_made([made]() noexcept { end_at(made); });
     (void)make_at(array_.values() + index, std::move_if_noexcept(*made));
   }
 
-  // Destroys a value, before its index is a hole: the destructor may use the store.
+  // Destroys a value. The index is listed as a hole only afterwards, because the destructor may use
+  // the store.
   void destroy(std::uint32_t index, std::uint64_t handle) noexcept {
     T* const value = array_.values() + index;
     table_.vacate(handle, index);
@@ -577,7 +593,7 @@ class value_store {
     changed();
   }
 
-  // Leaves a hole at an index without a value, except at the end.
+  // Makes `index`, which has no value, a hole. If it is the last index, lowers the end instead.
   void leave(std::uint32_t index, slot_index slot) noexcept {
     if (index + 1 == end_) {
       table_.give_up_index(slot);
@@ -593,7 +609,7 @@ class value_store {
     table_.give_up_index(slot);
   }
 
-  // Drops the holes behind the end, which no longer are any; the others stay open.
+  // Drops holes at or behind the end, which are no longer holes. The other holes stay.
   void drop_holes_behind_end() noexcept {
     const std::uint32_t listed = std::exchange(holes_, 0);
     holes_behind_end_ = 0;
@@ -619,8 +635,8 @@ class value_store {
     changed();
   }
 
-  // Makes each value at the same index of `to`, from what `pass` makes of a reference to it. If a
-  // constructor throws, `to` has no values.
+  // Makes a value in `to` from `pass(value)` for each value of this store, at the same index. If a
+  // constructor throws, `to` contains no values.
   template <class Pass>
   void make_all_in(value_array<T>& to, Pass pass) const {
     std::uint32_t made = 0;
@@ -657,10 +673,10 @@ class value_store {
   slot_table<LastGeneration> table_;
   std::uint32_t end_ = 0;
   std::uint32_t holes_ = 0;
-  std::uint32_t holes_behind_end_ = 0;  ///< those past the end, while holes are closed
+  std::uint32_t holes_behind_end_ = 0;  ///< holes behind the end, while `close_holes` runs
   open_indices open_{};
   store_version version_{};
-  std::vector<value_array<T>> outgrown_;  ///< blocks in which a value is under construction
+  std::vector<value_array<T>> outgrown_;  ///< blocks that were replaced while an index was open
 };
 
 }  // namespace lido::inline v0::detail

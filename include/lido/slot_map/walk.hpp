@@ -16,10 +16,10 @@ namespace lido::inline v0::detail {
 
 /// Calls `f` for the values at the indices from `first` to `last`; see `visit_with`.
 ///
-/// While a walk runs, the map moves no value to another index, so each index below `last` is
-/// visited at most once. Without holes the walk runs over an array. With holes it runs over
-/// windows, the bits of 64 indices each. Each erase and each move by the callback changes the
-/// version, and the walk then reads the store anew.
+/// While a walk runs, no value moves to another index, so each index is visited at most once.
+/// Without holes, the walk iterates over an array. With holes, it iterates over windows of 64
+/// indices, each represented by 64 bits. Each erase and each move by the callback changes the
+/// version of the store. The walk then reads the store again.
 template <class Value, class Map, class F>
 class walk {
  public:
@@ -29,7 +29,7 @@ class walk {
     LIDO_ASSERT(last <= store().end(), "a walk beyond the end of its store");
   }
 
-  /// Runs the walk. Returns true if it came to its end.
+  /// Runs the walk. Returns true unless `f` stopped it.
   [[nodiscard]] bool run() {
     bool on = true;
     while (on && index_ < stop_) {
@@ -51,11 +51,14 @@ class walk {
   static constexpr std::uint32_t word = 64;
   static constexpr std::uint32_t at_once = 2;
 
-  // Returns how many values to visit in a window. Holes lie elsewhere in each walk, so a processor
-  // mispredicts the end of a loop over all bits of a window; it predicts a fixed number of turns.
-  // If a quarter of the indices, at random, are holes, 64 indices have 48 values on average. They
-  // nearly always have 38 or more: ten fewer are three standard deviations, of four at most. If few
-  // indices have values, all values of a window are worth the misprediction.
+  // Returns the number of values to visit per window. Each walk finds its holes elsewhere, so a
+  // processor mispredicts the end of a loop over all values of a window. It predicts a fixed number
+  // of turns.
+  //
+  // If a random quarter of the indices are holes, a window of 64 indices has 48 values on average.
+  // Nearly always it has 38 or more, since a standard deviation is at most four, and three of them
+  // make about ten. If few indices have values, visiting all values of a window is worth the
+  // misprediction.
   template <class Store>
   static std::uint32_t turns_for(const Store& store) noexcept {
     constexpr std::uint32_t fewer = 10;
@@ -66,11 +69,12 @@ class walk {
 
   [[nodiscard]] const auto& store() const noexcept { return map_.store_; }
 
-  // Visits a value. `seen` is the version of the store that the caller has a view of. Returns false
-  // if the view is outdated, or if the walk ends, which clears `on`.
+  // Visits a value. `seen` is the version of the store that the caller has read. Returns false if
+  // the store has changed since then, or if the callback stops the walk. Clears `on` if the walk
+  // stops.
   template <class Version>
   [[LIDO_ALWAYS_INLINE]] bool meet(Value& value, std::uint32_t index, Version& seen, bool& on) {
-    // Before the callback, which may erase the value and insert another there.
+    // Read before the callback, which may erase the value and insert another one at its index.
     [[maybe_unused]] const auto own =
         may_erase ? map_.handle_at(index) : typename Map::handle_type();
     const step verdict =
@@ -79,7 +83,7 @@ class walk {
     if constexpr (may_erase) {
       if (erases(verdict)) {
         (void)map_.erase(own);
-        // Its destructor may have erased others.
+        // The destructor of the value may have erased others.
         changed |= !std::is_trivially_destructible_v<Value> && store().version() != seen + 1;
         seen = store().version();
       }
@@ -88,13 +92,14 @@ class walk {
     return on && !changed;
   }
 
-  // Walks until the store changes. Returns false if the callback stops the walk.
+  // Visits the values up to index `end`, or until the store changes. Returns false if the callback
+  // stops the walk.
   bool over_array(std::uint32_t end) {
     auto seen = store().version();
     bool on = true;
     std::uint32_t index = index_;
-    // By pointer: computing each address from its index makes the loop take half as long again at
-    // some code addresses.
+    // Iterates by pointer. If each address is computed from its index, the loop takes half as long
+    // again at some code addresses.
     for (Value* value = store().values() + index; index != end; ++value, ++index) {
       if (!meet(*value, index, seen, on)) {
         index_ = index + 1;
@@ -105,13 +110,15 @@ class walk {
     return true;
   }
 
-  // Walks likewise, or to the end of the window, or until it has visited `turns_` values. The next
-  // window begins with the first value that is left.
+  // Visits the values whose bits are set in `left`, until the store changes or `turns_` values have
+  // been visited. The next window begins with the first value that was not visited. Returns false
+  // if the callback stops the walk.
   bool over_window(std::uint64_t left) {
     auto seen = store().version();
     bool on = true;
     const std::uint32_t first = index_;
-    // Repeats the known alignment: GCC then keeps the sum and does not add `first` to each index.
+    // States the known alignment again. GCC then keeps this sum, and does not add `first` to each
+    // index.
     auto* const values = detail::assume_aligned<alignof(Value)>(store().values() + first);
     index_ = first + (std::min)(word, stop_ - first);
     for (std::uint32_t turn = 0; turn < turns_; turn += at_once) {
@@ -125,11 +132,12 @@ class walk {
     return true;
   }
 
-  // Takes one turn. Returns false if this window is done.
+  // Visits the next `at_once` values of the window. Returns false if the walk must leave the
+  // window.
   template <class Version>
   [[LIDO_ALWAYS_INLINE]] bool meet_next(Value* values, std::uint32_t first, std::uint64_t& left,
                                         Version& seen, bool& on) {
-    LIDO_UNROLL(2)  // or it takes half as long again at some addresses
+    LIDO_UNROLL(2)  // or the loop takes half as long again at some code addresses
     for (std::uint32_t i = 0; i < at_once; ++i) {
       if (left == 0) [[unlikely]] {
         return false;
@@ -144,14 +152,15 @@ class walk {
     return true;
   }
 
-  // Requires: `bits` is not zero. The mask keeps GCC from extending the sign of the index.
+  // Returns the index of the lowest set bit. Requires: `bits` is not zero. The modulo keeps GCC
+  // from extending the sign of the index.
   [[LIDO_ASSERTS]] static std::uint32_t lowest(std::uint64_t bits) noexcept {
     LIDO_ASSERT(bits != 0, "the lowest of no bits");
     return static_cast<std::uint32_t>(std::countr_zero(bits)) % word;
   }
 
-  // Returns one bit for each value among the 64 indices from `index_` on. Requires: index_ < stop_
-  // <= the end.
+  // Returns one bit for each of the 64 indices from `index_` on, set if there is a value. Requires:
+  // index_ < stop_ <= the end of the store.
   [[nodiscard, LIDO_ASSERTS]] std::uint64_t window() const noexcept {
     LIDO_ASSERT(index_ < stop_ && stop_ <= store().end(), "a window beyond the end of a walk");
     const std::uint32_t shift = index_ % word;
