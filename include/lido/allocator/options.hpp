@@ -10,7 +10,8 @@
 
 namespace lido::inline v0 {
 
-/// Action of an acquire when every slot is in use: fail, wait, or make the pool grow first.
+/// The action of an acquire that finds every slot in use: fail, wait, or grow the pool before
+/// failing.
 enum class when_full : std::uint8_t { fail, wait, grow };
 
 class shared_list;
@@ -21,11 +22,11 @@ class segment_memory;
 
 struct allocator_options {
   slot_geometry geometry;      ///< address of slot 0, and the stride
-  std::uint32_t capacity = 0;  ///< most slots that the pool may have
+  std::uint32_t capacity = 0;  ///< maximum number of slots in the pool
   lido::cache_kind caches = lido::cache_kind::revocable;
-  std::uint32_t max_cached = 512;      ///< most slots in the cache of one thread
-  bool may_wait = false;               ///< acquires wait when full; for statistics alone
-  const shared_list* list = nullptr;   ///< the shared list; null for Lido's own
+  std::uint32_t max_cached = 512;      ///< maximum number of slots in the cache of a thread
+  bool may_wait = false;               ///< acquires wait if the pool is full; used only by stats
+  const shared_list* list = nullptr;   ///< shared list; null selects Lido's own
   segment_memory* segments = nullptr;  ///< growing memory; null if all slots exist from the start
   std::string_view name = {};          ///< name of the pool, for traces
 };

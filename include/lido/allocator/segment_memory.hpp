@@ -9,11 +9,12 @@
 
 namespace lido::inline v0::detail {
 
-/// A count that moves while a thread makes progress with a long task, for the threads that wait.
+/// A counter that a thread increments while it makes progress with a long task. The threads that
+/// wait for the task read it.
 class work_progress {
  public:
   void note() noexcept {
-    // relaxed: only that it moves is of interest
+    // relaxed: readers only check whether the count has changed
     count_.fetch_add(1, std::memory_order_relaxed);
   }
   [[nodiscard]] std::uint32_t count() const noexcept {
@@ -25,9 +26,10 @@ class work_progress {
   atomic<std::uint32_t> count_{0};
 };
 
-/// Provides the memory of whole segments. One thread at a time calls `commit`. Beside it and one
-/// another, threads call the other two, for different segments. `commit` and `decommit` return 0,
-/// or an error number of the system and then have changed nothing.
+/// Provides the memory of whole segments. Only one thread at a time calls `commit`. Meanwhile, any
+/// number of threads may call `vacate` and `decommit`. Concurrent calls are for different segments.
+/// `commit` and `decommit` return 0, or the system's error number if they fail; a failed call has
+/// changed nothing.
 class segment_memory {
  public:
   segment_memory() = default;
@@ -35,7 +37,8 @@ class segment_memory {
   segment_memory& operator=(const segment_memory&) = delete;
 
   [[nodiscard]] virtual int commit(slot_index first, std::uint32_t count) noexcept = 0;
-  /// Destroys what free slots still contain, before `decommit`; notes progress after each.
+  /// Destroys the objects that free slots still contain, and notes progress after each. Called
+  /// before `decommit`.
   virtual void vacate(slot_index first, std::uint32_t count, work_progress& progress) noexcept = 0;
   [[nodiscard]] virtual int decommit(slot_index first, std::uint32_t count) noexcept = 0;
 
@@ -43,14 +46,14 @@ class segment_memory {
   ~segment_memory() = default;
 };
 
-/// Makes objects in the slots of a new segment before any thread can acquire them.
+/// Creates objects in the slots of a new segment before any thread can acquire the slots.
 class segment_fill {
  public:
   segment_fill() = default;
   segment_fill(const segment_fill&) = delete;
   segment_fill& operator=(const segment_fill&) = delete;
 
-  /// Makes the objects, and notes progress now and then. May throw.
+  /// Creates the objects, and notes progress from time to time. May throw.
   virtual void fill(slot_index first, std::uint32_t count, work_progress& progress) = 0;
 
  protected:

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. One thread's stack of free slots, which others can empty without its help.
+/// Internal. One thread's stack of free slots, which other threads can empty without its help.
 #pragma once
 
 #include <cstddef>
@@ -16,45 +16,51 @@ namespace lido::inline v0::detail {
 
 /// A revocable stack of slot addresses.
 ///
-/// The owner pops and pushes with plain loads and stores, then looks at one bound (`low_` or
-/// `high_`) that says at once: empty or full, or revoked. A thief announces itself in `control_`,
-/// and sets both bounds so that the next operation must fail. It runs the heavy fence, copies the
-/// items, and claims them by a compare-and-swap on `control_`. After the fence at most one
-/// operation of the owner can be in doubt, the one that straddles it. The owner finds in `control_`
-/// how many items were claimed, and knows from the position of its own item whether it is among
-/// them. No thread waits for another. (Asymmetric fences after Dice, Huang, Yang 2001 and WG21
-/// P1202; why not plain code: Attiya et al., Laws of Order, POPL 2011.)
+/// The owner pops and pushes with plain loads and stores. It then checks one bound (`low_` or
+/// `high_`). This single check fails if the cache was empty or full, and also if it was revoked. A
+/// thief announces itself in `control_`, and sets both bounds so that the owner's next operation
+/// must fail. The thief then runs the heavy fence, copies the items, and claims them with a
+/// compare-and-swap on `control_`. After the fence, at most one operation of the owner is in doubt:
+/// the one that straddles the fence. The owner reads in `control_` how many items were claimed. The
+/// position of its own item tells it whether that item is among them. No thread waits for another.
+/// (Asymmetric fences: Dice, Huang, Yang 2001 and WG21 P1202. Why plain code is not enough: Attiya
+/// et al., Laws of Order, POPL 2011.)
 ///
-/// Offsets are distances in bytes from the cache itself, so zeroed memory is a closed cache. At
-/// top 0 a push fills `guard_`, a pop reads the word before the cache, and both fail. So do a pop
-/// at top 8 and a push at top -8, which a fork can leave: hence signed pops and unsigned pushes.
+/// Offsets are distances in bytes from the cache itself, so zeroed memory is a closed cache. If the
+/// top is 0, a push fills `guard_`, a pop reads the word before the cache, and both fail. A fork
+/// can leave the top at 8 or at -8. A pop at 8 and a push at -8 must fail, too: therefore pops
+/// compare signed offsets, and pushes compare unsigned ones.
 ///
 /// Invariants
 ///  I1 Only the owner writes `top_` and the cells.
-///  I2 `control_` leaves `busy` and `frozen` only by the owner, `open` by the owner or a thief,
-///     `revoking` by the owner, its thief, or a thief that takes over. Each change is a new
-///     generation.
-///  I3 The bounds allow hits only while the cache is open; the owner sets them only while `busy`.
-///  I4 In `frozen` no item is in the cache and no operation completes as a hit.
-/// Memory ordering: items and top -> thief, control in all directions: see the notes.
-/// Progress: hits wait-free without read-modify-write or fence; the rest lock-free, no allocation.
+///  I2 Only the owner ends the phases `busy` and `frozen`. The owner or a thief ends `open`. The
+///     owner, the thief that announced itself, or a thief that takes over ends `revoking`. Each
+///     change of `control_` starts a new generation.
+///  I3 The bounds allow hits only while the cache is `open`. The owner sets them only while the
+///     cache is `busy`.
+///  I4 While the cache is `frozen`, it contains no items and no operation completes as a hit.
+/// Memory ordering: the owner publishes items and top to thieves; `control_` publishes in all
+///   directions. See the notes.
+/// Progress: hits are wait-free, without a read-modify-write or a fence. The rest is lock-free.
+///   Nothing allocates.
 class alignas(cache_line) slot_cache {
  public:
   /// The cell for the address of one free slot.
   using cell = atomic<void*>;
 
-  /// Most items that a cache may ever hold; `taken` can represent more.
+  /// Maximum number of items in a cache; `taken` can represent more.
   static constexpr std::uint32_t most_items = 1022;
 
-  /// frozen: the first `taken` items are no longer the owner's, and no operation completes before
-  /// the owner has seen it. Unused caches are frozen, too. open: the owner pops and pushes freely.
-  /// revoking: a thief has announced itself. busy: the owner moves items; 1 `taken`: one, in a hit.
+  /// frozen: a thief has taken the first `taken` items, and no operation completes before the owner
+  /// has seen that. Unused caches are frozen, too. open: the owner pops and pushes freely.
+  /// revoking: a thief has announced itself. busy: the owner is moving items. If `taken` is 1, it
+  /// moves a single item in a hit.
   enum class phase : std::uint8_t { frozen, open, revoking, busy };
 
-  /// A phase, the number of items taken, and a generation that moves with every change: the word
-  /// that decides between the owner and thieves.
+  /// A phase, the number of items taken, and a generation that increases with every change. This
+  /// word decides between the owner and thieves.
   ///
-  /// 46 bits of generation: at ten million changes a second it repeats after 81 days.
+  /// The generation has 46 bits: at ten million changes per second, it repeats after 81 days.
   class control {
    public:
     constexpr control() = default;
@@ -77,21 +83,21 @@ class alignas(cache_line) slot_cache {
 
   // ---- the owner's hit path -------------------------------------------------------------------
 
-  /// Pops into `item`. Returns false if the pop is in doubt; settle_pop must follow.
+  /// Pops the newest item into `item`. Returns false if the pop is in doubt; the caller must then
+  /// call settle_pop.
   [[nodiscard, LIDO_FAST_PATH]] bool pop(void*& item) noexcept {
     // relaxed (2x): written by this thread alone
     const std::int64_t top = top_.load(std::memory_order_relaxed) - cell_bytes;
     item = at(top).load(std::memory_order_relaxed);
-    // (1) - this release-store synchronizes-with the acquire-load (15): a pop too
-    // must publish, or the pushes before it would no longer be visible to a thief that reads this
-    // value
+    // (1) - this release-store synchronizes-with the acquire-load (15): a pop must publish, too.
+    // Otherwise the pushes before it would not be visible to a thief that reads this value
     top_.store(top, std::memory_order_release);
     light_fence();
-    // relaxed: the light fence keeps the order, the thief's heavy fence does the rest
+    // relaxed: the light fence keeps the compiler's order; the thief's heavy fence does the rest
     return top > low_.load(std::memory_order_relaxed);
   }
 
-  /// Pushes `item`. Returns false if the push is in doubt; settle_push must follow.
+  /// Pushes `item`. Returns false if the push is in doubt; the caller must then call settle_push.
   [[nodiscard, LIDO_FAST_PATH]] bool push(void* item) noexcept {
     // relaxed: written by this thread alone
     const std::int64_t top = top_.load(std::memory_order_relaxed);
@@ -104,7 +110,8 @@ class alignas(cache_line) slot_cache {
     return static_cast<std::uint64_t>(top) < high_.load(std::memory_order_relaxed);
   }
 
-  // relaxed (whole function): a number that the owner alone writes, in the line of the hit
+  // relaxed (whole function): only the owner writes the count, which shares the cache line of the
+  // hit
   [[LIDO_FAST_PATH]] void count_hit() noexcept {
     hits_.store(hits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
@@ -113,7 +120,8 @@ class alignas(cache_line) slot_cache {
   /// `pop`, and push_locked replaces `push`.
   [[nodiscard]] void* pop_locked() noexcept;
 
-  /// Pushes `item` if fewer than `limit` are there. Returns false if settle_push must decide.
+  /// Pushes `item` if the cache contains fewer than `limit` items. Returns false if settle_push
+  /// must decide.
   [[nodiscard]] bool push_locked(void* item, std::uint32_t limit) noexcept;
 
   // ---- the owner's slow path ------------------------------------------------------------------
@@ -126,32 +134,35 @@ class alignas(cache_line) slot_cache {
     bool contested;       ///< a theft was under way and is now cancelled
   };
 
-  /// Decides a failed pop. Only the owner.
+  /// Decides a failed pop. Called only by the owner.
   [[nodiscard]] settled settle_pop(lido::cache_kind kind) noexcept;
 
-  /// Decides a failed push of `item`. Only the owner.
+  /// Decides a failed push of `item`. Called only by the owner.
   [[nodiscard]] settled settle_push(lido::cache_kind kind, void* item) noexcept;
 
-  /// Takes control between operations, e.g. when the thread ends. Only the owner.
+  /// Takes control between operations, for example when the thread ends. Called only by the owner.
   [[nodiscard]] settled settle(lido::cache_kind kind) noexcept;
 
-  /// Ends `busy`: the cells contain `count` items and may get at most `limit`. Only the owner.
+  /// Ends `busy` and opens the cache: the cells contain `count` items and may hold at most `limit`.
+  /// Called only by the owner.
   void open(lido::cache_kind kind, std::uint32_t count, std::uint32_t limit) noexcept;
 
-  /// Ends `busy` with an empty cache that takes no hits. Only the owner.
+  /// Ends `busy` and closes the cache, which is then empty and allows no hits. Called only by the
+  /// owner.
   void close() noexcept;
 
-  /// Replaces the cells. Only the owner, while `busy` or `frozen`. The first cell stays empty: a
-  /// failing pop reads it.
+  /// Replaces the cells. The first cell stays empty: a failing pop reads it. Called only by the
+  /// owner, while the cache is `busy` or `frozen`.
   void use_cells(std::span<cell> cells) noexcept;
   [[nodiscard]] std::span<cell> cells() const noexcept;
 
-  /// Returns true if the owner's own operations can only fail; then no other thread writes here.
-  /// Only the owner, after a failed pop or push; forgets that operation.
+  /// Forgets a failed pop or push and returns true, if the cache is one in which the owner's
+  /// operations can only fail. No other thread writes to such a cache. Called only by the owner,
+  /// after that pop or push.
   [[nodiscard]] bool forget_operation_if_idle() noexcept;
 
   /// Forgets a failed operation in a cache that is never opened.
-  // relaxed (whole function): for the owner alone
+  // relaxed (whole function): the value matters only to the owner
   void forget_operation() noexcept { top_.store(0, std::memory_order_relaxed); }
 
   // ---- thieves and spectators -----------------------------------------------------------------
@@ -162,26 +173,27 @@ class alignas(cache_line) slot_cache {
     return control(control_.load(std::memory_order_acquire));
   }
 
-  /// Announces a theft from a cache seen `open`, or seen `revoking`: then takes over from a stalled
-  /// thief. Returns null if the cache has changed since.
+  /// Announces a theft from a cache that was `open` in `seen`. If it was `revoking`, takes over
+  /// from a stalled thief. Returns null if the cache has changed since then.
   [[nodiscard]] std::optional<control> revoke(control seen) noexcept;
 
-  /// Claims all items and freezes the cache, after the heavy fence. Null if the owner was faster.
+  /// Copies all items to `out`, claims them, and freezes the cache. Returns their number, or null
+  /// if the owner was faster. Called after the heavy fence.
   [[nodiscard]] std::optional<std::uint32_t> harvest(lido::cache_kind kind, control announced,
                                                      std::span<void*> out) noexcept;
 
-  /// Gives up the theft.
+  /// Gives up the announced theft.
   void withdraw(control announced) noexcept;
 
   [[nodiscard]] std::uint64_t hits() const noexcept;
-  /// Returns the number of items in the cells, approximate while the owner works.
+  /// Returns the number of items in the cells. It is approximate while the owner uses the cache.
   [[nodiscard]] std::uint32_t visible_count(lido::cache_kind kind) const noexcept;
 
  private:
   static constexpr std::int64_t cell_bytes = sizeof(cell);
   static constexpr std::int64_t nowhere = -1;
 
-  // An address, since cells lie in other arrays, too.
+  // Computes an address, since cells also lie in other arrays.
   [[nodiscard, LIDO_FAST_PATH]] cell& at(std::int64_t offset) const noexcept {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr)
     return *reinterpret_cast<cell*>(address() + static_cast<std::uintptr_t>(offset));
@@ -208,13 +220,13 @@ class alignas(cache_line) slot_cache {
 
   cell guard_;                  ///< cell that a push into a closed cache fills
   atomic<std::int64_t> top_;    ///< offset after the last item
-  atomic<std::int64_t> low_;    ///< offset at or below which a pop has failed
-  atomic<std::uint64_t> high_;  ///< offset from which on a push has failed
+  atomic<std::int64_t> low_;    ///< a pop fails if its offset is not above this
+  atomic<std::uint64_t> high_;  ///< a push fails if its offset is not below this
   atomic<std::uint64_t> control_;
-  atomic<std::int64_t> base_;         ///< offset of the cells, one more than any limit
-  atomic<std::uint32_t> cell_count_;  ///< number of cells
-  atomic<std::uint32_t> count_;       ///< items, if the kind is locked
-  atomic<std::uint64_t> hits_;        ///< if the pool counts them
+  atomic<std::int64_t> base_;         ///< offset of the cells
+  atomic<std::uint32_t> cell_count_;  ///< number of cells, one more than any limit
+  atomic<std::uint32_t> count_;       ///< number of items, if the kind is locked
+  atomic<std::uint64_t> hits_;        ///< number of hits, if the pool counts them
 };
 
 static_assert(sizeof(slot_cache) == cache_line);
