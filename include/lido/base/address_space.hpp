@@ -1,18 +1,18 @@
 /// @file
-/// Internal. A reserved range of addresses, with memory behind parts of it.
+/// Internal. A reserved range of addresses, parts of which have memory.
 #pragma once
 
 #include <cstddef>
 
 namespace lido::inline v0::detail {
 
-/// Returns the bytes in a page of this system, a power of two.
+/// Returns the system's page size in bytes, a power of two.
 [[nodiscard]] std::size_t page_size() noexcept;
 
 /// A reserved range of addresses for one array, which can grow without moving.
 ///
 /// Reserving costs no memory. An access to a part that was never committed ends the program. Not
-/// thread-safe: a thread that changes a part must be the only one that uses it.
+/// thread-safe: a thread that changes a part must be the only one that uses that part.
 class address_space {
  public:
   /// Reserves the range. Throws std::bad_alloc. Requires: `alignment` is a power of two.
@@ -24,13 +24,14 @@ class address_space {
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  /// Provides memory for all pages that contain a byte of the range; new pages read as zeros.
-  /// Returns 0, or the system's error number; a failed call has no effect that matters.
+  /// Provides memory for all pages that contain a byte of the range; new pages contain zeros.
+  /// Returns 0, or the system's error number. A failed call has no effect that the caller needs to
+  /// undo.
   [[nodiscard]] int commit(std::size_t offset, std::size_t size) const noexcept;
 
-  /// Returns the memory of the range to the system. Returns 0, or the system's error number; the
-  /// memory is then unchanged. Requires: `offset` is a multiple of the page size; the range ends at
-  /// such a multiple, or at the end of the reserved range.
+  /// Gives the memory of the range back to the system. Returns 0, or the system's error number if
+  /// it failed; a failed call leaves the memory unchanged. Requires: `offset` is a multiple of the
+  /// page size. The range ends at a multiple of the page size, or at the end of the reserved range.
   [[nodiscard]] int decommit(std::size_t offset, std::size_t size) const noexcept;
 
  private:

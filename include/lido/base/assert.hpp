@@ -1,9 +1,9 @@
 /// @file
 /// Public. `LIDO_ASSERT`: preconditions that are checked in debug builds.
 ///
-/// `LIDO_ASSERTIONS` switches the checks on (1) or off (0). Without it they are on unless `NDEBUG`
-/// is defined. Files with and without them may be linked together, and with a library of either
-/// kind: no type, layout or exported symbol depends on the mode.
+/// `LIDO_ASSERTIONS` switches the checks on (1) or off (0). If it is not defined, the checks are on
+/// unless `NDEBUG` is defined. Files with and files without checks may be linked together, and with
+/// a library built either way: no type, layout or exported symbol depends on the mode.
 #pragma once
 
 #include "lido/platform/compiler.hpp"
@@ -16,18 +16,19 @@
 #endif
 #endif
 
-/// Receives a failed check: the text of the condition, and a sentence on what the caller did wrong.
+/// Receives a failed check: the text of the condition, and a sentence that says what the caller did
+/// wrong.
 ///
-/// The default prints both with file and line to stderr, and calls std::abort. A program may define
-/// its own before it includes Lido, the same in all files. If that returns, the call continues as
-/// it would without checks.
+/// The default handler prints both to stderr, with file and line, and calls std::abort. A program
+/// may define its own handler before it includes Lido; the handler must be the same in all files.
+/// If the handler returns, the failed call continues as it would without checks.
 #if !defined(LIDO_ASSERT_HANDLER)
 #define LIDO_ASSERT_HANDLER(condition, message) \
   ::lido::detail::end_for_failed_assertion(condition, message, __FILE__, __LINE__)
 #endif
 
 #if LIDO_ASSERTIONS
-/// Checks a precondition that costs less than the function it guards.
+/// Checks a precondition. The check must cost less than the function that it guards.
 #define LIDO_ASSERT(condition, message)                           \
   static_cast<void>(!::lido::detail::hardly_ever(!(condition)) || \
                     ((LIDO_ASSERT_HANDLER(#condition, message)), false))
@@ -35,8 +36,8 @@
 #define LIDO_ASSERT(condition, message) static_cast<void>(0)
 #endif
 
-/// Marks an inline function of a header that contains `LIDO_ASSERT`, so that a file with checks and
-/// one without each call their own. Stands in a list of attributes.
+/// Marks an inline function in a header that contains `LIDO_ASSERT`. Files with checks and files
+/// without them then call separate versions of the function. Used in a list of attributes.
 #if LIDO_ASSERTIONS
 #define LIDO_ASSERTS LIDO_ABI_TAG("lido_asserts")
 #else
@@ -45,7 +46,7 @@
 
 namespace lido::inline v0::detail {
 
-/// Prints one line on a failed check to stderr and calls std::abort.
+/// Prints one line about a failed check to stderr and calls std::abort.
 [[noreturn, LIDO_COLD]] void end_for_failed_assertion(const char* condition, const char* message,
                                                       const char* file, int line) noexcept;
 

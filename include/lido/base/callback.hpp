@@ -1,6 +1,6 @@
 /// @file
-/// Internal. Type-erased callables: `completion` owns one and calls it once, `callable_ref` refers
-/// to one. They cost less to include than <functional>.
+/// Internal. Type-erased callables: `completion` owns a callable and calls it once; `callable_ref`
+/// refers to a callable. This header costs less to include than <functional>.
 #pragma once
 
 #include <type_traits>
@@ -8,13 +8,13 @@
 
 namespace lido::inline v0::detail {
 
-/// A callable that accepts one argument, other than a pointer to a member.
+/// A callable that accepts one argument. Pointers to members are excluded.
 template <class F, class Argument>
 concept takes = requires(F& callable, Argument argument) {
   callable(argument);
 };
 
-/// A callable that may be null, such as a pointer to a function or a std::function.
+/// A callable that can be null, such as a function pointer or a std::function.
 template <class F>
 concept may_be_nothing = std::is_pointer_v<F> || requires(F& callable) {
   callable = nullptr;
@@ -51,7 +51,7 @@ class completion {
   void (*call_)(void* f, Result&& result) noexcept;
 };
 
-/// A reference to a callable that outlives it.
+/// A reference to a callable. Requires: the callable outlives the reference.
 template <class... Arguments>
 class callable_ref {
  public:

@@ -1,5 +1,5 @@
 /// @file
-/// Public. The errors a pool reports.
+/// Public. The errors that pools report.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +38,9 @@ class pool_exhausted : public std::runtime_error {
   std::size_t in_use_;
 };
 
-/// Thrown by a pool with `when_full::grow` that may have more slots but gets no memory for them: by
-/// `acquire`, by `reserve` and by the constructor. Nothing is lost; the next attempt may succeed.
+/// Thrown by a pool with `when_full::grow` that may add slots but cannot get memory for them.
+/// `acquire`, `reserve` and the constructor throw it. Nothing is lost; the next attempt may
+/// succeed.
 // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): as above
 class growth_failed : public pool_exhausted {
  public:
@@ -56,14 +57,15 @@ class growth_failed : public pool_exhausted {
   int error_number_;
 };
 
-/// Thrown by a `block_resource` that has no block for a request, if upstream must not be asked or
-/// has no memory for it.
+/// Thrown by a `block_resource` that has no free block for a request, if it must not ask upstream
+/// or if upstream has no memory.
 ///
 /// `what()` names the resource, the request, and how many blocks of its size are in use.
 // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): as above
 class no_block : public std::bad_alloc {
  public:
-  /// Makes an error about `blocks` of the size that fits; 0: none does. Throws std::bad_alloc.
+  /// Creates an error. `blocks` is the number of blocks of the size that fits, or 0 if no size
+  /// fits. Throws std::bad_alloc.
   no_block(std::string_view resource_name, std::size_t bytes, std::size_t alignment,
            std::size_t blocks, std::size_t in_use);
   no_block(const no_block&) noexcept = default;
@@ -84,12 +86,13 @@ class no_block : public std::bad_alloc {
   std::size_t in_use_;
 };
 
-/// Called with what would be thrown, in the failing thread, if the program is compiled without
-/// exceptions. When it returns, the message is printed to stderr and the program aborts.
+/// Called in the failing thread with the exception that would be thrown, if the program is compiled
+/// without exceptions. When the handler returns, the message is printed to stderr and the program
+/// aborts.
 using failure_handler = void (*)(const std::exception& failure) noexcept;
 
-/// Replaces the handler of the whole process and returns the previous one; nullptr means none.
-/// Thread-safe. Not called in programs with exceptions.
+/// Replaces the handler of the whole process and returns the previous one; nullptr means no
+/// handler. Thread-safe. The handler is not called in programs with exceptions.
 failure_handler set_failure_handler(failure_handler handler) noexcept;
 
 }  // namespace lido::inline v0

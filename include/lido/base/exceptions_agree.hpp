@@ -1,9 +1,11 @@
 /// @file
-/// Internal. Makes all files of a program use Lido with exceptions, or all without: the templates
-/// differ. A program that mixes both does not link, and the linker names the reason.
+/// Internal. Ensures that all files of a program use Lido with exceptions or that all use it
+/// without them, since the templates differ. A program that mixes both does not link, and the
+/// linker's message states the reason.
 ///
-/// Every public header of templates includes this. The library itself does so only when it is built
-/// without exceptions. Built with them, it serves both kinds of programs.
+/// Every public header that contains templates includes this header. The library itself includes it
+/// only when built without exceptions. A library built with exceptions serves both kinds of
+/// programs.
 #pragma once
 
 #include "lido/platform/compiler.hpp"
@@ -11,9 +13,9 @@
 #if LIDO_ELF
 // NOLINTBEGIN(misc-definitions-in-headers)
 extern "C" {
-// Each kind of file has its own inline variable, and both kinds share a second name for it. Linkers
-// merge equal inline variables with their second names, and refuse to merge one name of two
-// different variables.
+// Files with exceptions define one inline variable, and files without exceptions define another.
+// Both variables have the same second name. Linkers merge equal inline variables together with
+// their second names. They refuse to merge two different variables that have one name.
 #if defined(__cpp_exceptions)
 /// Defined by the library if it was built with exceptions.
 extern const char the_program_has_exceptions_but_lido_was_built_without_them;
@@ -25,7 +27,7 @@ extern const char the_program_has_exceptions_but_lido_was_built_without_them;
 [[LIDO_KEPT, LIDO_HIDDEN]] inline const char* lido_has_no_exceptions = nullptr;
 [[LIDO_ALIAS("lido_has_no_exceptions"),
   LIDO_HIDDEN]] extern const char* lido_mixes_files_with_and_without_exceptions;
-/// Tells a library that was built with exceptions to throw none.
+/// Tells a library that was built with exceptions not to throw any.
 [[LIDO_WEAK, LIDO_VISIBLE]] extern const char lido_program_has_no_exceptions = 0;
 #endif
 }

@@ -1,5 +1,6 @@
 /// @file
-/// Internal. The only header that throws and catches, besides those of integrations.
+/// Internal. The only header that throws and catches exceptions, apart from headers of
+/// integrations.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace lido::inline v0::detail {
 /// Calls the handler of `set_failure_handler`, prints `what()` and aborts.
 [[noreturn]] void end_for_failure(const std::exception& failure) noexcept;
 
-/// Throws an error that only one layer knows. Without exceptions ends the program.
+/// Throws an error whose type only one layer knows. Without exceptions, ends the program.
 template <class Error>
 [[noreturn]] void throw_error(const Error& error) {
 #if defined(__cpp_exceptions)
@@ -26,8 +27,8 @@ template <class Error>
   end_for_failure(error);
 }
 
-/// Returns what `body` returns, or if it throws, what `failed` returns, called while the exception
-/// is handled. Without exceptions only `body` is called.
+/// Returns the result of `body`. If `body` throws, returns the result of `failed`, which is called
+/// while the exception is being handled. Without exceptions, only `body` is called.
 template <class Body, class Failed>
 decltype(auto) attempt(const Body& body, [[maybe_unused]] const Failed& failed) noexcept {
 #if defined(__cpp_exceptions)
@@ -41,8 +42,8 @@ decltype(auto) attempt(const Body& body, [[maybe_unused]] const Failed& failed) 
 #endif
 }
 
-/// Returns what `body` returns. If that throws a std::exception, calls `note(exception)` and
-/// rethrows.
+/// Returns the result of `body`. If `body` throws a std::exception, calls `note(exception)` and
+/// rethrows the exception.
 template <class Body, class Note>
 decltype(auto) note_exception(const Body& body, [[maybe_unused]] const Note& note) {
 #if defined(__cpp_exceptions)
@@ -57,12 +58,12 @@ decltype(auto) note_exception(const Body& body, [[maybe_unused]] const Note& not
 #endif
 }
 
-// Out of line, so that templates stay small.
+// These functions are out of line, so that templates stay small.
 
 /// Throws std::bad_alloc.
 [[noreturn]] void throw_bad_alloc();
 
-/// Throws std::bad_array_new_length: the size of an array overflows.
+/// Throws std::bad_array_new_length, because the size of an array overflows.
 [[noreturn]] void throw_bad_array_length();
 
 /// Throws std::length_error.
@@ -71,13 +72,13 @@ decltype(auto) note_exception(const Body& body, [[maybe_unused]] const Note& not
 /// Throws std::invalid_argument that names the pool.
 [[noreturn]] void throw_invalid_option(std::string_view pool_name, std::string_view problem);
 
-/// Throws std::invalid_argument that names the pool if an option is wrong. `problem` has parts,
-/// which are joined only then: a pool whose options are right requests no memory for them.
+/// Throws a std::invalid_argument that names the pool, if `is_wrong` is true. Only then are the
+/// parts of `problem` joined, so a pool with correct options requests no memory for them.
 void refuse_option_if(bool is_wrong, std::string_view pool_name,
                       std::initializer_list<std::string_view> problem);
 
-/// Throws std::invalid_argument that names the pool, the option and its value if that is less than
-/// `least` or more than `most`.
+/// Throws std::invalid_argument if `value` is less than `least` or more than `most`. The error
+/// names the pool, the option and the value.
 void check_option(std::string_view pool_name, std::string_view option, std::size_t value,
                   std::size_t least, std::size_t most);
 

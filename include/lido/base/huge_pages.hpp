@@ -14,18 +14,20 @@
 
 namespace lido::inline v0::detail {
 
-/// Bytes in a huge page on most systems. If huge pages are larger, the alignment does not matter.
+/// Bytes in a huge page on most systems. Where huge pages are larger, the alignment does not
+/// matter.
 inline constexpr std::size_t huge_page = std::size_t{2} << 20U;
 
-/// Makes an array of at least one huge page begin at the start of one. Accesses to it in any order
-/// then need a handful of address translations, instead of one for every 4 KiB.
+/// Returns the alignment for an array. An array of at least one huge page begins at the start of a
+/// huge page. Accesses to it, in any order, then need a handful of address translations instead of
+/// one for every 4 KiB.
 [[nodiscard]] constexpr std::size_t array_alignment(std::size_t bytes,
                                                     std::size_t alignment) noexcept {
   return bytes < huge_page ? alignment : (std::max)(alignment, huge_page);
 }
 
-/// Rounds up to whole huge pages if that adds at most an eighth. Otherwise the rest of the array
-/// lies on small pages.
+/// Rounds `bytes` up to whole huge pages if that adds at most an eighth. Otherwise the end of the
+/// array lies on small pages.
 [[nodiscard]] constexpr std::size_t array_bytes(std::size_t bytes) noexcept {
   if (bytes < huge_page || bytes > (std::numeric_limits<std::size_t>::max)() - huge_page) {
     return bytes;
@@ -34,11 +36,13 @@ inline constexpr std::size_t huge_page = std::size_t{2} << 20U;
   return whole - bytes <= bytes / 8 ? whole : bytes;
 }
 
-/// Asks the system for huge pages for the whole ones in `[data, data + bytes)`. The system may
-/// refuse; then nothing changes. Source: madvise(2), MADV_HUGEPAGE. Thread-safe.
+/// Asks the system to use huge pages for those parts of `[data, data + bytes)` that can be whole
+/// huge pages. If the system refuses, nothing changes. Source: madvise(2), MADV_HUGEPAGE.
+/// Thread-safe.
 void advise_huge_pages(void* data, std::size_t bytes) noexcept;
 
-/// Raw bytes, neither initialised nor touched, so that pages of a large block appear on first use.
+/// A block of raw bytes, neither initialised nor touched. The system therefore provides the pages
+/// of a large block only on first use.
 class aligned_buffer {
  public:
   /// Throws std::bad_alloc. Requires: `alignment` is a power of two.
@@ -51,7 +55,7 @@ class aligned_buffer {
 
   aligned_buffer(const aligned_buffer&) = delete;
   aligned_buffer& operator=(const aligned_buffer&) = delete;
-  // Not the sized form: Clang 14 declares it only with -fsized-deallocation.
+  // Not the sized form, which Clang 14 declares only with -fsized-deallocation.
   ~aligned_buffer() { ::operator delete (data_, std::align_val_t{alignment_}); }
 
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
@@ -72,8 +76,8 @@ class aligned_buffer {
   return memory;
 }
 
-/// Allocates arrays of standard containers on huge pages. It does not round up to whole pages,
-/// since containers do not ask how much memory they got.
+/// Allocates arrays of standard containers on huge pages. Sizes are not rounded up to whole huge
+/// pages, since containers do not ask how much memory they received.
 template <class T>
 class array_allocator {
  public:

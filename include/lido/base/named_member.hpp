@@ -6,7 +6,7 @@
 
 namespace lido::inline v0::detail {
 
-/// The names that functions of hooks and factories may have.
+/// The names that member functions of hooks and factories may have.
 struct member_names {
   void create();
   void activate();
@@ -21,16 +21,17 @@ struct member_names {
   void on_move();
 };
 
-/// A class in which each name that C also has is ambiguous.
+/// A class in which each of these names is ambiguous if C also has it.
 template <class C>
 struct member_probe : member_names {};
 template <class C>
   requires(std::is_class_v<C> && !std::is_final_v<C>)
 struct member_probe<C> : C, member_names {};
 
-// A function is found by its name alone, however it is overloaded, so that one with wrong
-// parameters is an error and not ignored. In a final class only functions that are public and not
-// overloaded are found. A name that a class inherits from two bases is ambiguous, so it is found.
+// A function is found by its name alone, however it is overloaded. A function with wrong parameters
+// is therefore an error, and is not ignored. In a final class, only functions that are public and
+// not overloaded are found. A name that a class inherits from two bases is ambiguous, so it counts
+// as found.
 #define LIDO_NAMES(function)             \
   template <class C>                     \
   concept names_##function = !requires { \

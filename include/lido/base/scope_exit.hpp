@@ -6,7 +6,7 @@
 
 namespace lido::inline v0::detail {
 
-/// Works as std::experimental::scope_exit. `Action` must not throw.
+/// Works like std::experimental::scope_exit. `Action` must not throw.
 template <class Action>
 class [[nodiscard]] scope_exit {
  public:

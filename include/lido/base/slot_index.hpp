@@ -13,16 +13,17 @@ namespace lido::inline v0::detail {
 /// Position of a slot in its pool's array: 0 to capacity - 1.
 using slot_index = std::uint32_t;
 
-/// The index of no slot. Never valid: a pool has at most `max_capacity` slots.
+/// An index that belongs to no slot, since a pool has at most `max_capacity` slots.
 inline constexpr slot_index null_slot = 0xFFFF'FFFF;
 
-/// Largest capacity of a pool; the two indices above the last one stay free for markers.
+/// Largest capacity of a pool; the two values above the last index remain free for markers.
 inline constexpr std::uint32_t max_capacity = 0xFFFF'FFFE;
 
 /// Converts between indices and addresses of slots without knowing their type.
 ///
-/// The way back divides by the stride exactly, so it needs no division: stride = odd * 2^shift, and
-/// an odd number has an inverse modulo 2^32 (Warren, Hacker's Delight, 10-16).
+/// The conversion to an index divides by the stride exactly, so it needs no division instruction.
+/// The stride is odd * 2^shift, and an odd number has an inverse modulo 2^32 (Warren, Hacker's
+/// Delight, 10-16).
 class slot_geometry {
  public:
   /// Requires: stride > 0; `base` points at `stride * capacity` bytes.
@@ -40,7 +41,7 @@ class slot_geometry {
     return base_ + stride_ * index;
   }
 
-  /// Requires: `slot` is an address that `address_of` gave.
+  /// Returns the index of the slot at an address. Requires: `address_of` returned `slot`.
   [[nodiscard, LIDO_ASSERTS]] slot_index index_of(const void* slot) const noexcept {
     const auto distance = static_cast<std::size_t>(static_cast<const std::byte*>(slot) - base_);
     const slot_index index = static_cast<slot_index>(distance >> shift_) * inverse_;

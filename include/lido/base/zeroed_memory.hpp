@@ -1,17 +1,17 @@
 /// @file
-/// Internal. Zeroed memory for tables that a program may use little of.
+/// Internal. Zeroed memory for tables of which a program may use only a small part.
 #pragma once
 
 #include <cstddef>
 
 namespace lido::inline v0::detail {
 
-/// Least bytes that are mapped: mapping them costs as much as clearing some pages.
+/// Smallest size that is mapped: a mapping costs as much as clearing a few pages.
 inline constexpr std::size_t least_mapped_zeros = 16384;
 
-/// Returns `bytes` zeroed bytes, aligned as by malloc; null for 0. A large request gets pages of
-/// the system, which are not resident before they are written to. `calloc` may reuse memory, and
-/// then writes to all of it at once. Throws std::bad_alloc.
+/// Returns `bytes` zeroed bytes, aligned as malloc aligns them; null for 0. A large request gets
+/// pages from the system, which are not resident until they are written to. `calloc` may reuse
+/// memory; it then clears all of that memory at once. Throws std::bad_alloc.
 [[nodiscard]] std::byte* allocate_zeros(std::size_t bytes);
 
 /// Frees memory from `allocate_zeros`.
