@@ -13,13 +13,14 @@ namespace lido::inline v0::detail {
 /// Gives up the rest of this thread's time slice.
 void yield_thread() noexcept;
 
-/// Sleeps for `microseconds`, and in a normal thread on Linux for some 60 more.
+/// Sleeps for `microseconds`. In a normal thread on Linux, the sleep lasts some 60 microseconds
+/// longer.
 void nap_thread(std::uint32_t microseconds = 1) noexcept;
 
 /// Returns true if another thread can run while this one spins, as far as the system knows.
 [[nodiscard]] bool several_processors() noexcept;
 
-/// Exponential pauses after a failed compare-and-swap (Dice, Hendler, Mirsky 2013): 1, 2, 4 ... 64.
+/// Exponential pauses after failed compare-and-swaps (Dice, Hendler, Mirsky 2013): 1, 2, 4 ... 64.
 class exponential_backoff {
  public:
   void pause() noexcept {
@@ -29,9 +30,9 @@ class exponential_backoff {
     pauses_ = pauses_ < most_pauses ? pauses_ * 2 : most_pauses;
   }
 
-  /// Pauses, later yields, then naps for 1, 2, 4 ... 1024 microseconds: the thread that it waits
-  /// for may be preempted. A real-time thread that yields, or naps only as long as a thread switch
-  /// takes, would leave that thread no time on a shared processor.
+  /// Pauses at first, later yields, and finally sleeps for 1, 2, 4 ... 1024 microseconds, since the
+  /// awaited thread may be preempted. If a real-time thread only yielded, or slept only as long as
+  /// a thread switch takes, it would leave the awaited thread no time on a shared processor.
   void wait() noexcept {
     if (waits_ < tuning::waits_before_yield) {
       pause();
@@ -40,12 +41,12 @@ class exponential_backoff {
     } else {
       nap_thread(nap_);
       nap_ = nap_ < tuning::longest_nap ? nap_ * 2 : tuning::longest_nap;
-      return;  // it need not count any further, and some wait for hours
+      return;  // counting further is useless, and some callers wait for hours
     }
     ++waits_;
   }
 
-  /// Returns how often the caller has waited; does not grow after the first nap.
+  /// Returns how often the caller has waited. The count does not grow after the first sleep.
   [[nodiscard]] int waits() const noexcept { return waits_; }
 
  private:
@@ -56,19 +57,21 @@ class exponential_backoff {
 };
 
 /// Waits for other threads until they have made no progress for a tenth of a second, but no longer
-/// than the limit given at the start. The clock decides: a nap takes microseconds in one thread and
-/// milliseconds in another.
+/// than the limit given at the start. A clock measures this, since a sleep takes microseconds in
+/// one thread and milliseconds in another.
 ///
-/// Reads the clock only after some pauses. If the whole machine was suspended, the other threads
-/// had no time to make progress, so no wait counts for more than `tuning::nanoseconds_of_one_wait`.
+/// Reads the clock only after some pauses. If the whole machine has been suspended, the other
+/// threads had no time to make progress. Therefore no wait counts for more than
+/// `tuning::nanoseconds_of_one_wait`.
 class bounded_wait {
  public:
-  /// Limits all waits together to `most` nanoseconds. Without it only a lack of progress ends them.
+  /// Limits all waits together to `most` nanoseconds. Without a limit, only a lack of progress ends
+  /// the waits.
   constexpr explicit bounded_wait(
       std::int64_t most = (std::numeric_limits<std::int64_t>::max)()) noexcept
       : left_(most) {}
 
-  /// Restarts the time without progress if `progress` differs from that of the last call.
+  /// Restarts the time without progress if `progress` differs from its value in the last call.
   void note_progress(std::uint64_t progress) noexcept {
     if (progress != progress_) {
       progress_ = progress;
@@ -76,7 +79,7 @@ class bounded_wait {
     }
   }
 
-  /// Waits a little. Returns false if it has waited long enough.
+  /// Waits a little. Returns false once the caller has waited long enough.
   [[nodiscard]] bool wait() noexcept {
     backoff_.wait();
     return backoff_.waits() < tuning::waits_before_yield || !is_over();
@@ -92,7 +95,7 @@ class bounded_wait {
   exponential_backoff backoff_;
   std::int64_t left_;       ///< nanoseconds for all waits together
   std::int64_t spent_ = 0;  ///< nanoseconds without progress of the others
-  std::int64_t last_ = 0;   ///< when the clock was last read; 0: not yet
+  std::int64_t last_ = 0;   ///< time of the last clock reading; 0: none yet
   std::uint64_t progress_ = 0;
 };
 

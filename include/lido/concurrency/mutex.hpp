@@ -21,7 +21,7 @@ using plain_mutex = std::mutex;
 
 namespace lido::inline v0::detail {
 
-/// A mutex that counts how often it was locked.
+/// A mutex that counts how often it has been locked.
 class counted_mutex {
  public:
   void lock() {

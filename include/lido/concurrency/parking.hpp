@@ -1,7 +1,8 @@
 /// @file
-/// Internal. Lets a thread sleep on a word of its own until another wakes it or its time is up.
+/// Internal. Lets a thread sleep on a word of its own until another thread wakes it or its deadline
+/// passes.
 ///
-/// A model-checking build supplies the four functions that ask the system.
+/// A model-checking build supplies the four functions that call the system.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +13,22 @@
 
 namespace lido::inline v0::detail {
 
-/// The moment at which a wait ends, or never, in nanoseconds of the steady clock.
+/// The moment at which a wait ends, in nanoseconds of the steady clock. The moment may be "never".
 class deadline {
  public:
   /// Makes a deadline that never passes.
   constexpr deadline() noexcept = default;
 
-  /// Returns the moment `wait` from now: at once if not positive, never if more than a century.
+  /// Returns the moment that is `wait` from now: at once if `wait` is not positive, never if it is
+  /// more than a century.
   template <class Rep, class Period>
   [[nodiscard]] static deadline after(std::chrono::duration<Rep, Period> wait) noexcept {
     const std::int64_t count = bounded(wait).count();
     return count == 0 ? at_once() : in_nanoseconds(count);
   }
 
-  /// Bounds a wait that the caller stores until it begins: 0 if it is not positive, `max()` if it
-  /// is more than a century. Longer waits may not fit into nanoseconds.
+  /// Bounds a wait that the caller stores until the wait begins. Returns 0 if `wait` is not
+  /// positive, and `max()` if it is more than a century: longer waits may not fit into nanoseconds.
   template <class Rep, class Period>
   [[nodiscard]] static constexpr std::chrono::nanoseconds bounded(
       std::chrono::duration<Rep, Period> wait) noexcept {
@@ -39,12 +41,12 @@ class deadline {
     return std::chrono::ceil<std::chrono::nanoseconds>(wait);
   }
 
-  /// Returns the moment when the clock shows `moment`. Setting the clock later changes nothing.
+  /// Returns the moment at which `Clock` shows `moment`. Setting that clock later has no effect.
   template <class Clock, class Duration>
   [[nodiscard]] static deadline at(std::chrono::time_point<Clock, Duration> moment) {
     const auto now = Clock::now();
-    // Compared in seconds first: the last moment of a clock that counts seconds may not fit into
-    // nanoseconds.
+    // The moments are first compared in seconds: the last moment of a clock that counts seconds may
+    // not fit into nanoseconds.
     const long double wait =
         seconds(moment.time_since_epoch()).count() - seconds(now.time_since_epoch()).count();
     if (wait > century || wait < -century) {
@@ -53,7 +55,7 @@ class deadline {
     return moment <= now ? at_once() : after(moment - now);
   }
 
-  /// Returns that moment of the steady clock.
+  /// Returns the deadline at `moment`, in nanoseconds of the steady clock.
   [[nodiscard]] static constexpr deadline at_nanoseconds(std::int64_t moment) noexcept {
     return deadline(moment);
   }
@@ -63,7 +65,7 @@ class deadline {
   [[nodiscard]] constexpr bool is_at_once() const noexcept { return nanoseconds_ == 0; }
   [[nodiscard]] constexpr std::int64_t nanoseconds() const noexcept { return nanoseconds_; }
 
-  /// Returns the moment on the steady clock, its last one for never.
+  /// Returns the moment on the steady clock, or the last moment of that clock for never.
   [[nodiscard]] constexpr std::chrono::steady_clock::time_point moment() const noexcept {
     return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(nanoseconds_));
   }
@@ -93,17 +95,19 @@ class deadline {
   std::int64_t nanoseconds_ = never;
 };
 
-/// Sleeps while `word` is `expected`, until another thread calls `unpark` for it. May return
-/// spuriously. Returns false if the deadline has passed. Uses futex(2), or short naps without it.
+/// Sleeps while `word` is `expected`, until another thread calls `unpark` for the word. May return
+/// spuriously. Returns false if the deadline has passed. Uses futex(2), or short sleeps on systems
+/// without it.
 ///
-/// Each sleeper has its own word: the libraries' condition variables have lost wake-ups (glibc bug
-/// 25847), and std::counting_semaphore of libstdc++ 12 skips some.
+/// Each sleeper has its own word. Condition variables of the C library would not do: they have lost
+/// wake-ups (glibc bug 25847). Neither would std::counting_semaphore, which skips some wake-ups in
+/// libstdc++ 12.
 [[nodiscard]] bool park(const atomic<std::uint32_t>& word, std::uint32_t expected,
                         const deadline& until) noexcept;
 
-/// Wakes the thread that sleeps on `word`, after the word was changed. Uses only the address: the
-/// word may no longer exist, and another thread may sleep there. That thread wakes spuriously,
-/// which every user of futexes must tolerate.
+/// Wakes the thread that sleeps on `word`. Called after the word was changed. Uses only the address
+/// of the word: the word may no longer exist, and another thread may sleep at that address. Such a
+/// thread wakes spuriously, which every user of futexes must tolerate.
 void unpark(const atomic<std::uint32_t>* word) noexcept;
 
 }  // namespace lido::inline v0::detail

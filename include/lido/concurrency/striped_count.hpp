@@ -11,7 +11,8 @@
 
 namespace lido::inline v0::detail {
 
-/// A counter in several cache lines, so that few threads share one. Thread-safe, wait-free.
+/// A counter spread over several cache lines, so that few threads share a line. Thread-safe,
+/// wait-free.
 class striped_count {
  public:
   // relaxed (whole function): a number for statistics

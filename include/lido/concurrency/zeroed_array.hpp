@@ -1,5 +1,5 @@
 /// @file
-/// Internal. An array whose memory appears when it is used.
+/// Internal. An array that gets memory from the system only as its items are used.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,20 @@
 
 namespace lido::inline v0::detail {
 
-/// Growth of an array or list: all items exist from the start, or `extend_to` adds them.
+/// How an array or list grows: all items exist from the start, or `extend_to` adds them.
 enum class growth : bool { none, by_steps };
 
-/// Up to `most` items whose first value is all zeros, of which the first `size()` can be used. They
-/// never move, and the array writes none of them.
+/// An array of up to `most` items. All bytes of an item are initially zero, and the first `size()`
+/// items can be used. Items never move, and the array itself never writes to them.
 ///
-/// Requires: zero bytes are a valid T. One thread at a time may extend it, while others use the
-/// items that they know.
+/// Requires: zero bytes are a valid T. Only one thread at a time may extend the array; meanwhile,
+/// others may use the items that they know of.
 template <class T>
 class zeroed_array {
  public:
   /// Throws std::bad_alloc.
   zeroed_array(std::size_t most, growth kind)
-      // One item more, so that the first one can be aligned.
+      // Allocates one extra item, so that the first item can be aligned.
       : fixed_(allocate_zeros(kind == growth::none && most != 0 ? bytes_of(most, 1) : 0)),
         size_(kind == growth::none ? most : 0) {
     if (kind == growth::by_steps) {
@@ -39,7 +39,8 @@ class zeroed_array {
     }
   }
 
-  /// Selects the items of `owner`, which lives longer. Has none itself, so that its size stays 0.
+  /// Selects an array that uses the items of `owner`. It has no items of its own, so its size stays
+  /// 0. Requires: `owner` outlives it.
   struct borrowed {
     zeroed_array& owner;
   };
@@ -63,8 +64,9 @@ class zeroed_array {
     return size_.load(std::memory_order_relaxed);
   }
 
-  /// Adds items up to `size`; no effect if there are as many, or if they are another's. Returns 0,
-  /// or the system's error number; the array is then unchanged. Requires: size <= most.
+  /// Adds items until the array has `size` items. Has no effect if it already has as many, or if
+  /// its items belong to another array. Returns 0, or the system's error number if it failed; a
+  /// failed call leaves the array unchanged. Requires: size <= most.
   [[nodiscard, LIDO_ASSERTS]] int extend_to(std::size_t size) noexcept {
     if (size <= this->size() || space_ == nullptr) {
       return 0;
@@ -82,21 +84,22 @@ class zeroed_array {
   }
 
  private:
-  /// Returns the most there can be if the size overflows, so that no system has so much.
+  /// Returns the bytes of `items + more` items. If that overflows, returns the largest number,
+  /// which no system can provide.
   static constexpr std::size_t bytes_of(std::size_t items, std::size_t more) noexcept {
     return items <= SIZE_MAX / sizeof(T) - more ? (items + more) * sizeof(T) : SIZE_MAX;
   }
 
-  /// Returns the bytes that have memory: more than asked for, so that few extensions need the
-  /// system. Memory that is never written to costs nothing.
+  /// Returns how many bytes get memory for `size` items. They are rounded up, so that few
+  /// extensions call the system. Memory that is never written to costs nothing.
   [[nodiscard]] std::size_t committed(std::size_t size) const noexcept {
     constexpr std::size_t step = 65536;
     const std::size_t wanted = (size * sizeof(T) + step - 1) / step * step;
     return wanted < space_->size() ? wanted : space_->size();
   }
 
-  std::byte* fixed_;                ///< owned; null without items, or if they grow
-  address_space* space_ = nullptr;  ///< owned; memory of items that grow, else null
+  std::byte* fixed_;                ///< owned; null without items, or if the array grows
+  address_space* space_ = nullptr;  ///< owned; memory of an array that grows, else null
   atomic<std::size_t> size_;
   T* items_ = nullptr;
 };
