@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Where an event happened: a code address, and the system's number of the thread.
+/// Internal. Where an event happened: a code address, and the system's id of the thread.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,9 @@
 
 namespace lido::inline v0::detail {
 
-/// A code address in the caller, at the cost of one instruction. addr2line(1) names its line. Not
-/// std::source_location: as a default argument it cannot follow the pack of `acquire(args...)`.
+/// A code address in the caller, at the cost of one instruction. addr2line(1) finds the source
+/// line. Not std::source_location: as a default argument, it cannot follow the pack of
+/// `acquire(args...)`.
 struct code_address {
   const void* address = nullptr;
 
@@ -24,8 +25,8 @@ struct code_address {
 /// it under Valgrind: every acquire then takes the slow path, which informs Valgrind.
 std::uint32_t learn_thread_id() noexcept;
 
-/// The calling thread's id, 0 until learnt. Defined in one file, as `thread_offset` is: a shared
-/// object may have a copy of an inline variable that the library does not know.
+/// The calling thread's id, or 0 while it is not yet known. Defined in one file, as `thread_offset`
+/// is: if it were inline, a shared object might have a copy that the library does not know.
 [[LIDO_TLS_MODEL, LIDO_VISIBLE]] extern constinit thread_local std::uint32_t checked_thread_id;
 #if LIDO_USES_DLL || LIDO_IS_DLL
 [[nodiscard]] std::uint32_t& checked_thread_id_of_this_thread() noexcept;
@@ -36,7 +37,7 @@ std::uint32_t learn_thread_id() noexcept;
   LIDO_RETURN_OWN(std::uint32_t, checked_thread_id, "_ZN4lido2v06detail17checked_thread_idE");
 }
 
-/// Returns the number by which debuggers and /proc know the calling thread.
+/// Returns the id by which debuggers and /proc know the calling thread.
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline std::uint32_t this_thread_id() noexcept {
   const std::uint32_t id = own_checked_thread_id();
   return id != 0 ? id : learn_thread_id();

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The content of free slots in a checked pool, which reveals a late write.
+/// Internal. The content of free slots in a checked pool, which reveals writes after a release.
 #pragma once
 
 #include <algorithm>
@@ -24,9 +24,10 @@ inline constexpr auto fill_bytes = [] {
 }();
 
 /// Fills the watched bytes of a free slot, and finds writes to them. A slot of up to `whole` bytes
-/// is watched completely. In a larger one the first and last sixteen bytes are, and a window of 32
-/// that moves by the golden ratio from use to use. Its multiples spread evenly, whatever the rhythm
-/// of a mistake (Knuth, The Art of Computer Programming 3, 6.4).
+/// is watched completely. In a larger slot, the first and last sixteen bytes are watched, and also
+/// a window of 32 bytes. The window moves by the golden ratio from use to use. Multiples of that
+/// ratio spread evenly, whatever the rhythm of a mistake (Knuth, The Art of Computer Programming 3,
+/// 6.4).
 class fill_pattern {
  public:
   static constexpr std::size_t least_whole = 64;
@@ -43,7 +44,7 @@ class fill_pattern {
     visit_parts(use, filler{static_cast<std::byte*>(slot)});
   }
 
-  /// Returns true if all bytes that are watched after that use are as `fill` left them.
+  /// Returns true if all bytes that are watched after `use` are as `fill` left them.
   [[nodiscard, LIDO_ALWAYS_INLINE]] bool is_intact(const void* slot,
                                                    std::uint64_t use) const noexcept {
     bool intact = true;
@@ -51,7 +52,8 @@ class fill_pattern {
     return intact;
   }
 
-  /// Returns the offset of the first watched byte that differs from `fill`, or the slot's size.
+  /// Returns the offset of the first watched byte that differs from `fill`, or the slot's size if
+  /// none does.
   [[nodiscard]] std::size_t first_overwritten(const void* slot, std::uint64_t use) const noexcept {
     const auto* const bytes = static_cast<const std::byte*>(slot);
     std::size_t first = size_;
@@ -69,7 +71,7 @@ class fill_pattern {
   /// The fraction of the golden ratio, times 2^64.
   static constexpr std::uint64_t golden_ratio = 0x9E3779B97F4A7C15;
 
-  // Not lambdas, which cannot have the attribute in standard C++20.
+  // Not lambdas, since these cannot have the attribute in standard C++20.
   struct filler {
     [[LIDO_ALWAYS_INLINE]] void operator()(std::size_t at, std::size_t size) const noexcept {
       std::memcpy(slot + at, fill_bytes.data(), size);
@@ -95,7 +97,8 @@ class fill_pattern {
       return;
     }
     // Windows start at multiples of their size, except the last, which ends where the last edge
-    // begins. If the size is no power of two, windows past it become that one.
+    // begins. If the slot's size is not a power of two, that last window replaces any window that
+    // would start after it.
     const std::uint64_t mask = std::bit_ceil(size_) - window;
     const auto shift = static_cast<unsigned>(std::countl_zero(mask));
     const std::size_t last = size_ - window - edge;

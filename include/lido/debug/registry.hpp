@@ -1,5 +1,5 @@
 /// @file
-/// Public. `registry`: lists the pools of a process by name, with their numbers.
+/// Public. `registry`: lists the pools of a process by name, with their statistics.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +17,24 @@ namespace detail {
 class registration;
 }  // namespace detail
 
-/// The report on one pool that a visit makes.
+/// The report on one pool, as a visit creates it.
 struct pool_report {
-  /// Name in UTF-8. A `?` stands for each quote, backslash, control character of ASCII, and byte
-  /// that is no UTF-8.
+  /// Name in UTF-8. A `?` replaces each quote, backslash, ASCII control character, and byte that is
+  /// not UTF-8.
   std::string_view name;
   std::uint64_t number = 0;  ///< unique in its registry; distinguishes pools of the same name
   std::string_view kind;     ///< "object_pool", "concurrent_slot_map", ...
   pool_stats stats;
-  std::optional<slot_pool_stats> slot_stats;              ///< none if a pool of resources
-  std::shared_ptr<const resource_pool_report> resources;  ///< null unless a pool of resources
+  std::optional<slot_pool_stats> slot_stats;              ///< empty for a pool of resources
+  std::shared_ptr<const resource_pool_report> resources;  ///< null except for a pool of resources
   std::shared_ptr<const char[]> text;                     ///< owns the characters of `name`
 };
 
-/// Lists the live pools whose option `registry` names it.
+/// Lists the live pools whose option `registry` names this registry.
 ///
 /// Thread-safe. A pool is registered last in its constructor and removed first in its destructor,
-/// which waits while a visit reads its numbers. Requires: the registry outlives its pools. The
-/// child of a fork may use it.
+/// which waits while a visit reads the pool's statistics. Requires: the registry outlives its
+/// pools. The child process of a fork may use the registry.
 class registry {
  public:
   constexpr registry() noexcept = default;
@@ -45,9 +45,9 @@ class registry {
   /// Returns the registry of the process, which is never destroyed.
   [[nodiscard]] static registry& global() noexcept;
 
-  /// Calls `f(const pool_report&)` for each pool, oldest first, without a lock: `f` may make and
-  /// destroy pools. A pool made or destroyed during the call may be visited or not. Throws what `f`
-  /// throws, and std::bad_alloc.
+  /// Calls `f(const pool_report&)` for each pool, oldest first. No lock is held during these calls,
+  /// so `f` may create and destroy pools. A pool that is created or destroyed during the visit may
+  /// or may not be visited. Throws whatever `f` throws, and std::bad_alloc.
   template <class F>
   void visit(F f) const {
     pool_report report;
@@ -59,14 +59,15 @@ class registry {
  private:
   friend class detail::registration;
 
-  /// The progress of a visit. Between two steps its pool may be removed, and others added.
+  /// The progress of a visit. Between two steps, the pool that was visited last may be removed, and
+  /// others may be added.
   struct position {
-    const detail::registration* last = nullptr;  ///< valid as long as no pool was removed since
+    const detail::registration* last = nullptr;  ///< valid unless a pool was removed since
     std::uint64_t left = 0;
   };
 
   /// Advances to the pool that was registered next, and reports it; returns false if there is none.
-  /// Constant time, unless a pool was removed since the last step.
+  /// Takes constant time, unless a pool was removed since the last step.
   [[nodiscard]] bool next(position& at, pool_report& report) const;
   [[nodiscard]] const detail::registration* after(const position& at, std::uint64_t number) const;
 
@@ -78,16 +79,17 @@ class registry {
 
 namespace detail {
 
-/// The entry of a pool in its registry. The pool destroys it before anything else.
+/// The entry of a pool in its registry. The pool's destructor destroys the entry before anything
+/// else.
 class registration {
  public:
-  /// Fills in the numbers of `pool`. Called under a mutex of the process.
+  /// Fills in the statistics of `pool`. Called while a mutex of the process is held.
   using describe = void (*)(void* pool, pool_report& out);
 
-  /// Registers `pool`. `kind` must live as long as this. Throws std::bad_alloc.
+  /// Registers `pool`. `kind` must live as long as the entry. Throws std::bad_alloc.
   registration(registry& where, std::string_view kind, std::string_view name, describe fill,
                void* pool);
-  /// Registers a pool of slots, whose `stats()` returns its numbers.
+  /// Registers a pool of slots, whose `stats()` returns its statistics.
   template <class Pool>
   registration(registry& where, std::string_view kind, std::string_view name, Pool& pool)
       : registration(

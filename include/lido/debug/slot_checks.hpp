@@ -20,7 +20,8 @@
 
 namespace lido::inline v0::detail {
 
-/// Facts about a checked pool, for use without touching it, and its link in the list of all.
+/// Facts about a checked pool that can be read without access to the pool, and its link in the list
+/// of all checked pools.
 struct pool_trace {
   const void* pool = nullptr;
   const std::byte* first = nullptr;
@@ -31,31 +32,35 @@ struct pool_trace {
   pool_trace* next = nullptr;
 };
 
-/// Add a checked pool to the list of all, or remove it. Both block briefly. The last 64 destroyed
-/// pools are remembered, until a new checked pool has their addresses.
+/// Add a checked pool to the list of all checked pools, or remove it. Both functions block briefly.
+/// The list remembers the last 64 destroyed pools, but forgets one if a new checked pool occupies
+/// its addresses.
 void register_checked(pool_trace& pool) noexcept;
 void unregister_checked(pool_trace& pool) noexcept;
 
-/// Return the pool with that address, or the one that has or had the slot; null in `pool` if none.
+/// Return the facts about the pool with the address `pool`, or about the pool whose slots contain
+/// `object` or did so. If there is no such pool, the result's `pool` is null.
 [[nodiscard]] pool_trace find_checked(const void* pool) noexcept;
 [[nodiscard]] pool_trace find_owner(const void* object) noexcept;
 
-/// Records the slots of one pool, whatever its objects are, and has the slow paths of its checks.
+/// Records the state of one pool's slots, whatever the type of its objects, and contains the slow
+/// paths of its checks.
 ///
-/// Callers may still ask for admission of an acquire or a release after its destruction. It then
-/// admits none, and reads nothing else of itself.
+/// After this object was destroyed, callers may still ask it to admit an acquire or a release. It
+/// then refuses, and reads none of its other members.
 class checked_slots {
  public:
-  /// Fills all slots. Throws std::bad_alloc. `name` must live as long as this.
+  /// Fills all slots with `pattern`. Throws std::bad_alloc. `name` must live as long as this
+  /// object.
   checked_slots(std::string_view name, std::byte* first, std::uint32_t capacity, std::size_t stride,
                 fill_pattern pattern);
   checked_slots(const checked_slots&) = delete;
   checked_slots& operator=(const checked_slots&) = delete;
 
-  /// Reports objects in use, and free slots that were written to.
+  /// Reports objects that are still in use, and free slots that were written to.
   ~checked_slots();
 
-  /// Admits no acquire from now on, since the pool is about to be destroyed.
+  /// Refuses every acquire from now on, since the pool is about to be destroyed.
   void close() noexcept;
 
   [[nodiscard]] bool is_used(slot_index slot) const noexcept { return records_[slot].is_used(); }
@@ -63,10 +68,12 @@ class checked_slots {
     return trace_.capacity * sizeof(slot_record);
   }
 
-  // For slots whose size is known at run time: the functions of slot_checks, by slow paths alone.
-  /// Begins a use of the slot, which comes from the free list.
+  // The functions of slot_checks, for slots whose size is known only at run time. They use only
+  // slow paths.
+  /// Begins a use of a slot that was taken from the free list.
   void begin_use(void* slot, code_address at) noexcept;
-  /// Ends a use. Returns true if `watch` and a release must follow, false if it was reported.
+  /// Ends a use. If it returns true, the caller must call `watch` and then release the slot.
+  /// Returns false if it has reported a misuse.
   [[nodiscard]] bool try_end_use(const void* slot, code_address at) noexcept {
     return try_end_of(slot, trace_.stride, at);
   }
@@ -77,12 +84,12 @@ class checked_slots {
     return address_bits(object) - address_bits(first_);
   }
   [[nodiscard]] std::uint64_t admitted() const noexcept {
-    // relaxed: differs only if the pool has ended, and a release to it is wrong anyway
+    // relaxed: the value differs only if the pool was destroyed, and then a release is wrong anyway
     return admitted_.load(std::memory_order_relaxed);
   }
 
-  /// Ends the use of an object; exactly one release does. Returns false for wrong use, which it
-  /// reports.
+  /// Ends the use of an object. Of several releases of one use, exactly one succeeds. Reports any
+  /// other release, and returns false.
   [[nodiscard, LIDO_ALWAYS_INLINE]] bool try_end_of(const void* object, std::size_t stride,
                                                     code_address at) noexcept {
     const std::uint64_t count = admitted();
@@ -95,11 +102,11 @@ class checked_slots {
     return true;
   }
 
-  /// Reports a wrong release, or for null a wrong acquire.
+  /// Reports a wrong release, or a wrong acquire if `object` is null.
   [[LIDO_COLD, LIDO_NOINLINE]] void refuse(const void* object, code_address at) const noexcept;
   /// Reports a write to the free slot, if there was one.
   [[LIDO_COLD, LIDO_NOINLINE]] void look_into(void* slot, code_address at) const noexcept;
-  /// Informs Valgrind of the release, if it runs.
+  /// Informs Valgrind of the release, if the program runs under Valgrind.
   void tell_release(const void* slot) const noexcept;
 
   std::byte* const first_;
@@ -127,12 +134,12 @@ class checked_slots {
   pool_trace trace_;
 };
 
-/// Checks slots of a T, and watches them completely up to `Whole` bytes. `no_checks` has the same
-/// interface and does nothing.
+/// Checks slots of type T, and watches slots of up to `Whole` bytes completely. `no_checks` has the
+/// same interface and does nothing.
 ///
 /// A slot is free, and contains the fill pattern, from `after_destruction` to
-/// `before_construction`. Wait-free if nothing is wrong: a release has one compare-and-swap, of the
-/// slot's own word.
+/// `before_construction`. Wait-free if nothing is wrong: a release runs one compare-and-swap, on
+/// the slot's own word.
 template <class T, std::size_t Whole>
 class slot_checks : public checked_slots {
  public:
@@ -144,7 +151,7 @@ class slot_checks : public checked_slots {
       : checked_slots(name, first, capacity, sizeof(T), pattern) {}
 
   /// Reports a write to the slot while it was in the free list. Takes the slow path in a thread
-  /// whose id is not known, thus under Valgrind.
+  /// whose id is not known, which under Valgrind is every thread.
   [[LIDO_ALWAYS_INLINE]] void before_construction(void* slot, code_address at) const noexcept {
     if (hardly_ever(own_checked_thread_id() == 0) ||
         hardly_ever(!pattern.is_intact(slot, use_of(slot)))) {
@@ -156,7 +163,8 @@ class slot_checks : public checked_slots {
     records_[slot_of(object)].begin_use(at, this_thread_id());
   }
 
-  /// Returns false, and reports it, if the pool is being destroyed or was.
+  /// Returns true if an acquire may proceed. Reports a misuse and returns false if the pool is
+  /// being destroyed or has been destroyed.
   [[nodiscard, LIDO_ALWAYS_INLINE]] bool admits(code_address at) const noexcept {
     // relaxed: as admitted()
     if (hardly_ever(ends_.load(std::memory_order_relaxed))) {
@@ -166,13 +174,15 @@ class slot_checks : public checked_slots {
     return true;
   }
 
-  /// Ends the use of an object; exactly one release does. Returns false after it reported wrong
-  /// use. Also works, as far as memory allows, for a destroyed pool.
+  /// Ends the use of an object. Of several releases of one use, exactly one succeeds. Reports any
+  /// other release, and returns false. Also works for a destroyed pool, as far as its memory
+  /// allows.
   [[nodiscard, LIDO_ALWAYS_INLINE]] bool try_end(const void* object, code_address at) noexcept {
     return try_end_of(object, sizeof(T), at);
   }
 
-  /// Fills a slot that goes to the free list, after its use or a constructor that threw.
+  /// Fills a slot that returns to the free list, after its use has ended or its object's
+  /// constructor has thrown.
   [[LIDO_ALWAYS_INLINE]] void after_destruction(void* slot) const noexcept {
     pattern.fill(slot, use_of(slot));
     if (hardly_ever(own_checked_thread_id() == 0)) {
@@ -187,7 +197,7 @@ class slot_checks : public checked_slots {
     return distance_to(object) / sizeof(T);
   }
 
-  /// Returns the use that decides which bytes are watched.
+  /// Returns the number of the use, which decides which bytes are watched.
   [[nodiscard, LIDO_ALWAYS_INLINE]] std::uint64_t use_of(const void* slot) const noexcept {
     return pattern.watches_all() ? 0 : records_[slot_of(slot)].uses();
   }

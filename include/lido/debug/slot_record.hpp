@@ -1,5 +1,6 @@
 /// @file
-/// Internal. The record of one slot of a checked pool, and how exactly one release ends its use.
+/// Internal. The record of one slot of a checked pool. It ensures that exactly one release ends
+/// each use.
 #pragma once
 
 #include <array>
@@ -12,18 +13,20 @@
 
 namespace lido::inline v0::detail {
 
-/// State and history of a slot. One word counts its steps: an acquire makes it odd, and the release
-/// that ends the use makes it even. Wait-free.
+/// State and history of a slot. One word counts the slot's steps: an acquire makes the count odd,
+/// and the release that ends the use makes it even. Wait-free.
 ///
-/// Only the thread that took the slot from the free list may make the word odd, so it stores. Any
-/// number of threads may release, rightly or not: a compare-and-swap lets one of them win.
+/// Only the thread that took the slot from the free list may make the count odd, so it uses a
+/// store. Any number of threads may release the slot, correctly or not: a compare-and-swap lets
+/// exactly one of them succeed.
 class alignas(cache_line) slot_record {
  public:
-  /// The last four uses of a slot that is free. One that is in use has a step less.
+  /// Number of recorded steps: the last four uses of a free slot. For a slot in use, one step fewer
+  /// is recorded.
   static constexpr std::uint64_t kept_steps = 8;
 
   struct event {
-    std::uint32_t thread;  ///< 0: not written down yet
+    std::uint32_t thread;  ///< 0: not recorded yet
     code_address at;
   };
 
@@ -32,14 +35,16 @@ class alignas(cache_line) slot_record {
     return step % 2 != 0;
   }
 
-  /// Begins a use, after the slot was taken from the free list and its object made.
+  /// Begins a use. Called after the slot was taken from the free list and its object was created.
   [[LIDO_ALWAYS_INLINE]] void begin_use(code_address at, std::uint32_t thread) noexcept {
-    // relaxed: only the thread that has the slot writes it; the free list ordered the last write
+    // relaxed: only the thread that holds the slot writes the word; the free list ordered the
+    // previous write
     const std::uint64_t step = steps_.load(std::memory_order_relaxed) + 1;
     note(step, {thread, at});
     // relaxed: for reports
     threads_[(step + 1) % kept_steps].store(0, std::memory_order_relaxed);
-    // relaxed: as above; a word of its own, so that a release need not wait for its swap to read it
+    // relaxed: as above; a separate word, so that a release can read it without waiting for its
+    // compare-and-swap
     uses_.store((step + 1) / 2, std::memory_order_relaxed);
     // (1) - this release-store synchronizes-with the acquire-load (2), so the object is complete
     steps_.store(step, std::memory_order_release);
@@ -51,18 +56,19 @@ class alignas(cache_line) slot_record {
   }
   [[nodiscard]] bool is_used() const noexcept { return is_used_after(last_step()); }
 
-  /// Counts the acquires of the slot.
+  /// Returns the number of acquires of the slot.
   [[nodiscard, LIDO_ALWAYS_INLINE]] std::uint64_t uses() const noexcept {
-    // relaxed: as the acquire of this use left it, or for a report
+    // relaxed: the value that the acquire of this use stored, or a value for a report
     return uses_.load(std::memory_order_relaxed);
   }
 
-  /// Ends the use that began with `step`, unless it has ended. Of any number of threads exactly one
-  /// gets true.
+  /// Ends the use that began with `step`, unless it has already ended. If any number of threads
+  /// call this, it returns true to exactly one of them.
   [[nodiscard, LIDO_ALWAYS_INLINE]] bool try_end(std::uint64_t step, code_address at,
                                                  std::uint32_t thread) noexcept {
     std::uint64_t seen = step;
-    // relaxed: that one alone wins is all; the free list hands on what is in the slot
+    // relaxed: it only matters that exactly one thread succeeds; the free list publishes the slot's
+    // content
     if (hardly_ever(!is_used_after(step)) ||
         hardly_ever(!steps_.compare_exchange_strong(seen, step + 1, std::memory_order_relaxed,
                                                     std::memory_order_relaxed))) {
@@ -72,7 +78,8 @@ class alignas(cache_line) slot_record {
     return true;
   }
 
-  /// Returns one of the last `kept_steps`; approximate beside threads that use the slot.
+  /// Returns the event of `step`, one of the last `kept_steps`. It is approximate while threads use
+  /// the slot.
   [[nodiscard]] event event_of(std::uint64_t step) const noexcept {
     // relaxed (2x): for a report
     const std::uint32_t thread = threads_[step % kept_steps].load(std::memory_order_relaxed);
@@ -81,7 +88,7 @@ class alignas(cache_line) slot_record {
   }
 
  private:
-  /// Called by the only thread that may begin or has ended the use.
+  /// Called only by the thread that may begin the use, or that has ended it.
   [[LIDO_ALWAYS_INLINE]] void note(std::uint64_t step, event what) noexcept {
     // relaxed (2x): for reports
     threads_[step % kept_steps].store(what.thread, std::memory_order_relaxed);

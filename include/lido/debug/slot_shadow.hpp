@@ -30,8 +30,8 @@ inline void unpoison([[maybe_unused]] const void* first,
 #endif
 }
 
-/// Ends the program with AddressSanitizer's report: `slot` is released, but is not in use. Not
-/// inlined, so that the report begins with the caller.
+/// Ends the program with a report by AddressSanitizer that `slot` is being released but is not in
+/// use. Not inlined, so that the report begins with the caller.
 [[LIDO_NOINLINE]] inline void report_release([[maybe_unused]] void* slot) noexcept {
 #if LIDO_POISON_FREE_SLOTS
   (void)std::fputs("lido: a release of what is not in use: released twice, or of another pool\n",
@@ -42,8 +42,9 @@ inline void unpoison([[maybe_unused]] const void* first,
 
 /// Poisons the free slots of an array, so that any access to one ends the program with a report.
 ///
-/// One byte of shadow stands for a granule of 8 bytes. Slots of other sizes share the granules at
-/// their edges, which always stay open: otherwise two threads would race for the byte.
+/// One shadow byte stands for a granule of 8 bytes. Slots whose sizes are not multiples of 8 share
+/// the granules at their edges. Such granules always stay open: otherwise two threads would race
+/// for the shadow byte.
 template <std::size_t Size>
 class slot_shadow {
  public:
