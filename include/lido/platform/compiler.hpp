@@ -1,12 +1,13 @@
 /// @file
-/// Internal. All that is not standard C++: attributes, builtins, and properties of the target.
+/// Internal. Everything that is not standard C++: attributes, builtins, and properties of the
+/// target.
 ///
-/// Macros of attributes stand inside a list, `[[nodiscard, LIDO_ALWAYS_INLINE]]`, and may be empty.
+/// Attribute macros are used inside a list, `[[nodiscard, LIDO_ALWAYS_INLINE]]`, and may be empty.
 /// Written for GCC, Clang and cl; any other compiler is treated as GCC.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>  // with it __GLIBC__
+#include <cstdint>  // also defines __GLIBC__
 
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
@@ -29,7 +30,8 @@
 #define LIDO_WINDOWS 0
 #endif
 
-/// True if linkers support weak and hidden symbols, and merge equal variables with all their names.
+/// True if linkers support weak and hidden symbols, and merge equal variables together with all
+/// their names.
 #if defined(__ELF__)
 #define LIDO_ELF 1
 #else
@@ -52,27 +54,28 @@
 #define LIDO_NOINLINE msvc::noinline
 #define LIDO_COLD
 #define LIDO_NO_SANITIZE_ADDRESS __declspec(no_sanitize_address)
-/// Makes a function whose body depends on a mode another function in each: its linker name has the
-/// tag, or it is inlined.
+/// Separates the versions of a function whose body depends on a mode: the linker name contains the
+/// tag, or the function is inlined.
 #define LIDO_ABI_TAG(tag) msvc::forceinline
 #else
 #define LIDO_ALWAYS_INLINE gnu::always_inline
 #define LIDO_NOINLINE gnu::noinline
 #define LIDO_COLD gnu::cold
 #define LIDO_ABI_TAG(tag) gnu::abi_tag(tag)
-/// Stands before a function, outside of attribute lists.
+/// Used in front of a function, outside attribute lists.
 #define LIDO_NO_SANITIZE_ADDRESS [[gnu::no_sanitize_address]]
 #endif
 
-// Marks of paths. Functions of a fast path do nothing but a hit and are inlined into their callers.
-// A slow path is what a hit branches to: a call of its own, which leaves the hit few registers to
-// save and no stack to set up.
+// Marks for paths. Functions of a fast path do nothing but a hit and are inlined into their
+// callers. A slow path is a separate function, to which a failed hit branches. The hit itself then
+// has few registers to save and no stack to set up.
 #define LIDO_FAST_PATH LIDO_ALWAYS_INLINE
 #define LIDO_SLOW_PATH LIDO_NOINLINE
 
-/// Declares a function, to be defined below it, that is called when the library is loaded: before
-/// constructors of users' static objects, and in ascending order of numbers. `LIDO_RUN_AT_UNLOAD`
-/// declares one that is called when the program ends or unloads the library.
+/// Declares a function that is called when the library is loaded; its definition must follow. Such
+/// functions are called before constructors of users' static objects, in ascending order of
+/// `number`. `LIDO_RUN_AT_UNLOAD` declares a function that is called when the program ends or
+/// unloads the library.
 #if LIDO_MSVC
 namespace lido::inline v0::detail {
 struct run_at_load {
@@ -88,7 +91,8 @@ struct run_at_unload {
   void (*function_)() noexcept;
 };
 }  // namespace lido::inline v0::detail
-// Such functions run in the order in which their files are linked. Numbers matter only for fork.
+// With MSVC, such functions run in the order in which their files are linked. The numbers matter
+// only for fork.
 #define LIDO_RUN_WITH_LIBRARY(kind, function) \
   void function() noexcept;                   \
   __pragma(warning(suppress : 4073))          \
@@ -111,14 +115,15 @@ struct run_at_unload {
 #define LIDO_NO_UNIQUE_ADDRESS
 #endif
 
-/// True if a member that needs no address of its own leaves the padding at its end to the next one.
+/// True if the padding at the end of a member with LIDO_NO_UNIQUE_ADDRESS can hold the next member.
 #if defined(_MSC_VER)
 #define LIDO_REUSES_PADDING 0
 #else
 #define LIDO_REUSES_PADDING 1
 #endif
 
-/// True if this is compiled for code that takes Lido from a DLL, or for a DLL that contains it.
+/// LIDO_USES_DLL is true in code that uses Lido from a DLL, LIDO_IS_DLL in a DLL that contains
+/// Lido.
 #if LIDO_WINDOWS && defined(LIDO_SHARED) && !defined(LIDO_BUILDING)
 #define LIDO_USES_DLL 1
 #else
@@ -130,14 +135,15 @@ struct run_at_unload {
 #define LIDO_IS_DLL 0
 #endif
 
-/// Stands before the `extern` of a library variable that other code reads, too.
+/// Used in front of the `extern` of a library variable that other code also reads.
 #if LIDO_USES_DLL
 #define LIDO_IMPORTED __declspec(dllimport)
 #else
 #define LIDO_IMPORTED
 #endif
 
-/// Makes a symbol one for all files of a program, even if others are hidden. Not on Windows.
+/// Makes all files of a program share one symbol, even if other symbols are hidden. Has no effect
+/// on Windows.
 #if LIDO_WINDOWS
 #define LIDO_VISIBLE
 #else
@@ -151,11 +157,12 @@ struct run_at_unload {
 #define LIDO_ALIAS(symbol) gnu::alias(symbol)
 #endif
 
-// How code finds a variable of its thread. In an executable that contains the compiled library, its
-// offset is known at link time. A shared object must look it up, but only once, when it is loaded.
-// Eight bytes fit into the static TLS block even of a process that loads the object late. Other C
-// libraries refuse such objects, so the compiler's default model is used there. LIDO_DYNAMIC_TLS
-// selects it, too, for processes with more copies than that block has space for.
+// How code finds a thread-local variable. In an executable that contains the compiled library, the
+// variable's offset is known at link time. A shared object must look up the offset, but only once,
+// when it is loaded. Even if a process loads the object late, eight bytes still fit into the static
+// TLS block. C libraries other than glibc refuse such objects, so the compiler's default model is
+// used with them. LIDO_DYNAMIC_TLS also selects the default model, for processes with more copies
+// of the library than that block has space for.
 #if !defined(__GLIBC__) || defined(LIDO_DYNAMIC_TLS)
 #define LIDO_TLS_MODEL
 #elif defined(LIDO_SHARED) || (defined(__PIC__) && !defined(__PIE__))
@@ -166,18 +173,19 @@ struct run_at_unload {
 
 // A fiber may continue in another thread. Compilers for arm64 read the thread pointer once in a
 // function, however many calls are inlined into it, and so would use the variables of the previous
-// thread. They cannot cache what this reads. On x86-64 each access uses a segment register.
-// Code outside of a DLL cannot see the thread-local variables in it, so it calls a function.
+// thread. They cannot cache the thread pointer that LIDO_RETURN_OWN reads. On x86-64, each access
+// uses a segment register. Code outside a DLL cannot see the DLL's thread-local variables, so it
+// calls a function.
 #if LIDO_USES_DLL
 #define LIDO_RETURN_OWN(type, variable, symbol) return variable##_of_this_thread()
 #elif defined(__aarch64__) && defined(__GLIBC__) && !defined(LIDO_DYNAMIC_TLS)
-// For shared libraries; linkers simplify it in programs.
+// This is the code for shared libraries; linkers simplify it in executables.
 #define LIDO_OWN_ADDRESS(symbol)                                          \
   "adrp %0, :gottprel:" symbol "\n\tldr %0, [%0, #:gottprel_lo12:" symbol \
   "]\n"                                                                   \
   "\tmrs %1, tpidr_el0\n\tadd %0, %0, %1"
-/// Returns from its function the variable of the calling thread; `symbol` is its linker name. Code
-/// that uses a DLL calls `<variable>_of_this_thread`.
+/// Makes the function that contains it return the calling thread's `variable`, whose linker name is
+/// `symbol`. Code that uses a DLL calls `<variable>_of_this_thread`.
 #define LIDO_RETURN_OWN(type, variable, symbol)                                                 \
   type* own = nullptr;                                                                          \
   void* thread = nullptr;                                                                       \
@@ -190,7 +198,7 @@ struct run_at_unload {
 // ---- statements
 // -----------------------------------------------------------------------------------
 
-/// Unrolls the loop that follows, with compilers that can be told.
+/// Unrolls the loop that follows, if the compiler supports such a request.
 #if LIDO_MSVC
 #define LIDO_UNROLL(times)
 #else
@@ -198,8 +206,8 @@ struct run_at_unload {
 #define LIDO_UNROLL(times) LIDO_PRAGMA(GCC unroll times)
 #endif
 
-/// Begins to load the line with `address`, which is to be written. Not a function: even if always
-/// inlined, it changes what GCC inlines around it.
+/// Begins to load the cache line that contains `address`, in order to write to it. Not a function:
+/// even one that is always inlined changes what GCC inlines around it.
 #if LIDO_MSVC && (defined(_M_X64) || defined(_M_IX86))
 #define LIDO_PREFETCH_FOR_WRITE(address) \
   _mm_prefetch(reinterpret_cast<const char*>(address), _MM_HINT_T0)
@@ -211,7 +219,7 @@ struct run_at_unload {
 
 namespace lido::inline v0::detail {
 
-/// Tells the compiler that control never gets here.
+/// Tells the compiler that control never reaches this call.
 [[noreturn, LIDO_ALWAYS_INLINE]] inline void unreachable() noexcept {
 #if LIDO_MSVC
   __assume(false);
@@ -220,8 +228,8 @@ namespace lido::inline v0::detail {
 #endif
 }
 
-/// Returns `condition`, which the compiler may expect to be false, so that the path past a check is
-/// straight. [[unlikely]] is lost on the way through inlined functions.
+/// Returns `condition`, which the compiler may expect to be false. The path past a check is then
+/// straight-line code. [[unlikely]] gets lost when functions are inlined.
 [[nodiscard, LIDO_ALWAYS_INLINE]] constexpr bool hardly_ever(bool condition) noexcept {
 #if LIDO_MSVC
   return condition;
@@ -239,12 +247,13 @@ inline void cpu_pause() noexcept {
 #elif defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
-  // An isb, unlike a yield hint, really delays on today's cores.
+  // Unlike a yield hint, an isb really causes a delay on today's cores.
   asm volatile("isb");  // NOLINT(hicpp-no-assembler)
 #endif
 }
 
-/// Tells the compiler the alignment. Older libraries of Clang lack std::assume_aligned.
+/// Tells the compiler the alignment of `address`. Older standard libraries of Clang lack
+/// std::assume_aligned.
 template <std::size_t Alignment, class T>
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline T* assume_aligned(T* address) noexcept {
 #if LIDO_MSVC
@@ -265,7 +274,7 @@ template <std::size_t Alignment, class T>
 #endif
 }
 
-/// Returns where the function that this is inlined into was called; null if unknown.
+/// Returns the address of the call to the function that this is inlined into; null if unknown.
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline const void* call_address() noexcept {
 #if defined(__wasm__)
   return nullptr;
@@ -274,7 +283,7 @@ template <std::size_t Alignment, class T>
 #endif
 }
 
-/// Returns the stack frame of that function, for a sanitizer.
+/// Returns the stack frame of the function that this is inlined into, for a sanitizer.
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline void* frame_address() noexcept {
 #if LIDO_MSVC
   return _AddressOfReturnAddress();
@@ -293,7 +302,8 @@ template <std::size_t Alignment, class T>
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline const void* own_code_address() noexcept {
 #if defined(__x86_64__)
   const void* address = nullptr;
-  // Volatile, so that two calls in one function yield two addresses. It names a byte of itself.
+  // Volatile, so that two calls in one function yield two addresses. The address is that of a byte
+  // of this instruction.
   asm volatile("lea -1(%%rip), %0" : "=r"(address));  // NOLINT(hicpp-no-assembler)
   return address;
 #elif defined(__aarch64__)
