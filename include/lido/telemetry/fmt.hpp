@@ -1,5 +1,5 @@
 /// @file
-/// Public. Formats the numbers of pools with fmt: `fmt::print("{}\n", pool.stats())`.
+/// Public. Formats the statistics of pools with fmt: `fmt::print("{}\n", pool.stats())`.
 #pragma once
 
 #include <fmt/ostream.h>

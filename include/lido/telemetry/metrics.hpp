@@ -1,5 +1,6 @@
 /// @file
-/// Public. The numbers of pools for people and for monitoring: as text, as JSON, as a table.
+/// Public. The statistics of pools, for people and for monitoring: as text, as JSON, and as a
+/// table.
 #pragma once
 
 #include <cstddef>
@@ -24,20 +25,20 @@ enum class metric_unit : std::uint8_t { count, flag, nanoseconds };
 struct metric {
   struct source {
     const pool_stats& pool;
-    const slot_pool_stats* slots;          ///< null unless a pool of slots
-    const resource_pool_stats* resources;  ///< null unless a pool of resources
-    std::size_t index = 0;                 ///< index of a value in `values`, or 0
+    const slot_pool_stats* slots;          ///< null except for a pool of slots
+    const resource_pool_stats* resources;  ///< null except for a pool of resources
+    std::size_t index = 0;                 ///< index of a value in `values`, or 0 if there are none
   };
 
   std::string_view member;
-  std::string_view name;    ///< name for Prometheus; empty if a time_metric has it
-  std::string_view help;    ///< what it counts
-  std::string_view advice;  ///< when to look at it, in Markdown
-  /// Returns the value, or none if this pool does not count it.
+  std::string_view name;    ///< name for Prometheus; empty if a time_metric has that name
+  std::string_view help;    ///< what the member counts
+  std::string_view advice;  ///< when to look at the member, in Markdown
+  /// Returns the value, or std::nullopt if the pool does not count it.
   std::optional<std::uint64_t> (*read)(const source& from);
   metric_kind kind = metric_kind::counter;
-  metric_unit unit = metric_unit::count;  ///< Prometheus gets seconds
-  std::string_view label = {};            ///< distinguishes values of one name
+  metric_unit unit = metric_unit::count;  ///< converted to seconds for Prometheus
+  std::string_view label = {};            ///< label that distinguishes the values of one name
   std::span<const std::string_view> values = {};
 };
 
@@ -51,19 +52,20 @@ struct time_metric {
   const duration_histogram* (*read)(const pool_report& report);
 };
 
-/// Return the metrics of every pool, in the order of pool_stats, then those of pools of slots, of
-/// pools that grow, and of pools of resources.
+/// Return the metrics of every pool, in the order of pool_stats. The metrics of pools of slots, of
+/// pools that grow, and of pools of resources follow.
 [[nodiscard]] std::span<const metric> pool_metrics() noexcept;
 [[nodiscard]] std::span<const time_metric> pool_time_metrics() noexcept;
 
-/// Writes one line for people: the members that are not 0, except tag_headroom. Shows times by
-/// their number, median and 99th percentile.
+/// Writes one line for people: `capacity`, and all other members that are not 0, except
+/// `tag_headroom`. Shows the number, the median and the 99th percentile of durations.
 std::ostream& operator<<(std::ostream& out, const pool_stats& stats);
 std::ostream& operator<<(std::ostream& out, const slot_pool_stats& stats);
 std::ostream& operator<<(std::ostream& out, const resource_pool_stats& stats);
 std::ostream& operator<<(std::ostream& out, const pool_report& report);
 
-/// Returns `{"pools":[...]}`, with a member for each metric that the pool counts, times in seconds.
+/// Returns `{"pools":[...]}`. Each pool has a member for each metric that it counts, with times in
+/// seconds.
 [[nodiscard]] std::string to_json(const registry& pools);
 
 namespace detail {

@@ -11,9 +11,9 @@
 
 namespace lido::inline v0 {
 
-/// Gives an `Exposer` of prometheus-cpp all metrics of the pools in a registry, each time it asks.
-/// Each pool is labelled with its name (`pool`), its kind, and its number in the registry.
-/// Thread-safe. The registry must outlive it.
+/// Gives an `Exposer` of prometheus-cpp all metrics of the pools in a registry, whenever the
+/// `Exposer` asks for them. Each pool is labelled with its name (`pool`), its kind, and its number
+/// in the registry. Thread-safe. Requires: the registry outlives the collector.
 class pool_collector : public ::prometheus::Collectable {
  public:
   explicit pool_collector(const registry& pools = registry::global()) noexcept : pools_(pools) {}

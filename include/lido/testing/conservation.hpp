@@ -1,5 +1,5 @@
 /// @file
-/// Public. Checks that a pool has lost nothing, for the end of a test.
+/// Public. Checks at the end of a test that a pool has lost nothing.
 #pragma once
 
 #include <algorithm>
@@ -15,15 +15,15 @@
 
 namespace lido::inline v0::testing {
 
-/// The result of a check: yes, or no and why. Fits into the assertions of test frameworks:
-/// `EXPECT_TRUE(conserved(pool));`
+/// The result of a check: either success, or failure with a reason. Can be used in the assertions
+/// of test frameworks: `EXPECT_TRUE(conserved(pool));`
 class [[nodiscard]] verdict {
  public:
   verdict() = default;
   explicit verdict(std::string problem) : problem_(std::move(problem)) {}
 
   [[nodiscard]] explicit operator bool() const noexcept { return problem_.empty(); }
-  /// Returns what is wrong, or an empty string.
+  /// Returns a description of the problem, or an empty string if there is none.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
 
   friend std::ostream& operator<<(std::ostream& out, const verdict& what) {
@@ -48,7 +48,8 @@ namespace lido::inline v0::detail {
   return stats.in_use + stats.idle == stats.capacity;
 }
 
-/// Returns what is wrong if `all` was taken out of a pool with `free` free slots.
+/// Returns a description of the problem, or an empty string, if `all` holds the objects acquired
+/// from a pool that had `free` free slots.
 template <class Pool>
 [[nodiscard]] std::string judge(const Pool& pool, std::vector<typename Pool::value_type*> all,
                                 std::size_t free) {
@@ -70,13 +71,14 @@ template <class Pool>
   return {};
 }
 
-/// Takes all free slots, judges them, and releases them, whatever is thrown.
+/// Acquires all free slots, judges them, and releases them, even if something throws.
 template <class Pool, class... Args>
 [[nodiscard]] std::string look_at_free(Pool& pool, const slot_pool_stats& before,
                                        const Args&... args) {
   const std::size_t free = before.capacity - before.in_use;
-  // Takes at most one more than can be there, so that it ends even if the pool has too many slots.
-  // A pool that can grow would grow for that one, so it is asked only for what it has.
+  // Acquires at most one slot more than should be free, so that the loop ends even if the pool has
+  // too many slots. A pool that can grow would grow for that extra slot, so it is asked only for
+  // the free ones.
   const std::size_t most = pool.max_capacity() > before.capacity ? free : free + 1;
   std::vector<typename Pool::value_type*> all;
   const scope_exit give_back([&]() noexcept {
@@ -103,10 +105,10 @@ template <class Pool, class... Args>
 
 namespace lido::inline v0::testing {
 
-/// Checks that every slot of `pool` is either in use or free, exactly once. Takes all free slots,
-/// with objects made from `args`, checks them, and releases them. A pool that can grow must not
-/// need to. Requires: no other thread is in a call to the pool. Throws std::bad_alloc and what T's
-/// constructor throws.
+/// Checks that every slot of `pool` is either in use or free, exactly once. Acquires all free
+/// slots, with objects constructed from `args`, checks them, and releases them. If the pool can
+/// grow, it must not need to grow for that. Requires: no other thread is in a call to the pool.
+/// Throws std::bad_alloc, and whatever T's constructor throws.
 template <class Pool, class... Args>
 verdict conserved(Pool& pool, const Args&... args) {
   const slot_pool_stats before = pool.stats();
@@ -124,9 +126,10 @@ verdict conserved(Pool& pool, const Args&... args) {
                                    "; after: " + detail::numbers_of(after) + ")");
 }
 
-/// Finds objects that a scope has acquired and not released: calls the misuse handler at its end,
-/// which by default ends the program. Works with any pool, checked or not. Requires: no other
-/// thread is in a call to the pool when it begins and when it ends.
+/// Finds objects that a scope has acquired but not released. If there are any, calls the misuse
+/// handler at the end of the scope; by default, that handler ends the program. Works with any pool,
+/// checked or not. Requires: no other thread is in a call to the pool when the scope begins or
+/// ends.
 template <class Pool>
 class [[nodiscard]] leak_check {
  public:
@@ -142,13 +145,13 @@ class [[nodiscard]] leak_check {
     }
   }
 
-  /// Returns how many more objects are in use than at the beginning.
+  /// Returns how many more objects are in use than when the check began.
   [[nodiscard]] std::size_t leaked() const noexcept {
     const std::size_t now = pool_.stats().in_use;
     return now > before_ ? now - before_ : 0;
   }
 
-  /// Makes the present number of objects in use the beginning.
+  /// Restarts the check from the number of objects that are in use now.
   void reset() noexcept { before_ = pool_.stats().in_use; }
 
  private:
