@@ -1,5 +1,6 @@
 /// @file
-/// Public entry: what `checked_traits<T>` needs, and the handler that receives its findings.
+/// Public entry: the checks that `checked_traits<T>` selects, and the handler that receives their
+/// findings.
 #pragma once
 
 #include "lido/debug/misuse.hpp"

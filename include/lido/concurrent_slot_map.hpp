@@ -1,5 +1,5 @@
 /// @file
-/// Public entry: `concurrent_slot_map<T>`, values for any number of threads, reached by handles.
+/// Public entry: `concurrent_slot_map<T>`, values that any number of threads reach by handles.
 #pragma once
 
 #include "lido/slot_map/concurrent_slot_map.hpp"

@@ -1,5 +1,5 @@
 /// @file
-/// Public entry: statistics and reports of pools for fmt. Links lido::fmt.
+/// Public entry: formats statistics and reports of pools with fmt. Needs the target lido::fmt.
 #pragma once
 
 #include "lido/registry.hpp"

@@ -1,5 +1,5 @@
 /// @file
-/// Public entry: all of Lido except lido/testing.hpp and what needs another library.
+/// Public entry: all of Lido except lido/testing.hpp and headers that need another library.
 #pragma once
 
 #include <version>
@@ -11,7 +11,7 @@
 #include "lido/slot_map.hpp"
 #include "lido/version.hpp"
 
-// Headers that need parts of the standard library which some lack.
+// These headers need parts of the standard library that some implementations lack.
 #if __has_include(<memory_resource>)
 #include "lido/block_resource.hpp"
 #endif

@@ -1,5 +1,6 @@
 /// @file
-/// Public entry: `pool_collector`, which exports pools to prometheus-cpp. Links lido::prometheus.
+/// Public entry: `pool_collector`, which exports pools to prometheus-cpp. Needs the target
+/// lido::prometheus.
 #pragma once
 
 #include "lido/registry.hpp"

@@ -1,5 +1,6 @@
 /// @file
-/// Public entry: `registry`, the pools of a process by name, and their numbers as text and JSON.
+/// Public entry: `registry`, which lists the pools of a process by name, and their statistics as
+/// text and JSON.
 #pragma once
 
 #include "lido/debug/registry.hpp"

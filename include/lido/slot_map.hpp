@@ -1,5 +1,5 @@
 /// @file
-/// Public entry: `slot_map<T>`, values that are walked often and reached by handles.
+/// Public entry: `slot_map<T>`, values that are often iterated over and are reached by handles.
 #pragma once
 
 #include "lido/slot_map/secondary_map.hpp"

@@ -1,5 +1,5 @@
 /// @file
-/// Public entry for pools of TCP connections of Boost.Asio: `lido::tcp_factory`. Needs the target
+/// Public entry for pools of Boost.Asio TCP connections: `lido::tcp_factory`. Needs the target
 /// lido::tcp. Not part of lido.hpp.
 #pragma once
 
