@@ -10,12 +10,13 @@
 
 namespace lido::inline v0::detail {
 
-/// A list of waiters, first in, first out. Removing one from the middle is as cheap as from an end.
+/// A first-in, first-out list of waiters. Removing a waiter from the middle costs no more than
+/// removing one from an end.
 class acquire_queue {
  public:
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
-  /// Returns how many urgent waiters stand in front of all others, `most` at most.
+  /// Returns the number of urgent waiters at the front of the list, but at most `most`.
   [[nodiscard]] std::uint32_t count_urgent(std::uint32_t most) const noexcept {
     std::uint32_t found = 0;
     for (const acquire_waiter* one = first_; one != nullptr && one->came.is_urgent && found != most;
@@ -25,7 +26,8 @@ class acquire_queue {
     return found;
   }
   [[nodiscard]] acquire_waiter* first() const noexcept { return first_; }
-  /// Returns the waiter that `count` others precede, or null.
+  /// Returns the waiter behind the first `count` waiters, or null if the list has no more than
+  /// `count`.
   [[nodiscard]] acquire_waiter* after_first(std::uint32_t count) const noexcept {
     acquire_waiter* waiter = first_;
     for (; count != 0 && waiter != nullptr; --count) {
@@ -39,7 +41,7 @@ class acquire_queue {
   [[nodiscard]] static bool contains(const acquire_waiter& waiter) noexcept {
     return waiter.links.is_linked;
   }
-  /// Inserts a waiter before `next`, or last if that is null.
+  /// Inserts a waiter before `next`, or at the end if `next` is null.
   void insert(acquire_waiter& waiter, acquire_waiter* next) noexcept {
     queue_links& links = waiter.links;
     LIDO_ASSERT(!links.is_linked, "a waiter joins two queues");
@@ -65,7 +67,7 @@ class acquire_queue {
       push_back(*waiter);
     }
   }
-  /// Returns null if the list is empty.
+  /// Removes the first waiter and returns it, or returns null if the list is empty.
   acquire_waiter* pop_front() noexcept {
     acquire_waiter* const waiter = first_;
     if (waiter != nullptr) {
@@ -80,7 +82,7 @@ class acquire_queue {
   std::uint32_t size_ = 0;
 };
 
-/// Waiters of all groups, the earliest deadline first.
+/// The waiters of all groups, ordered by deadline, the earliest first.
 using waiter_deadlines = deadline_heap<acquire_waiter>;
 
 }  // namespace lido::inline v0::detail

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. One wait for a resource: of a thread, a callback or a coroutine.
+/// Internal. One wait for a resource, by a thread, a callback or a coroutine.
 #pragma once
 
 #include <cstddef>
@@ -20,50 +20,53 @@ namespace lido::inline v0::detail {
 class acquire_waiter;
 class slot_group;
 
-/// What a failed acquire reports: the numbers of its group at that moment.
+/// What a failed acquire reports, including the statistics of its group at the time of the failure.
 struct refusal {
   resource_pool_stats counts;
-  std::size_t total_live = 0;               ///< resources of all keys
-  std::size_t max_total = 0;                ///< 0: a pool without keys
-  std::shared_ptr<const std::string> pool;  ///< name with the key; null without keys
+  std::size_t total_live = 0;               ///< live resources of all keys
+  std::size_t max_total = 0;                ///< 0 in a pool without keys
+  std::shared_ptr<const std::string> pool;  ///< the pool's name with the key; null without keys
   std::shared_ptr<const create_failure_text> error;
   holder_list holders;
 };
 
 /// What a waiter was given.
 enum class grant_kind : std::uint8_t {
-  resource,  ///< fit for use
-  validate,  ///< to be validated by the waiter, which uses it if it is valid
-  create     ///< an empty slot: the waiter creates the resource, in a pool without threads
+  resource,  ///< a resource that is fit for use
+  validate,  ///< a resource that the waiter validates, and uses if it is valid
+  create     ///< an empty slot in which the waiter creates a resource; only without threads
 };
 
-/// The time and the order in which a waiter arrived.
+/// When a waiter arrived, and its position in the order of all waiters.
 struct arrival {
-  nanos at = 0;            ///< real time
-  std::int64_t order = 0;  ///< over all groups
-  bool is_urgent = false;  ///< served before others, also from the reserve
+  nanos at = 0;            ///< in real time
+  std::int64_t order = 0;  ///< position among the waiters of all groups
+  bool is_urgent = false;  ///< served before others, and also from the reserve
 };
 
-/// What one waiter has seen of silent resources, which do not answer their validation.
+/// What one waiter has learned about silent resources, that is, resources that do not answer their
+/// validation.
 struct met_silence {
-  bool in_validation = false;    ///< one that the waiter itself has validated
-  bool has_replacement = false;  ///< another has been closed, so that one is created for it
+  bool in_validation = false;    ///< a resource that the waiter validated itself was silent
+  bool has_replacement = false;  ///< a resource was closed to create a new one for this waiter
 };
 
-/// The neighbours of a waiter in a acquire_queue.
+/// The neighbours of a waiter in an acquire_queue.
 struct queue_links {
   bool is_linked = false;
   acquire_waiter* next = nullptr;
   acquire_waiter* previous = nullptr;
 };
 
-/// One wait of a thread, on its stack, or of a callback, on the heap.
+/// One wait, by a thread or a callback. The waiter of a thread is on its stack; the waiter of a
+/// callback is on the heap.
 ///
-/// The pool's mutex guards everything except `word`, which the waiting thread and the kernel both
-/// change without it. Once the wait has ended, `grant` and `kind` belong to the waiter.
+/// The pool's mutex guards everything except `word`: the waiting thread and the kernel change it
+/// without relying on the mutex. Once the wait has ended, `grant` and `kind` belong to the waiter.
 class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter> {
  public:
-  /// Runs a callback whose wait has ended, without locks; null: a thread sleeps.
+  /// A function that calls the callback of a waiter whose wait has ended. Called with no lock held.
+  /// Null for the waiter of a thread.
   using delivery = void (*)(acquire_waiter&) noexcept;
 
   acquire_waiter(deadline latest, std::uint32_t of_thread, delivery to = nullptr) noexcept
@@ -76,29 +79,29 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
     return static_cast<acquire_failure>(word.cause());
   }
   [[nodiscard]] bool is_callback() const noexcept { return deliver != nullptr; }
-  /// Returns true if the waiter comes back: what it was given to validate or to create was
-  /// unusable.
+  /// Returns true if the waiter waits again, after a validation or a create of its own that gave it
+  /// no usable resource.
   [[nodiscard]] bool comes_back() const noexcept { return kind != grant_kind::resource; }
-  /// Returns true if the deadline has passed, unless the acquire takes only what is available at
-  /// once.
+  /// Returns true if the deadline has passed. Always returns false for an acquire that takes only
+  /// what is available at once.
   [[nodiscard]] bool is_late(nanos real) const noexcept {
     return until.nanoseconds() <= real && !until.is_at_once();
   }
 
   wait_word word;
-  deadline until;              ///< real time; changed when a waiter waits for an answer
-  const std::uint32_t thread;  ///< 0: a callback
+  deadline until;              ///< in real time; changed when a waiter begins to wait for an answer
+  const std::uint32_t thread;  ///< 0 for a callback
   const delivery deliver;
   slot_group* group = nullptr;
   slot_grant grant;
   grant_kind kind = grant_kind::resource;
   arrival came;
-  nanos wakes_at = never;  ///< real time at which a thread that looks for itself looks next
-  bool is_awake = false;   ///< a thread that looks for a resource before it sleeps
-  bool may_look;           ///< false: a callback, or a thread in one, which may be for long
+  nanos wakes_at = never;  ///< when a thread that looks itself looks next, in real time
+  bool is_awake = false;   ///< its thread looks for a resource before it sleeps
+  bool may_look;           ///< false for callbacks, and for threads inside one, which may take long
   bool holds = false;      ///< its thread holds a resource of the pool
   met_silence silence;
-  refusal why;  ///< report of a wait that ends without a resource
+  refusal why;  ///< what is reported if the wait ends without a resource
   queue_links links;
 };
 

@@ -1,4 +1,4 @@
-// Adopts a resource that the pool did not make.
+// Adopts a resource that the pool did not create.
 #include "lido/resource/adoption.hpp"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// Starts, calls and ends the threads of pools.
+// Starts, wakes and ends the threads of pools.
 #include "background_threads.hpp"
 
 #include <chrono>
@@ -14,20 +14,21 @@ namespace lido::inline v0::detail {
 namespace {
 
 constexpr std::chrono::seconds longest_idle{10};
-/// The number of idle workers that stay for `longest_idle`; further ones end sooner.
+/// The number of idle workers that stay for `longest_idle`. Further idle workers end sooner, after
+/// `longest_idle_of_many`.
 constexpr std::uint32_t few_idle = 2;
 constexpr std::chrono::milliseconds longest_idle_of_many{100};
 
-/// The threads that the pools of the process share. Never destroyed: pools may outlive every static
-/// object.
+/// The threads that the pools of the process share. Never destroyed, since pools may outlive every
+/// static object.
 struct process_threads {
   platform::static_mutex mutex;
-  background_threads* now = nullptr;  ///< null: no pool has joined
+  background_threads* now = nullptr;  ///< null if no pool has joined
 };
 
 constinit process_threads of_process;
 
-/// Drops a reference to a pool, perhaps the last one, without the mutex.
+/// Drops a reference to a pool, perhaps the last one, with the mutex unlocked.
 void end_unlocked(std::shared_ptr<void> last, background_threads::lock& guard) noexcept {
   if (last != nullptr) {
     guard.unlock();
@@ -36,8 +37,8 @@ void end_unlocked(std::shared_ptr<void> last, background_threads::lock& guard) n
   }
 }
 
-/// Waits until a thread has ended, unless it is the calling one, which destroys a pool as its last
-/// action.
+/// Waits until a thread has ended, unless it is the calling thread. In that case, the thread
+/// destroys a pool as its last action.
 void join_other(pool_thread& one) noexcept {
   if (!one.joinable()) {
     return;
@@ -67,17 +68,18 @@ void background_threads::leave() noexcept {
     if (--runners_ != 0) {
       return;
     }
-    of_process.now = nullptr;  // the next pool makes new ones
+    of_process.now = nullptr;  // the next pool creates new threads
   }
   stop();
 }
 
-/// Makes the mutex anew, too: a thread that the child does not have may have held it.
+/// Also recreates the mutex, since a thread that does not exist in the child may have held it.
 void background_threads::note_fork() noexcept {
   ::new (&of_process) process_threads();
 }
 
-/// Waits for workers that are not in a task, so that they run no code of this library after that.
+/// Waits for the workers that are not running a task, so that they run no code of this library
+/// afterwards.
 void background_threads::stop() noexcept {
   lock guard(mutex_);
   stopping_ = true;
@@ -93,7 +95,7 @@ void background_threads::stop() noexcept {
   }
   wake(timer_.word);
   guard.unlock();
-  // From here on no other thread touches the list and the handles.
+  // From here on, no other thread touches the list or the handles.
   for (worker& one : workers_) {
     join_other(one.thread);
   }
@@ -165,7 +167,7 @@ bool background_threads::start_worker() noexcept {
   return !stopping_ && attempt(start, [] { return false; });
 }
 
-/// Starts the thread of a worker. Throws std::system_error, std::bad_alloc.
+/// Starts the thread of a worker. Throws std::system_error or std::bad_alloc.
 pool_thread background_threads::thread_of(worker& one) {
   return start_pool_thread("lido-work", [this, &one, alive = shared_from_this()] { work(one); });
 }
@@ -177,7 +179,7 @@ void background_threads::start_timer() noexcept {
         start_pool_thread("lido-time", [this, alive = shared_from_this()] { keep_time(); });
     timer_.is_running = true;
   };
-  attempt(start, [] {});  // the next plan tries again
+  attempt(start, [] {});  // the next call of `plan` tries again
 }
 
 void background_threads::work(worker& self) noexcept {
@@ -197,7 +199,7 @@ void background_threads::work(worker& self) noexcept {
   }
 }
 
-/// Waits for a task. Returns false when the worker is to end.
+/// Waits for a task. Returns false if the worker must end.
 bool background_threads::wait_for_task(worker& self, lock& guard) noexcept {
   const deadline until = idle_count_ < few_idle ? deadline::after(longest_idle)
                                                 : deadline::after(longest_idle_of_many);
@@ -205,7 +207,7 @@ bool background_threads::wait_for_task(worker& self, lock& guard) noexcept {
   self.is_idle = true;
   ++idle_count_;
   for (bool in_time = true; in_time && self.is_idle && !stopping_;) {
-    // relaxed: changes under the mutex
+    // relaxed: changes only while the mutex is held
     const std::uint32_t seen = self.word.load(std::memory_order_relaxed);
     guard.unlock();
     in_time = park(self.word, seen, until);
@@ -237,7 +239,7 @@ void background_threads::keep_time() noexcept {
       continue;
     }
     timer_.sleeps_until = next;
-    // relaxed: changes under the mutex
+    // relaxed: changes only while the mutex is held
     const std::uint32_t seen = timer_.word.load(std::memory_order_relaxed);
     guard.unlock();
     const bool in_time =
@@ -254,8 +256,9 @@ void background_threads::keep_time() noexcept {
   }
 }
 
-/// Ends the calling thread. It has left this code when `stop` returns, or when the next one to end
-/// has waited for it. Destructors of thread_local objects that run after that delay nothing else.
+/// Ends the calling thread. The thread has left this code when `stop` returns, or when the next
+/// thread to end has waited for it. Destructors of thread_local objects, which run after this code,
+/// delay no other thread.
 void background_threads::retire(pool_thread& own, lock& guard) noexcept {
   own.swap(ended_);
   guard.unlock();
@@ -269,7 +272,7 @@ void background_threads::wake(atomic<std::uint32_t>& word) noexcept {
   unpark(&word);
 }
 
-/// Announces a change to the thread that sleeps on `word`. The mutex orders the rest.
+/// Announces a change to the thread that sleeps on `word`. The mutex orders everything else.
 void background_threads::change(atomic<std::uint32_t>& word) noexcept {
   // relaxed: see above
   word.fetch_add(1, std::memory_order_relaxed);

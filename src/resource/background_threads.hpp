@@ -17,17 +17,17 @@ namespace lido::inline v0::detail {
 
 class task_runner;
 
-/// Names of the two heaps that a runner can be in.
+/// Tags for the two heaps that can contain a runner.
 struct alarm_tag {};
 struct ready_tag {};
 
-/// A thread that keeps time, and workers that run tasks. The runner of each pool joins them, gives
-/// them tasks, and leaves. None is started before there is a task, and each ends after a while
-/// without one. When the last runner leaves, all have ended, except those in user code, which end
-/// after it.
+/// A timekeeping thread, and workers that run tasks. The runner of each pool joins these threads,
+/// gives them tasks, and leaves them. No thread is started before there is a task, and each thread
+/// ends after some time without one. When the last runner has left, all threads have ended, except
+/// those in user code. Those end when they return from it.
 ///
-/// The runners limit how many workers a pool may have at once. So a pool whose tasks hang does not
-/// block others: for those, further workers are started.
+/// Each runner limits how many workers its pool may use at once. A pool whose tasks hang therefore
+/// does not block other pools: further workers are started for them.
 class background_threads : public std::enable_shared_from_this<background_threads> {
  public:
   using lock = std::unique_lock<plain_mutex>;
@@ -37,15 +37,16 @@ class background_threads : public std::enable_shared_from_this<background_thread
   background_threads& operator=(const background_threads&) = delete;
   ~background_threads() = default;
 
-  /// Joins those that all pools of the process share, or new ones. Throws std::bad_alloc.
+  /// Joins the threads that all pools of the process share, or new threads if `is_shared` is false.
+  /// Throws std::bad_alloc.
   [[nodiscard]] static std::shared_ptr<background_threads> join(bool is_shared);
-  /// Undoes one `join`; the runner is in no heap by then. The last call ends the threads. A thread
-  /// in a task ends after it, and is not waited for.
+  /// Undoes one `join`. The runner has forgotten its alarm by then. The last call ends the threads.
+  /// It does not wait for a thread that is running a task: that thread ends after the task.
   void leave() noexcept;
-  /// Begins anew in the child of a fork, which has none of the threads.
+  /// Starts afresh in the child of a fork, which has none of these threads.
   static void note_fork() noexcept;
 
-  /// Returns the mutex of the threads. The functions below are called while it is locked.
+  /// Returns the mutex of the threads, which must be held during calls of the functions below.
   [[nodiscard]] plain_mutex& mutex() noexcept { return mutex_; }
   [[nodiscard]] bool has_workers() const noexcept { return !workers_.empty(); }
   [[nodiscard]] bool has_timer() const noexcept { return timer_.is_running; }
@@ -53,32 +54,33 @@ class background_threads : public std::enable_shared_from_this<background_thread
   [[nodiscard]] bool is_timer() const noexcept {
     return timer_.thread.get_id() == this_pool_thread();
   }
-  /// Notes that `tasks` tasks of a runner may begin; the last call for it noted `before`. A runner
-  /// in the row keeps its turn.
+  /// Notes that `tasks` tasks of a runner may begin. `before` is the number that the last call for
+  /// this runner noted. A runner that is already in line keeps its turn.
   void offer(task_runner& one, std::uint32_t tasks, std::uint32_t before) noexcept;
-  /// Notes that a task of a runner begins: with the next `offer` the runner is the last in the row.
+  /// Notes that a task of a runner begins. The next `offer` puts the runner at the end of the line.
   void end_turn(task_runner& one) noexcept { ready_.remove(one); }
-  /// Calls an idle worker, or starts one, unless enough are on their way. Returns false if none
-  /// could be started. The caller wakes `called`, if it is not null, without the mutex.
+  /// Picks an idle worker to be woken, or starts a new one, unless enough workers are about to run.
+  /// Returns false if no worker could be started. If `called` is not null, the caller must wake it
+  /// after unlocking the mutex.
   [[nodiscard]] bool call_worker(sleep_word& called) noexcept;
-  /// Has `on_alarm` of a runner called at a moment of the steady clock, or before. Returns what
-  /// the caller has to wake, or null.
+  /// Arranges for `on_alarm` of a runner to be called when the steady clock reaches `at`, or
+  /// earlier. Returns the word of the thread that the caller must wake, or null.
   [[nodiscard]] sleep_word plan(task_runner& one, nanos at) noexcept;
   void forget_alarm(task_runner& one) noexcept { alarms_.remove(one); }
 
  private:
   struct worker {
     pool_thread thread;
-    atomic<std::uint32_t> word{0};  ///< changes when it is called
+    atomic<std::uint32_t> word{0};  ///< changes when the worker is to wake up
     worker* next_idle = nullptr;
     bool is_idle = false;
-    bool is_coming = true;  ///< called, and not yet running
-    bool is_busy = false;   ///< in a task, or in user code after it
+    bool is_coming = true;  ///< woken or started, but not running yet
+    bool is_busy = false;   ///< runs a task, or user code after it
   };
   struct timekeeper {
     pool_thread thread;
-    atomic<std::uint32_t> word{0};  ///< changes when the thread has to look again
-    nanos sleeps_until = 0;         ///< 0: it is awake
+    atomic<std::uint32_t> word{0};  ///< changes when the thread has to check its alarms again
+    nanos sleeps_until = 0;         ///< 0 while the thread is awake
     bool is_running = false;
     bool is_busy = false;
   };
@@ -95,18 +97,18 @@ class background_threads : public std::enable_shared_from_this<background_thread
   static void change(atomic<std::uint32_t>& word) noexcept;
 
   const bool is_shared_;
-  std::uint32_t runners_ = 1;  // number that have joined; under the mutex of the process
+  std::uint32_t runners_ = 1;  // runners that have joined; guarded by the mutex of the process
   plain_mutex mutex_;
   deadline_heap<task_runner, alarm_tag> alarms_;
-  deadline_heap<task_runner, ready_tag> ready_;  // the row, by turn: each gets one task done
+  deadline_heap<task_runner, ready_tag> ready_;  // runners in line, by turn; a turn runs one task
   std::int64_t turn_ = 0;
   std::uint32_t offered_ = 0;  // tasks that may begin
-  std::uint32_t coming_ = 0;   // workers on their way
+  std::uint32_t coming_ = 0;   // workers that were woken or started, but are not running yet
   std::list<worker> workers_;
-  worker* idle_ = nullptr;  // the last one to fall idle is called first, so that others can end
+  worker* idle_ = nullptr;  // the last worker to become idle is woken first, so others can end
   std::uint32_t idle_count_ = 0;
   timekeeper timer_;
-  pool_thread ended_;  // the last one that has ended by itself
+  pool_thread ended_;  // the last thread that ended of its own accord
   bool stopping_ = false;
 };
 

@@ -1,4 +1,4 @@
-// How a callback is served at once, waits, is stopped, and is called.
+// Serves a callback at once or lets it wait, stops its wait, and calls it.
 #include "callback_waiter.hpp"
 
 #include <exception>
@@ -30,20 +30,21 @@ void call_before_sleep() noexcept {
 
 namespace {
 
-/// Records that a callback uses the resource, and later any thread may. The pool's threads reset
-/// it.
+/// Records that a callback uses the resource, and that any thread may use it later. The pool's
+/// threads will reset it.
 void note_callback(pool_slot& slot, nanos now, code_address at) noexcept {
   slot.note_holder(now, 0, std::uncaught_exceptions(), at);
   slot.lease.resets_by_pool.set(slot.resets.get() == reset_way::with_time);
   platform::tell_acquire(&slot);
 }
 
-/// Begins the use of an idle resource, the thread's last one first, in a pool without keys.
+/// Begins the use of an idle resource in a pool without keys. Prefers the resource that this thread
+/// used last.
 slot_grant begin_use_of_idle(pool_core& core, const acquire_call& call) noexcept {
   if (core.groups().has_keys() || call.stop.stop_requested()) {
     return {};
   }
-  slot_grant idle = core.try_acquire_last(call.at);  // begins its use
+  slot_grant idle = core.try_acquire_last(call.at);  // also begins its use
   if (idle.slot == nullptr) {
     idle = core.groups().main().take_lowest();
     if (idle.slot != nullptr) {
@@ -82,14 +83,14 @@ void callback_waiter::begin(const std::shared_ptr<pool_core>& core, const acquir
 void callback_waiter::stop() noexcept {
   core_->shell().apply([this](pool_kernel& kernel) {
     is_stopped_ = true;
-    if (word.open() && acquire_queue::contains(*this)) {  // or it is about to be called
+    if (word.open() && acquire_queue::contains(*this)) {  // otherwise it is about to be called
       kernel.on_refused(*this, acquire_failure::cancelled);
     }
   });
 }
 
 void callback_waiter::deliver_one(acquire_waiter& waiter) noexcept {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): only these have this function
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): always a callback_waiter
   const std::unique_ptr<callback_waiter> self(static_cast<callback_waiter*>(&waiter));
   self->on_stop_.reset();
   const pool_scope inside(*self->core_);

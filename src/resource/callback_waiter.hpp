@@ -14,17 +14,17 @@
 
 namespace lido::inline v0::detail {
 
-/// One wait of a callback, or of a coroutine. On the heap; deletes itself when the callback has
-/// been called.
+/// One wait of a callback, or of a coroutine. Lives on the heap, and deletes itself once the
+/// callback has been called.
 class callback_waiter final : public acquire_waiter {
  public:
-  /// Calls `done` now with an idle resource, or begins its wait. Throws std::bad_alloc, and what a
-  /// sought_key throws; then `done` is not called.
+  /// Calls `done` at once with an idle resource, or begins a wait for one. Throws std::bad_alloc,
+  /// or whatever the functions of the sought_key throw. If it throws, `done` is not called.
   static void begin(const std::shared_ptr<pool_core>& core, const acquire_call& request,
                     acquire_completion done);
 
  private:
-  /// Ends the wait of a waiter when a stop is requested.
+  /// Ends the wait when a stop is requested.
   struct stopper {
     callback_waiter* waiter;
     void operator()() const noexcept { waiter->stop(); }
@@ -44,17 +44,18 @@ class callback_waiter final : public acquire_waiter {
   std::shared_ptr<pool_core> core_;
   acquire_completion done_;
   code_address at_;
-  bool is_stopped_ = false;  // under the mutex
+  bool is_stopped_ = false;  // guarded by the mutex
   std::optional<std::stop_callback<stopper>> on_stop_;
 };
 
-/// Calls callbacks one after the other. A callback that releases what it was given ends the wait of
-/// the next. That one is called after the first has returned, so that a chain of ten thousand needs
-/// no deep stack.
+/// Calls callbacks one after the other. A callback that releases its resource may end the wait of a
+/// second callback. The second callback is called only after the first has returned, so a chain of
+/// ten thousand callbacks needs no deep stack.
 void call_in_turn(acquire_queue& ended) noexcept;
 
-/// Calls the callbacks that wait until the one that this thread is in has returned. For a thread
-/// that is about to sleep: it might wait for what they have been given.
+/// Calls the callbacks that would otherwise be called only after the callback that this thread is
+/// running has returned. Called when the thread is about to sleep, since it might wait for
+/// resources that those callbacks have been given.
 void call_before_sleep() noexcept;
 
 }  // namespace lido::inline v0::detail

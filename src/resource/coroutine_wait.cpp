@@ -11,11 +11,11 @@
 
 namespace lido::inline v0::detail {
 
-/// What a coroutine and the callback of its wait share. The callback and the thread that suspends
-/// the coroutine synchronise here; the second of them resumes it.
+/// State that a coroutine and the callback of its wait share. The callback and the thread that
+/// suspends the coroutine synchronise here. Whichever comes second resumes the coroutine.
 struct coroutine_line {
   explicit coroutine_line(acquire_outcome& outcome) noexcept : result(&outcome) {}
-  /// Takes the result of the acquire, once. Gives it back if the coroutine is gone.
+  /// Stores the result of the acquire. Called once. Releases the resource if the coroutine is gone.
   void end_wait(acquire_outcome found, std::coroutine_handle<> coroutine) noexcept;
 
   atomic<acquire_outcome*> result;  ///< null once the coroutine is gone
@@ -25,7 +25,7 @@ struct coroutine_line {
 };
 
 void coroutine_line::end_wait(acquire_outcome found, std::coroutine_handle<> coroutine) noexcept {
-  // relaxed: the awaiter was there before the callback
+  // relaxed: the awaiter existed before the callback
   acquire_outcome* const waiting = result.exchange(nullptr, std::memory_order_relaxed);
   if (waiting == nullptr) {
     if (found.grant.slot != nullptr) {
@@ -43,11 +43,11 @@ coroutine_wait::~coroutine_wait() {
   if (line_ == nullptr) {
     return;
   }
-  // relaxed: what a callback finds here it does not touch
+  // relaxed: a callback that finds null does not touch the outcome
   const bool waits = line_->result.exchange(nullptr, std::memory_order_relaxed) != nullptr;
   line_->on_stop.reset();
   if (waits) {
-    (void)line_->end.request_stop();  // others come sooner
+    (void)line_->end.request_stop();  // so that other waiters are served sooner
   }
 }
 
@@ -56,7 +56,7 @@ bool coroutine_wait::begin(pool_core& core, acquire_call& call, acquire_outcome&
   const auto line = std::make_shared<coroutine_line>(outcome);
   line->on_stop.emplace(call.stop, stop_request{line->end});
   call.stop = line->end.get_token();
-  line_ = line;  // the awaiter may be gone below
+  line_ = line;  // the awaiter may be destroyed during the call below
   core.acquire_async(call, acquire_completion([line, coroutine](acquire_outcome found) noexcept {
                        line->end_wait(std::move(found), coroutine);
                      }));

@@ -8,9 +8,9 @@
 
 namespace lido::inline v0::detail {
 
-/// What a failed create said.
+/// What a failed create reported.
 struct create_failure_text {
-  std::exception_ptr error;  ///< null if it returned a create_error
+  std::exception_ptr error;  ///< null if the create returned a create_error
   std::string text;
 };
 
@@ -18,7 +18,7 @@ struct create_failure_text {
 struct create_outcome {
   bool made = false;
   bool permanent = false;                            ///< a retry is useless
-  std::shared_ptr<const create_failure_text> error;  ///< null if it was made, or if memory is short
+  std::shared_ptr<const create_failure_text> error;  ///< null on success, or if memory ran out
 };
 
 }  // namespace lido::inline v0::detail

@@ -1,4 +1,4 @@
-// Decides when resources are created, and which are evicted for them.
+// Decides when resources are created, and which resources are evicted to make room for them.
 #include "create_planner.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace lido::inline v0::detail {
 
 /// Returns how many waiters need no create: a check in progress will serve them, or an idle
-/// resource was left for them to take.
+/// resource has been left for them.
 std::uint32_t create_planner::count_served(slot_group& group) const noexcept {
   const std::uint32_t all = group.queue.size();
   const std::uint32_t served = (std::min)(group.counts.awaited(), all);
@@ -42,7 +42,7 @@ void create_planner::plan(slot_group& group) noexcept {
                      group.queue.after_first(served + supply.for_any - supply.late));
   nanos due = next_try(group, is_asked, /*makes_ahead=*/ahead != 0);
   const nanos replaces = waiters_.next_replacement(group);
-  due = replaces > now ? (std::min)(due, replaces) : due;  // otherwise a late check makes it look
+  due = replaces > now ? (std::min)(due, replaces) : due;  // or a late check matches it again
   timers_.remove(group);
   if (due != never) {
     timers_.push(group, due);
@@ -50,23 +50,26 @@ void create_planner::plan(slot_group& group) noexcept {
   if (!context_.settings.has_threads()) {
     wake_for_timer(group, due);
   }
-  waiters_.set_flags(group);  // the group may have a surplus now, or none any more
+  waiters_.set_flags(group);  // the group may have gained or lost a surplus
 }
 
-/// Returns true if a create for a waiter is in progress while creates fail: it is tried alone.
+/// Returns true if a create for a waiter is in progress while creates fail. Such a create is tried
+/// alone.
 bool create_planner::has_try(const slot_group& group, bool is_asked) noexcept {
   return is_asked && group.retry.is_failing() && group.counts.creating() != group.counts.outdated();
 }
 
-/// Returns true if that create takes so long that it no longer delays the next one: its packets may
-/// be lost. It is no reason to evict a resource of another group.
+/// Returns true if the create of `has_try` takes so long that it no longer delays the next one,
+/// since its packets may be lost. Returns false if the next create would have to evict a resource
+/// of another group.
 bool create_planner::is_try_late(const slot_group& group, bool is_asked) const noexcept {
   return has_try(group, is_asked) && context_.now.real >= next_beside_try(group) &&
          !needs_eviction();
 }
 
-/// Returns how many of the creates that are wanted may begin. While creates fail that is one at a
-/// time, and none in the pause. During the long pause none evicts a resource of a group that works.
+/// Returns how many of the `wanted` creates may begin. While creates fail, only one may begin at a
+/// time, and none during the pause. During the long pause, no create evicts a resource of a working
+/// group.
 std::uint32_t create_planner::allowed(const slot_group& group, std::uint32_t wanted,
                                       bool is_asked) const noexcept {
   const retry_backoff& retry = group.retry;
@@ -102,7 +105,7 @@ nanos create_planner::next_try(const slot_group& group, bool is_asked,
              : never;
 }
 
-/// Wakes the first thread that waits in a pool without threads, which does what is due.
+/// Wakes the first waiting thread, in a pool without threads, so that it does what is due.
 void create_planner::wake_for_timer(slot_group& group, nanos due) noexcept {
   due = (std::min)(due, group.counts.awaited() != 0 ? slots_.next_answer() : never);
   acquire_waiter* waiter = due != never ? group.queue.first() : nullptr;
@@ -138,13 +141,13 @@ void create_planner::match_due() noexcept {
 void create_planner::start_creates() noexcept {
   while (slot_group* const group = quota_.next()) {
     if (!context_.settings.has_threads() && context_.out->is_full()) {
-      context_.match_later(*group);  // the thread that is to create could not be woken
+      context_.match_later(*group);  // the thread that has to run the create could not be woken
       return;
     }
     const bool is_full = quota_.is_full();
     const bool goes_on = is_full ? evict_for(*group) : begin_create(*group);
     if (!goes_on) {
-      return;  // without memory for a bit the next event tries again
+      return;  // if there was no memory for the slot's bit, the next event tries again
     }
     if (!is_full) {
       plan(*group);
@@ -152,14 +155,15 @@ void create_planner::start_creates() noexcept {
   }
 }
 
-/// Evicts a resource, unless enough for the waiters are closing already.
+/// Evicts a resource, unless enough resources are already closing for the waiters.
 bool create_planner::evict_for(const slot_group& group) noexcept {
   return group.request.wanted != 0 && slots_.counts().evicted() < quota_.wanted() &&
          slots_.evict(create_quota::order_of(group));
 }
 
-/// Begins a create, in the pool's threads; in a pool without threads the first waiter runs it, if
-/// it is a thread. If no waiter is left there, undoes it, since no tick may come.
+/// Begins a create, which the pool's threads run. In a pool without threads, the first waiter runs
+/// it, if that is a thread. If no waiter is left in such a pool, undoes the create, since no tick
+/// may follow.
 bool create_planner::begin_create(slot_group& group) noexcept {
   pool_slot* const slot = slots_.claim_empty(group);
   if (slot == nullptr) {
@@ -184,7 +188,7 @@ bool create_planner::let_waiter_create(slot_group& group, pool_slot& slot) noexc
     if (waiter == nullptr || waiter->is_callback()) {
       return false;
     }
-    const bool is_urgent = waiter->came.is_urgent;  // it may be gone afterwards
+    const bool is_urgent = waiter->came.is_urgent;  // the waiter may be gone afterwards
     is_given = waiters_.hand_over(*waiter, slot, grant_kind::create);
     slot.record.is_for_urgent = is_given && is_urgent;
   }

@@ -1,5 +1,6 @@
 /// @file
-/// Internal. Decides when resources are created, and which are evicted for them.
+/// Internal. Decides when resources are created, and which resources are evicted to make room for
+/// them.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +16,28 @@
 
 namespace lido::inline v0::detail {
 
-/// Plans the creates of all groups, begins them, and evicts resources of other groups for them.
-/// Under the pool's mutex.
+/// Plans the creates of all groups, begins them, and evicts resources of other groups to make room
+/// for them. Guarded by the pool's mutex.
 class create_planner {
  public:
   create_planner(kernel_context& context, resource_slots& slots, pool_waiters& waiters,
                  create_quota& quota) noexcept
       : context_(context), slots_(slots), waiters_(waiters), quota_(quota) {}
 
-  /// Records how many creates a group could begin, and when it is to be matched again.
+  /// Records how many creates a group could begin now, and when the group must be matched again.
   void plan(slot_group& group) noexcept;
-  /// Begins creates of groups with a request (see create_quota), first for the group whose waiter
-  /// arrived first. At the total limit, evicts the resource that was unused for longest.
+  /// Begins creates for groups that have a request (see create_quota), in the order in which their
+  /// first waiters arrived. If the total limit is reached, evicts the resource that has been unused
+  /// the longest.
   void start_creates() noexcept;
-  /// Returns true if what a group releases is owed to another one, whose first waiter arrived long
-  /// before.
+  /// Returns true if what a group releases is owed to another group, whose first waiter arrived
+  /// earlier, and longer than `prefer_same_key_for` ago.
   [[nodiscard]] bool is_owed(const slot_group& group) const noexcept;
-  /// Has a group matched again by the first tick from now on.
+  /// Makes the next tick match the group again, or the current event if that is a tick.
   void look_again(slot_group& group) noexcept;
-  /// Marks the groups that are due by now, to be matched later in this event.
+  /// Marks the groups that are due now, so that they are matched later in this event.
   void match_due() noexcept;
-  /// Returns when the next group is due, in real time.
+  /// Returns the real time at which the next group is due.
   [[nodiscard]] nanos next_look() const noexcept { return timers_.least_key(); }
   /// Forgets a group that is to be removed.
   void forget(slot_group& group) noexcept {
@@ -44,7 +46,8 @@ class create_planner {
   }
 
  private:
-  /// Returns true if creates for `min_idle` may begin; without threads only in a tick.
+  /// Returns true if creates for `min_idle` may begin. In a pool without threads, they may begin
+  /// only during a tick.
   [[nodiscard]] bool makes_ahead() const noexcept {
     return context_.settings.has_threads() || context_.is_ticking;
   }
@@ -57,7 +60,7 @@ class create_planner {
   }
   [[nodiscard]] static bool has_try(const slot_group& group, bool is_asked) noexcept;
   [[nodiscard]] bool is_try_late(const slot_group& group, bool is_asked) const noexcept;
-  /// Returns when another create may be tried while one is in progress, in real time.
+  /// Returns the real time from which another create may be tried while one is in progress.
   [[nodiscard]] static nanos next_beside_try(const slot_group& group) noexcept {
     return later(group.factory.tried_at, resource_tuning::longest_between_tries);
   }

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Which group may begin a create next, under the total of all groups.
+/// Internal. Decides which group may begin a create next, within the total limit of all groups.
 #pragma once
 
 #include <algorithm>
@@ -13,20 +13,21 @@
 
 namespace lido::inline v0::detail {
 
-/// Chooses the next create under the total limit. A group that could begin a create now has a
-/// request.
+/// Chooses the group that begins the next create, within the total limit. Each group that could
+/// begin a create now has a request.
 ///
-/// The request whose first waiter arrived first is next. A group without a working resource
-/// may try one create at any time; further ones begin only while such groups create less than half
-/// of the total. So hosts to which connects hang leave capacity to others. Under the pool's mutex.
+/// The request with the earliest first waiter is served next. A group without a working resource
+/// may have one create in progress at any time. It may begin further creates only while the creates
+/// of all such groups are less than half of the total limit. Hosts to which connects hang thus
+/// leave capacity for others. Guarded by the pool's mutex.
 class create_quota {
   using asking_groups = deadline_heap<slot_group, by_request>;
 
  public:
-  /// The order of a group that creates for no waiter: after all others.
+  /// The order of a group whose creates are for no waiter: it comes after all others.
   static constexpr std::int64_t no_waiter = never - 1;
 
-  /// `all` counts the slots of all groups. `is_shared`: there are several groups.
+  /// `all` counts the slots of all groups. `is_shared` is true if there may be several groups.
   create_quota(const slot_counts& all, std::uint32_t max_total, bool is_shared) noexcept
       : all_(all), max_total_(max_total), is_shared_(is_shared) {}
 
@@ -34,8 +35,8 @@ class create_quota {
   [[nodiscard]] bool is_full() const noexcept { return all_.live() >= max_total_; }
   void set_max_total(std::uint32_t max_total) noexcept { max_total_ = max_total; }
 
-  /// Records that a group could begin `wanted` creates; `first` is the first waiter that one of
-  /// them is for, or null.
+  /// Records that a group could begin `wanted` creates. `first` is the first waiter that needs one
+  /// of them, or null if they are for no waiter.
   void set_request(slot_group& group, std::uint32_t wanted, const acquire_waiter* first) noexcept {
     forget(group);
     if (wanted == 0) {
@@ -65,7 +66,7 @@ class create_quota {
         all_.unproven() < max_total_ / 2 && bounded_.least_key() < free_.least_key();
     return is_bounded ? bounded_.first() : free_.first();
   }
-  /// Returns the order of the waiter that the request of a group is for.
+  /// Returns the order of the first waiter that the request of a group is for.
   [[nodiscard]] static std::int64_t order_of(const slot_group& group) noexcept {
     return asking_groups::key_of(group);
   }
@@ -81,9 +82,9 @@ class create_quota {
   const slot_counts& all_;
   std::uint32_t max_total_;
   bool is_shared_;
-  std::uint32_t wanted_ = 0;  // by free groups
+  std::uint32_t wanted_ = 0;  // creates of groups whose requests are not bounded
   std::uint32_t bounded_wanted_ = 0;
-  // A group is in at most one of them.
+  // A group is in at most one of these two heaps.
   asking_groups free_;
   asking_groups bounded_;
 };

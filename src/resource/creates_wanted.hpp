@@ -9,18 +9,18 @@ namespace lido::inline v0::detail {
 
 /// What a group needs resources for.
 struct create_demand {
-  std::uint32_t waiters = 0;  ///< waiters that only a create may serve
-  std::uint32_t urgent = 0;   ///< waiters that may get a resource of the reserve
+  std::uint32_t waiters = 0;  ///< waiters that only a create can serve
+  std::uint32_t urgent = 0;   ///< waiters that may get a resource from the reserve
   std::uint32_t min_idle = 0;
 };
 
-/// What a group has, and what is being created for it.
+/// The resources that a group has, and those being created for it.
 struct create_supply {
   std::uint32_t live = 0;      ///< slots that are not empty
   std::uint32_t for_any = 0;   ///< creates whose resources any waiter may get
-  std::uint32_t creating = 0;  ///< creates in progress, including those kept by their creators
-  std::uint32_t idle = 0;      ///< idle ones, including those being checked
-  std::uint32_t late = 0;      ///< creates of `for_any` that waiters no longer count on
+  std::uint32_t creating = 0;  ///< creates in progress; for some, the creator keeps the resource
+  std::uint32_t idle = 0;      ///< idle resources, including those being checked
+  std::uint32_t late = 0;      ///< creates in `for_any` on which waiters no longer count
 };
 
 struct create_limits {
@@ -29,13 +29,13 @@ struct create_limits {
   std::uint32_t max_creating = 1;
 };
 
-/// Subtracts, but not below 0.
+/// Returns `from` minus `what`, or 0 if `what` is greater.
 [[nodiscard]] constexpr std::uint32_t less(std::uint32_t from, std::uint32_t what) noexcept {
   return from > what ? from - what : 0;
 }
 
-/// Returns how many creates to begin: what waiters and `min_idle` need and is not in progress, as
-/// far as the limits allow.
+/// Returns how many creates to begin: as many as waiters and `min_idle` need beyond those in
+/// progress, within the limits.
 [[nodiscard]] constexpr std::uint32_t creates_wanted(const create_demand& demand,
                                                      const create_supply& supply,
                                                      const create_limits& limits) noexcept {
@@ -44,14 +44,15 @@ struct create_limits {
   const std::uint32_t spare = less(supply.for_any, demand.waiters);
   const std::uint32_t for_idle = less(demand.min_idle, supply.idle + spare);
 
-  // Urgent waiters may bring the group above max_size, by as much as the reserve has left. Those
-  // above it already, other than by creates for any waiter, are of the reserve.
+  // Urgent waiters may bring the group above max_size, by as many slots as are left in the reserve.
+  // Slots that are already above max_size belong to the reserve, except as many as there are
+  // creates for any waiter.
   const std::uint32_t of_reserve = less(less(supply.live, limits.max_size), supply.for_any);
   const std::uint32_t extra =
       demand.urgent == 0 ? 0 : (std::min)(limits.reserve, demand.urgent + of_reserve);
   const std::uint32_t quota = less(limits.max_size + extra, supply.live);
 
-  // Urgent waiters do not wait for creates of others either.
+  // Urgent waiters do not have to wait for the creates of other waiters either.
   const std::uint32_t at_once = less(limits.max_creating + demand.urgent, supply.creating);
   return (std::min)({for_waiters + for_idle, quota, at_once});
 }

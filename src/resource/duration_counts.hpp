@@ -11,9 +11,9 @@
 
 namespace lido::inline v0::detail {
 
-/// Log-linear buckets of nanoseconds, like those of HdrHistogram: 32 for each power of two, so that
-/// the middle of one is at most 1.6 % from all that it counts. Those below 64 ns are exact; the
-/// last counts all from 73 minutes on.
+/// Log-linear buckets of nanoseconds, like those of HdrHistogram. Each power of two has 32 buckets,
+/// so the middle of a bucket is within 1.6 % of every duration that it counts. Buckets below 64 ns
+/// are exact. The last bucket counts all durations of 73 minutes or more.
 struct duration_buckets {
   static constexpr int part_bits = 5;
   static constexpr int longest_bits = 42;
@@ -27,7 +27,7 @@ struct duration_buckets {
     return (static_cast<std::size_t>(shift) << part_bits) +
            static_cast<std::uint32_t>(length >> shift);
   }
-  /// Returns the nanoseconds in the middle of a bucket.
+  /// Returns the middle of a bucket, in nanoseconds.
   [[nodiscard]] static constexpr std::int64_t middle_of(std::size_t index) noexcept {
     const std::size_t shift = std::max<std::size_t>(index >> part_bits, 1) - 1;
     const std::uint64_t lowest = std::uint64_t{index - (shift << part_bits)} << shift;
@@ -35,14 +35,14 @@ struct duration_buckets {
   }
 };
 
-/// Counts of a `duration_histogram` that other threads may read at any time. One thread writes
-/// them, or several if they call `add` with `shared`.
+/// The counts of a `duration_histogram`, which any thread may read at any time. Either one thread
+/// writes them, or several threads do and pass `shared` as true to `add`.
 struct duration_counts {
   atomic<std::uint64_t> sum;
-  atomic<std::uint64_t> buckets[duration_buckets::size];  // NOLINT(*-avoid-c-arrays): of zeros
+  atomic<std::uint64_t> buckets[duration_buckets::size];  // NOLINT(*-avoid-c-arrays): all zeros
 
-  /// Counts a duration. `shared`: other threads write here, too.
-  // relaxed (whole function): numbers for statistics
+  /// Counts a duration. `shared` is true if other threads write to these counts, too.
+  // relaxed (whole function): only statistics
   void add(std::int64_t nanoseconds, bool shared) noexcept {
     const auto length = static_cast<std::uint64_t>(std::max<std::int64_t>(nanoseconds, 0));
     atomic<std::uint64_t>& bucket = buckets[duration_buckets::index_of(nanoseconds)];

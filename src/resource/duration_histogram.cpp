@@ -18,7 +18,7 @@ void duration_histogram::add(std::chrono::nanoseconds length) noexcept {
   sum_ += (std::max)(length, std::chrono::nanoseconds(0));
 }
 
-// relaxed (whole function): numbers for statistics
+// relaxed (whole function): only statistics
 void duration_histogram::add(const detail::duration_counts& others) noexcept {
   for (std::size_t i = 0; i < counts_.size(); ++i) {
     const std::uint64_t count = others.buckets[i].load(std::memory_order_relaxed);

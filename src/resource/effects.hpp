@@ -1,5 +1,5 @@
 /// @file
-/// Internal. What is to be done without the mutex after an event of the kernel.
+/// Internal. What must be done after an event of the kernel, once the mutex is unlocked.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ class slot_queue {
     (first_ != nullptr ? last_->record.next_task : first_) = &slot;
     last_ = &slot;
   }
-  /// Returns null if the queue is empty.
+  /// Removes the first slot and returns it, or returns null if the queue is empty.
   pool_slot* pop() noexcept {
     pool_slot* const slot = first_;
     if (slot != nullptr) {
@@ -50,7 +50,8 @@ class slot_queue {
   std::uint32_t size_ = 0;
 };
 
-/// A report of a lease that is held for long, or has come back after all.
+/// A report that a lease has been held for a long time, or that such a lease has been returned
+/// after all.
 struct lease_report {
   pool_event event;
   std::shared_ptr<const std::string> pool;  ///< name with the key; null without keys
@@ -58,7 +59,7 @@ struct lease_report {
 
 using sleep_word = const atomic<std::uint32_t>*;
 
-/// What threads of a pool may do later.
+/// What the threads of a pool may do later.
 struct pool_tasks {
   slot_queue start;    ///< tasks for the runner
   acquire_queue call;  ///< callbacks whose wait has ended
@@ -67,17 +68,17 @@ struct pool_tasks {
 
 /// What `kernel_shell` does once it has unlocked the mutex; see `kernel_shell::run` for the order.
 struct effects : pool_tasks {
-  static constexpr std::size_t most_wakes = 16;   ///< after which an event begins no further step
-  static constexpr std::size_t most_in_step = 4;  ///< wakes of one step, which may exceed that
+  static constexpr std::size_t most_wakes = 16;   ///< after so many wakes, no further step begins
+  static constexpr std::size_t most_in_step = 4;  ///< wakes of one step, even past `most_wakes`
 
   std::array<sleep_word, most_wakes + most_in_step>
-      wake{};  ///< words of threads, which may be gone
+      wake{};  ///< words on which threads sleep; the threads may be gone
   std::size_t wakes = 0;
   slot_queue interrupt;            ///< slots in use; `on_interrupted` follows for each
   slot_queue destroy;              ///< closing slots; `on_destroyed` follows for each
   std::uint32_t most_threads = 0;  ///< threads that the pool's tasks may need at once
   bool drained = false;
-  bool more = false;  ///< call `on_more` afterwards, which continues an event that was full
+  bool more = false;  ///< call `on_more` afterwards, to continue an event that was full
 
   /// Returns true if no further step of this event may wake threads.
   [[nodiscard]] bool is_full() const noexcept { return wakes >= most_wakes; }

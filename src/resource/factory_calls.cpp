@@ -16,15 +16,15 @@ namespace lido::inline v0::detail {
 
 namespace {
 
-/// Returns the earlier of the two.
+/// Returns `until`, or the deadline after `time` if that is earlier.
 deadline within(std::chrono::nanoseconds time, const deadline& until) noexcept {
   return sooner(deadline::after(time), until);
 }
 
 }  // namespace
 
-/// Calls `f` with a token that a close, a flush and `stop` ask to stop. Returns false, without
-/// calling it, if a flush came first.
+/// Calls `f` with a token on which a close, a flush or `stop` requests a stop. Returns false,
+/// without calling `f`, if a flush came first.
 template <class F>
 bool factory_calls::call_stoppable(const pool_slot& slot, const std::stop_token& stop,
                                    const F& f) noexcept {
@@ -38,7 +38,7 @@ bool factory_calls::call_stoppable(const pool_slot& slot, const std::stop_token&
     return is_current && (f(closed), true);
   }
   std::stop_source both(std::nostopstate);
-  attempt([&] { both = std::stop_source(); }, [] {});  // without memory `stop` is not heard
+  attempt([&] { both = std::stop_source(); }, [] {});  // without memory, `stop` has no effect
   const auto end = [&both]() noexcept { (void)both.request_stop(); };
   const std::stop_callback on_close(closed, end);
   const std::stop_callback on_stop(stop, end);
@@ -49,7 +49,7 @@ bool factory_calls::call_stoppable(const pool_slot& slot, const std::stop_token&
 slot_grant factory_calls::create(pool_slot& slot, const deadline& until,
                                  const std::stop_token& stop) noexcept {
   const pool_scope inside(shell_.core());
-  const slot_group& group = group_of(slot);  // may be removed as soon as the kernel is notified
+  const slot_group& group = group_of(slot);  // the group may be removed once the kernel is notified
   const nanos begin = steady_now();
   create_outcome outcome;
   const bool is_current = call_stoppable(slot, stop, [&](const std::stop_token& token) {
@@ -112,7 +112,7 @@ void factory_calls::run_task(pool_slot& slot) noexcept {
     return;
   }
   effects out;
-  if (slot.record.task == slot_task::none) {  // it is closing
+  if (slot.record.task == slot_task::none) {  // the slot is closing
     destroy(slot);
     shell_.tell_kernel([&](pool_kernel& kernel) { kernel.on_destroyed(slot); }, out);
   } else {

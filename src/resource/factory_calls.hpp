@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The calls of a pool's factory.
+/// Internal. Calls the hooks of a pool's factory.
 #pragma once
 
 #include <stop_token>
@@ -12,23 +12,25 @@ namespace lido::inline v0::detail {
 
 class kernel_shell;
 
-/// Calls the factory for a slot that the caller owns, without locks, and reports to the kernel how
+/// Calls the factory for a slot that the caller owns, with no lock held. Reports to the kernel how
 /// a create or the task of a slot has ended.
 class factory_calls {
  public:
   factory_calls(kernel_shell& shell, const pool_settings& settings) noexcept
       : shell_(shell), settings_(settings) {}
 
-  /// Creates a resource, up to the deadline or `create_timeout`. Returns it if the caller keeps it;
-  /// nothing if the create failed, or the kernel gave the resource to others. A close, a flush and
-  /// `stop` ask the create to stop.
+  /// Creates a resource, by the deadline or within `create_timeout`, whichever ends earlier.
+  /// Returns the resource if the caller keeps it. Returns an empty grant if the create failed, or
+  /// if the kernel gave the resource to others. A close, a flush and `stop` each request that the
+  /// create stop.
   [[nodiscard]] slot_grant create(pool_slot& slot, const deadline& until,
                                   const std::stop_token& stop) noexcept;
-  /// Validates a resource, up to the deadline or `validate_timeout`; stopped as `create`. Returns
-  /// true if it is valid, even after a flush: the kernel destroys it in any case.
+  /// Validates a resource, by the deadline or within `validate_timeout`, whichever ends earlier. It
+  /// can be stopped in the same ways as `create`. Returns true if the resource is valid, even if it
+  /// has been flushed: the kernel destroys a flushed resource in any case.
   [[nodiscard]] bool validate(pool_slot& slot, const deadline& until,
                               const std::stop_token& stop) noexcept;
-  /// Resets a resource. Returns false if it is unusable now.
+  /// Resets a resource. Returns false if the resource is unusable now.
   [[nodiscard]] bool reset(pool_slot& slot) noexcept { return check(slot, nullptr); }
   static void destroy(pool_slot& slot) noexcept;
   /// Runs the task of a slot. Called by a thread that keeps the core alive.

@@ -1,4 +1,4 @@
-// A factory behind virtual calls.
+// Calls the virtual hooks of a factory.
 #include "lido/resource/factory_hooks.hpp"
 
 #include "create_outcome.hpp"
@@ -7,8 +7,8 @@ namespace lido::inline v0::detail {
 
 namespace {
 
-/// Returns the text of the caught exception; empty if there is no memory for it. Sets `permanent`
-/// for a permanent_failure.
+/// Returns the text of the caught exception, or an empty string if there is no memory for it. Sets
+/// `permanent` if the exception is a permanent_failure.
 std::string text_of_caught([[maybe_unused]] bool& permanent) noexcept {
 #if defined(__cpp_exceptions)
   try {
@@ -43,7 +43,7 @@ create_outcome factory_hooks::create(pool_slot& slot, const create_context& cont
   const auto explain = [&] {
     out.error = out.made ? nullptr : std::make_shared<const create_failure_text>(std::move(why));
   };
-  attempt(explain, [] {});  // the failure counts, even without a text
+  attempt(explain, [] {});  // the failure counts even without a text
   return out;
 }
 

@@ -14,7 +14,7 @@
 
 namespace lido::inline v0::detail {
 
-/// All groups of a pool. Under the pool's mutex.
+/// All groups of a pool. Guarded by the pool's mutex.
 class group_list {
  public:
   /// Throws std::bad_alloc.
@@ -23,7 +23,7 @@ class group_list {
     groups_.push_back(std::move(group));
     return *groups_.back();
   }
-  /// Destroys a group.
+  /// Removes a group and destroys it.
   void remove(slot_group& group) noexcept {
     const std::size_t index = group.listing.index;
     LIDO_ASSERT(index < groups_.size() && groups_[index].get() == &group,
@@ -33,10 +33,10 @@ class group_list {
     groups_.pop_back();
   }
   [[nodiscard]] bool empty() const noexcept { return groups_.empty(); }
-  /// Begins a round of visits to all groups, for `next_in`.
+  /// Begins a round of visits to all groups. Returns the number of the round, for `next_in`.
   [[nodiscard]] std::uint64_t begin_round() noexcept { return ++rounds_; }
-  /// Returns a group that was not visited in that round, and marks it as visited; null if there is
-  /// none.
+  /// Returns a group that has not been visited in `round`, and marks it as visited. Returns null if
+  /// all groups have been visited.
   [[nodiscard]] slot_group* next_in(std::uint64_t round) noexcept {
     for (const auto& group : groups_) {
       if (group->listing.visited_in < round) {
@@ -46,7 +46,7 @@ class group_list {
     }
     return nullptr;
   }
-  /// Calls `f(group)` for each; `f` may remove that group.
+  /// Calls `f(group)` for each group. `f` may remove the group that it is given.
   template <class F>
   void for_each(const F& f) const {
     for (std::size_t i = groups_.size(); i-- > 0;) {

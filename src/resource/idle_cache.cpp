@@ -7,7 +7,7 @@
 
 namespace lido::inline v0::detail {
 
-/// Takes back a lease. `refused` says that `reset` has returned false.
+/// Takes back a lease. `refused` is true if `reset` has returned false.
 void idle_cache::release_slow(const slot_grant& grant, bool refused) noexcept {
   if (refused) {
     platform::tell_release(grant.slot);
@@ -19,16 +19,16 @@ void idle_cache::release_slow(const slot_grant& grant, bool refused) noexcept {
 
 /// Lets the kernel decide what happens to the slot.
 void idle_cache::release_marked(const slot_grant& grant) noexcept {
-  const auto alive = core_->weak_from_this().lock();  // until the end of this function
+  const auto alive = core_->weak_from_this().lock();  // keeps the core alive during this function
   platform::tell_release(grant.slot);
   core_->shell().apply(
       [&](pool_kernel& kernel) { kernel.on_released(*grant.slot, /*resets=*/false); });
 }
 
-/// Notifies the kernel of a slot that is idle already, and may be gone. The group stays until
-/// `leaving` ends.
+/// Notifies the kernel of a slot that is already idle. The slot may be gone by now, but its group
+/// exists until `leaving` ends.
 void idle_cache::report_idle(leaving_guard& leaving) noexcept {
-  if (const auto alive = core_->weak_from_this().lock()) {  // or the slot has found its end already
+  if (const auto alive = core_->weak_from_this().lock()) {  // otherwise the slot is gone already
     alive->shell().apply([&](pool_kernel& kernel) {
       leaving.end();
       kernel.on_idle(*group());

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. What all parts of the kernel know of the current event.
+/// Internal. What all parts of the kernel know about the current event.
 #pragma once
 
 #include "create_quota.hpp"
@@ -10,27 +10,27 @@
 
 namespace lido::inline v0::detail {
 
-/// The two clocks of a pool, read before an event.
+/// The times of a pool's two clocks, read before an event.
 struct moment {
-  nanos real = 0;  ///< the steady clock: deadlines, retries
-  nanos age = 0;   ///< the pool's clock: ages of resources
+  nanos real = 0;  ///< by the steady clock, for deadlines and retries
+  nanos age = 0;   ///< by the pool's clock, for the ages of resources
 };
 
-/// The current event, and what the pool has to do for all groups. Under the pool's mutex.
+/// The current event, and state that concerns all groups of the pool. Guarded by the pool's mutex.
 class kernel_context {
  public:
   kernel_context(const pool_settings& of_pool, bool with_groups) noexcept
       : settings(of_pool), has_groups(with_groups) {}
 
-  /// Has waiters and resources of a group matched at the end of the event. The group whose waiter
-  /// arrived first is matched first.
+  /// Schedules the waiters and resources of a group to be matched at the end of the event. The
+  /// group whose first waiter arrived earliest is matched first.
   void match_later(slot_group& group) noexcept {
     if (!match_heap::contains(group)) {
       to_match_.push(
           group, group.queue.empty() ? create_quota::no_waiter : group.queue.first()->came.order);
     }
   }
-  /// Has the group of a slot matched at the end of the event, and returns it.
+  /// Schedules the group of a slot to be matched at the end of the event, and returns the group.
   slot_group& match_later(const pool_slot& slot) noexcept {
     slot_group& group = group_of(slot);
     match_later(group);
@@ -49,8 +49,8 @@ class kernel_context {
   effects* out = nullptr;
   bool is_closed = false;
   bool is_suspended = false;
-  bool is_ticking = false;   ///< the event is a tick
-  std::uint32_t epochs = 1;  ///< epochs that groups have had; no two have the same at a time
+  bool is_ticking = false;   ///< the current event is a tick
+  std::uint32_t epochs = 1;  ///< last epoch given to a group; no two groups have the same
 
  private:
   using match_heap = deadline_heap<slot_group, by_match>;

@@ -1,4 +1,4 @@
-// The effects of events, in order.
+// Runs the effects of events in order.
 #include "kernel_shell.hpp"
 
 #include <random>
@@ -19,8 +19,8 @@ nanos age_now(const pool_settings& settings, nanos real) noexcept {
 }
 
 /// Frees, in each child of a fork, the mutexes that all pools of the process share. A thread that
-/// the child does not have may have held one, even before its pool was registered. Runs before
-/// handlers of users, which may construct pools.
+/// does not exist in the child may have held one, even before its pool was registered. Runs before
+/// the fork handlers of users, which may construct pools.
 LIDO_RUN_AT_LOAD(1001, begin_anew_in_children);
 void begin_anew_in_children() noexcept {
   (void)platform::on_fork(nullptr, nullptr, [] {
@@ -29,13 +29,14 @@ void begin_anew_in_children() noexcept {
   });
 }
 
-/// Returns a seed that differs between pools and between processes. The system's random source
-/// takes microseconds, so it is read once. If it fails, the rest has to do.
+/// Returns a seed that differs between pools and between processes. Reading the system's random
+/// source takes microseconds, so it is read only once. If it fails, the time and the process id
+/// have to suffice.
 std::uint32_t next_seed() {
   static const std::uint32_t first =
       attempt([] { return std::uint32_t{std::random_device{}()}; }, [] { return 0U; });
   const auto time = static_cast<std::uint64_t>(steady_now());
-  constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15U;  // spreads numbers that are close
+  constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15U;  // spreads close numbers far apart
   return first ^ static_cast<std::uint32_t>((time + platform::process_id()) * golden_ratio >> 32U);
 }
 
@@ -52,7 +53,7 @@ kernel_shell::kernel_shell(pool_core& core, const pool_settings& settings, slot_
 
 kernel_shell::~kernel_shell() {
   if (is_foreign()) {
-    (void)runner_.release();  // its threads are not there
+    (void)runner_.release();  // its threads do not exist in this process
   }
 }
 
@@ -79,8 +80,8 @@ void kernel_shell::run(effects& out, bool by_pool) noexcept {
   }
 }
 
-/// Interrupts a use. The resource is not destroyed before the kernel is notified. Returns false if
-/// there is none to interrupt.
+/// Interrupts the next use. The resource is not destroyed before the kernel has been notified.
+/// Returns false if there is no use to interrupt.
 bool kernel_shell::interrupt_next(effects& out) noexcept {
   pool_slot* const slot = out.interrupt.pop();
   if (slot == nullptr) {
@@ -94,7 +95,8 @@ bool kernel_shell::interrupt_next(effects& out) noexcept {
   return true;
 }
 
-/// Destroys a resource, or asks the kernel for more. Returns false if there is nothing left.
+/// Destroys the next resource, or asks the kernel for more effects. Returns false if there is
+/// nothing left to do.
 bool kernel_shell::destroy_next(effects& out) noexcept {
   pool_slot* const slot = out.destroy.pop();
   if (slot == nullptr && !std::exchange(out.more, false)) {
@@ -121,7 +123,7 @@ void kernel_shell::tick(bool by_pool) noexcept {
 }
 
 moment kernel_shell::read_clocks() const noexcept {
-  const nanos real = steady_now();  // without threads, ages are counted in ticks
+  const nanos real = steady_now();  // without threads, ages change only in ticks
   return {real, settings_.has_threads() ? age_now(settings_, real) : kernel_->gate.now()};
 }
 
@@ -137,7 +139,7 @@ void kernel_shell::keep_while_leased(std::shared_ptr<pool_core> core) noexcept {
 }
 
 void kernel_shell::note_fork() noexcept {
-  // relaxed: the process has one thread
+  // relaxed: the process has only one thread
   foreign_.store(true, std::memory_order_relaxed);
   kernel_->gate.flags.set(slow_path_flags::keep_off | slow_path_flags::ask_kernel);
 }

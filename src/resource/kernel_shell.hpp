@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Passes events to the kernel under the pool's mutex, and runs what they leave.
+/// Internal. Passes events to the kernel with the pool's mutex held, and then runs their effects.
 #pragma once
 
 #include <algorithm>
@@ -19,45 +19,45 @@
 
 namespace lido::inline v0::detail {
 
-/// The mutex of a pool, its kernel, and its threads. Each event locks the mutex, calls the kernel,
-/// unlocks, and runs the effects. No user code runs under the mutex, except what compares, moves
-/// and destroys keys.
+/// The mutex of a pool, its kernel, and its threads. For each event, the shell locks the mutex,
+/// calls the kernel, unlocks the mutex, and runs the effects. No user code runs while the mutex is
+/// held, except the code that compares, moves and destroys keys.
 ///
-/// In a process made by fork it does nothing: the resources belong to the parent, and another
-/// thread may have held the mutex.
+/// In a process made by fork, the shell does nothing: the resources belong to the parent process,
+/// and another thread of the parent may have held the mutex.
 class kernel_shell {
  public:
   /// Throws std::bad_alloc.
   kernel_shell(pool_core& core, const pool_settings& settings, slot_maker make);
   kernel_shell(const kernel_shell&) = delete;
   kernel_shell& operator=(const kernel_shell&) = delete;
-  /// Requires: no thread is about to leave a release.
+  /// Requires: no thread is still inside a release.
   ~kernel_shell();
 
   // ---- events -----------------------------------------------------------------------------------
 
-  /// Passes an event, `event(kernel)`, and runs its effects.
+  /// Passes an event to the kernel by calling `event(kernel)`, and runs its effects.
   template <class Event>
   void apply(const Event& event) {
     effects out;
     tell_kernel(event, out);
     run(out, /*by_pool=*/false);
   }
-  /// Passes an event of the group that `find` returns under the mutex. Returns false if that is
-  /// null. If `find` throws, nothing has happened.
+  /// Passes an event for the group that `find` returns. Calls `find` with the mutex held. Returns
+  /// false if `find` returns null. If `find` throws, the call has no effect.
   template <class Find, class Event>
   bool apply_to(const Find& find, const Event& event);
-  /// Passes an event; the caller runs its effects.
+  /// Passes an event to the kernel. The caller must run its effects.
   template <class Event>
   void tell_kernel(const Event& event, effects& out) {
     tell_kernel([] {}, event, out);
   }
-  /// Runs the effects of an event without the mutex, and those of the events that follow from them.
-  /// `by_pool`: user code is left to the pool's threads.
+  /// Runs the effects of an event, and those of the events that result from them. Called with the
+  /// mutex unlocked. If `by_pool` is true, user code is left to the pool's threads.
   void run(effects& out, bool by_pool) noexcept;
-  /// Does what is due. `by_pool`: called by the timekeeping thread.
+  /// Does everything that is due. `by_pool` is true if the timekeeping thread calls this.
   void tick(bool by_pool) noexcept;
-  /// Calls `f` under the mutex.
+  /// Calls `f` with the mutex held.
   template <class F>
   decltype(auto) locked(const F& f) {
     const std::lock_guard<counted_mutex> guard(mutex_);
@@ -75,22 +75,23 @@ class kernel_shell {
   // ---- state ------------------------------------------------------------------------------------
 
   [[nodiscard]] moment read_clocks() const noexcept;
-  /// Returns true if the pool is closed and has no resource.
+  /// Returns true if the pool is closed and has no resources.
   [[nodiscard]] bool is_drained() noexcept {
     return locked([this] { return kernel_->control.is_drained(); });
   }
-  /// Keeps the core alive until the pool is drained, if it is not yet; after a fork for ever, if
-  /// there is a lease.
+  /// Keeps the core alive until the pool is drained. In a process made by fork, keeps the core
+  /// alive for ever if there is a lease.
   void keep_while_leased(std::shared_ptr<pool_core> core) noexcept;
-  /// Notes that the process was made by fork, and has one thread.
+  /// Notes that the process was made by fork, and has only one thread.
   void note_fork() noexcept;
-  // relaxed (whole function): set by the one thread of that process
+  // relaxed (whole function): set by the only thread of that process
   [[nodiscard]] bool is_foreign() const noexcept {
     return foreign_.load(std::memory_order_relaxed);
   }
 
  private:
-  /// Passes an event; calls `first` under the mutex before the kernel begins.
+  /// Passes an event to the kernel. Calls `first` with the mutex held, before the kernel begins the
+  /// event.
   template <class First, class Event>
   void tell_kernel(const First& first, const Event& event, effects& out);
   [[nodiscard]] bool interrupt_next(effects& out) noexcept;
@@ -102,8 +103,8 @@ class kernel_shell {
   std::unique_ptr<pool_kernel> kernel_;
   std::unique_ptr<task_runner> runner_;
   factory_calls calls_;
-  std::shared_ptr<pool_core> kept_;  // while leases outlive the pool; under the mutex
-  atomic<bool> foreign_{false};      // in a process made by fork
+  std::shared_ptr<pool_core> kept_;  // set while leases outlive the pool; guarded by the mutex
+  atomic<bool> foreign_{false};      // true in a process made by fork
 };
 
 template <class First, class Event>

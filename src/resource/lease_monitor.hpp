@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Which leases are held for too long, and which for longest.
+/// Internal. Finds the leases that have been held for too long, and those held the longest.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace lido::inline v0::detail {
 
-/// Returns what is known of a lease, as far as possible while it continues.
+/// Returns whatever can be known about a lease while it continues.
 [[nodiscard]] inline lease_info info_of(const pool_slot& slot, nanos age) {
   return {.resource = {.index = slot.number, .birth = slot.word().birth()},
           .held_for = std::chrono::nanoseconds(slot.held_for(age)),
@@ -26,7 +26,7 @@ namespace lido::inline v0::detail {
           .key = {}};
 }
 
-/// Collects the longest of the leases that it is shown.
+/// Collects the longest leases of those passed to `note`.
 class holder_list {
  public:
   static constexpr std::size_t most = 4;
@@ -43,7 +43,7 @@ class holder_list {
                 last, last + 1);
   }
   [[nodiscard]] bool empty() const noexcept { return all_.front().slot == nullptr; }
-  /// Returns those that still continue, the longest first. Throws std::bad_alloc.
+  /// Returns the collected leases that still continue, the longest first. Throws std::bad_alloc.
   [[nodiscard]] std::vector<lease_info> infos(nanos age) const {
     std::vector<lease_info> found;
     for (const holder& one : all_) {
@@ -58,13 +58,14 @@ class holder_list {
  private:
   struct holder {
     const pool_slot* slot = nullptr;
-    slot_word lease;  ///< without a mark
+    slot_word lease;  ///< the word of the slot, without a mark
     nanos held = -1;
   };
   std::array<holder, most> all_{};
 };
 
-/// Finds leases that are held for too long, and the longest ones. Under the pool's mutex.
+/// Finds leases that have been held for too long, and the longest leases. Guarded by the pool's
+/// mutex.
 class lease_monitor {
  public:
   lease_monitor(nanos slow_after, nanos leak_after) noexcept
@@ -72,10 +73,10 @@ class lease_monitor {
 
   void watch(bool on) noexcept { watching_ = on; }
 
-  /// Ends a round over all leases.
+  /// Ends a round of checks of all leases.
   void end_round() noexcept { longest_ = std::exchange(next_, holder_list()); }
-  /// Checks a slot in use. Returns 1 if it is to be reported as slow now, 2 as a suspected leak,
-  /// otherwise 0.
+  /// Checks a slot in use. Returns 1 if its lease must be reported as slow now, 2 if it must be
+  /// reported as a suspected leak, and 0 otherwise.
   [[nodiscard]] std::uint8_t look_at(const pool_slot& slot, nanos age) noexcept {
     const nanos held = slot.held_for(age);
     next_.note(slot, held);
@@ -87,7 +88,7 @@ class lease_monitor {
     return due > slot.record.reported ? due : std::uint8_t{0};
   }
 
-  /// Returns the longest leases of the last round.
+  /// Returns the longest leases that the last round found.
   [[nodiscard]] const holder_list& longest() const noexcept { return longest_; }
 
  private:

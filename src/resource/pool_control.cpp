@@ -1,4 +1,4 @@
-// Limits, suspend, flush, kill and close.
+// Controls the resources of a pool: limits, suspend, flush, kill, close.
 #include "pool_control.hpp"
 
 #include <utility>
@@ -62,11 +62,11 @@ void pool_control::on_kill(pool_slot& slot, std::uint64_t birth, ongoing_uses us
   }
   context_.match_later(slot);
   slot.record.is_killed = true;
-  end_use(slot, destroy_reason::killed, uses);  // the end of a task sees that it is killed
+  end_use(slot, destroy_reason::killed, uses);  // the end of a task checks `is_killed`
 }
 
-/// Closes a resource, or interrupts its use. A thread may take it, or give it back, at any time
-/// until it is marked, or the kernel's.
+/// Closes a resource if it is idle. If it is in use, marks it and, depending on `uses`, interrupts
+/// the use. Until then, a thread may acquire or release the resource at any time.
 void pool_control::end_use(pool_slot& slot, destroy_reason why, ongoing_uses uses) noexcept {
   for (resource_state now = slot.state();
        now == resource_state::idle || now == resource_state::in_use; now = slot.state()) {

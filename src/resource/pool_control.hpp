@@ -17,8 +17,8 @@
 
 namespace lido::inline v0::detail {
 
-/// Events of the kernel for control calls, and whether the pool is suspended or closed. Each leaves
-/// the groups that it changed to be matched. Under the pool's mutex.
+/// The kernel's events for control calls. Also reports whether the pool is suspended or closed.
+/// Each event schedules the groups that it changed to be matched. Guarded by the pool's mutex.
 class pool_control {
  public:
   pool_control(kernel_context& context, pool_slot_table& table, pool_gate& gate,
@@ -34,26 +34,26 @@ class pool_control {
 
   void on_limits(slot_group& group, const group_limits& limits, std::uint32_t total) noexcept;
   void on_suspended(bool suspended) noexcept;
-  /// Destroys all resources of the group made so far. Creates and validations in progress are
-  /// outdated: they delay no others, except that they count against max_size until they end.
+  /// Destroys all resources that the group has created so far. Creates and validations in progress
+  /// become outdated. They no longer delay others, but count against max_size until they end.
   void on_flush(slot_group& group, ongoing_uses uses = ongoing_uses::finish) noexcept;
   /// Ends the pause after a failed create.
   void on_retry_now(slot_group& group) noexcept;
-  /// Flushes the group if `generation` is its present one, so once for each generation. Returns
-  /// false otherwise.
+  /// Flushes the group if `generation` is its current generation, and so at most once for each
+  /// generation. Returns false if it is not.
   [[nodiscard]] bool on_flush_of(slot_group& group, std::uint32_t generation) noexcept;
-  /// Destroys a resource, at once or when it comes back. `found` becomes true if it exists,
-  /// otherwise false.
+  /// Destroys a resource, either at once or when it is released. Sets `found` to true if the
+  /// resource exists, and otherwise to false.
   void on_kill(pool_slot& slot, std::uint64_t birth, ongoing_uses uses, bool& found) noexcept;
-  /// Ends the interrupt of a resource, whose hook has returned.
+  /// Ends the interrupt of a resource. Called when the interrupt hook has returned.
   void on_interrupted(pool_slot& slot) noexcept { slots_.end_interrupt(slot); }
-  /// Notes that the owner of a resource is about to move it out of its slot. Returns false while it
-  /// is being interrupted.
+  /// Notes that the owner of a resource is about to move it out of its slot. Returns false while
+  /// the resource is being interrupted.
   [[nodiscard]] static bool begin_detach(pool_slot& slot) noexcept;
-  /// Undoes `begin_detach`: the resource was not moved.
+  /// Undoes `begin_detach`. Called if the resource was not moved after all.
   static void give_up_detach(pool_slot& slot) noexcept { slot.record.pin = slot_pin::none; }
-  /// Returns an empty slot for a resource from outside, as if it were being created; null if the
-  /// pool is closed or full.
+  /// Returns an empty slot for a resource from outside the pool, which then counts as being
+  /// created. Returns null if the pool is closed or full.
   [[nodiscard]] pool_slot* on_adopt(slot_group& group) noexcept;
   void on_close() noexcept;
 
@@ -62,10 +62,10 @@ class pool_control {
   [[nodiscard]] bool is_drained() const noexcept {
     return context_.is_closed && slots_.counts().live() == 0;
   }
-  /// Returns true once, after an event that leaves the pool drained.
+  /// Returns true once, after the first event that leaves the pool drained.
   [[nodiscard]] bool has_just_drained() noexcept;
-  /// Returns how many resources are neither gone nor in use: a thread makes, checks or destroys
-  /// each, or is about to, once the pool is closed.
+  /// Returns how many slots are neither empty nor in use. Once the pool is closed, a thread is
+  /// creating, checking or destroying the resource of each, or is about to.
   [[nodiscard]] std::size_t count_unsettled() const noexcept;
 
  private:

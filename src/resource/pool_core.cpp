@@ -1,4 +1,4 @@
-// What callers of a resource pool do: acquire, release, control, close.
+// Implements the calls of a resource pool: acquire, release, control, close.
 #include "lido/resource/pool_core.hpp"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ void pool_core::start(std::shared_ptr<factory_hooks> hooks) {
                                             &pool_reports::fill, this);
   }
   shell_->runner().start(settings_.maintenance);
-  shell_->apply([this](pool_kernel& kernel) {  // with keys, too: it begins the count of time
+  shell_->apply([this](pool_kernel& kernel) {  // also with keys, since this starts the clock
     if (!groups_.has_keys()) {
       kernel.on_idle(*groups_.main().group());
     }
@@ -122,7 +122,7 @@ acquire_outcome pool_core::failed(acquire_failure cause, const refusal& found) c
     why->holders = found.holders.infos(gate_->now());
     out.why = std::move(why);
   };
-  attempt(explain, [] {});  // the cause says enough
+  attempt(explain, [] {});  // without memory, only the cause is reported
   return out;
 }
 
@@ -130,7 +130,8 @@ acquire_outcome pool_core::failed(acquire_failure cause, const refusal& found) c
 
 namespace {
 
-/// Returns true if a hook of the factory decides about a resource whose lease an exception ended.
+/// Returns true if a hook of the factory decides what happens to a resource whose lease was ended
+/// by an exception.
 bool is_left_to_hooks(after_exception what, const pool_slot& slot) noexcept {
   if (slot.lease.unwinding.get() == lease_record::unless_kept) {
     return false;
@@ -145,7 +146,7 @@ void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
   if (shell_->is_foreign()) {
     return;
   }
-  const auto alive = weak_from_this().lock();  // until the end of this function
+  const auto alive = weak_from_this().lock();  // keeps the core alive during this function
   pool_slot& slot = *grant.slot;
   platform::tell_release(&slot);
   const bool is_cut_short = unwound && !is_left_to_hooks(settings_.after_exception, slot);
@@ -157,7 +158,7 @@ void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
     shell_->apply([&](pool_kernel& kernel) { kernel.on_released(slot, /*resets=*/true); });
     return;
   }
-  bool ended = false;  // a reset may take long, and would be for no user
+  bool ended = false;  // a reset may take long, and would benefit no user
   idle_cache& cache = *slot.record.cache;
   if (slot.word().marked() || slot.is_over(gate_->now(), cache.epoch()) ||
       cache.must_tell_kernel()) {
@@ -166,7 +167,7 @@ void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
   if (ended) {
     return;
   }
-  slot.note_receiver(0);  // a reset is no part of the lease
+  slot.note_receiver(0);  // a reset is not part of the lease
   if (slot.maker->can_reset() && !shell_->calls().reset(slot)) {
     discard_as(slot, destroy_reason::reset_refused);
     return;
@@ -230,8 +231,9 @@ bool pool_core::kill(const resource_handle& handle, ongoing_uses uses) noexcept 
   return found;
 }
 
-/// One group after the other. Creates under way are asked to stop without the mutex: users may have
-/// callbacks there. Those of the second group and later ones are not if there is no memory.
+/// Flushes one group after the other. Requests a stop of the creates in progress with the mutex
+/// unlocked, since users may have stop callbacks. If there is no memory, requests no stop for the
+/// second and later groups.
 bool pool_core::flush(const sought_key* key, ongoing_uses uses) {
   require_own_copy(origin_);
   const auto alive = weak_from_this().lock();
@@ -325,7 +327,7 @@ void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
   require_own_copy(origin_);
   const auto alive = weak_from_this().lock();
   if (shell_->is_foreign()) {
-    return;  // the mutex may belong to a thread that is not there
+    return;  // a thread of the parent process may have held the mutex
   }
   std::shared_ptr<const create_failure_text> error;  // of the old factory; destroyed unlocked
   std::stop_source stopped;
@@ -342,7 +344,7 @@ void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
           kernel.control.on_flush(group);
         },
         out);
-    old_hooks_.push_back(std::move(hooks));  // destroys what it made
+    old_hooks_.push_back(std::move(hooks));  // kept to destroy the resources that they created
   }
   shell_->run(out, /*by_pool=*/false);
   (void)stopped.request_stop();
@@ -366,7 +368,7 @@ void pool_core::resize(std::size_t max_size, const std::size_t* min_idle) {
   effects out;
   {
     const std::lock_guard one_at_a_time(resizing_);
-    auto more = shell_->kernel().table.make_more(total);  // no memory under the mutex
+    auto more = shell_->kernel().table.make_more(total);  // allocated without the mutex
     shell_->tell_kernel(
         [&](pool_kernel& kernel) {
           kernel.table.append(std::move(more));
@@ -404,7 +406,7 @@ void pool_core::tick(bool by_pool) noexcept {
   }
 }
 
-/// Polls once in a millisecond, as releases are not announced.
+/// Polls once every millisecond, since releases are not announced.
 bool pool_core::wait_until_idle(std::size_t count, const deadline& until) {
   require_own_copy(origin_);
   const auto alive = shared_from_this();
@@ -428,10 +430,10 @@ close_report pool_core::close(const deadline& until) {
   require_own_copy(origin_);
   const auto alive = shared_from_this();
   const std::size_t running = close_without_report(until);
-  call_before_sleep();  // a callback of another pool may be what closes this one
+  call_before_sleep();  // the caller may be a callback of another pool
   close_report report{.holders = reports_.leases(), .creating = running};
   if (!shell_->is_foreign()) {
-    // After the leases, whose resources a thread may be about to destroy now.
+    // Counted after the leases were read: a thread may be about to destroy their resources now.
     const auto count = [this] { return shell_->kernel().control.count_unsettled(); };
     report.creating = (std::max)(running, shell_->locked(count));
   }
@@ -442,7 +444,7 @@ void pool_core::close_async(const deadline& until, close_completion done) {
   require_own_copy(origin_);
   auto work = [core = shared_from_this(), until, done = std::move(done)]() mutable noexcept {
     close_report report;
-    attempt([&] { report = core->close(until); }, [] {});  // even without memory it is closed
+    attempt([&] { report = core->close(until); }, [] {});  // the pool closes even without memory
     core.reset();
     done(std::move(report));
   };
@@ -464,11 +466,11 @@ std::size_t pool_core::close_without_report(const deadline& until) noexcept {
        stop = shell_->locked(next)) {
     (void)stop.request_stop();
   }
-  const bool is_inside = pool_scope::is_in(*this);  // then it would wait for this thread itself
+  const bool is_inside = pool_scope::is_in(*this);  // if so, it would wait for this thread itself
   std::size_t running = shell_->runner().wait_until_ended(
       is_inside ? deadline::after(std::chrono::seconds(0)) : until);
   if (running != 0 && !is_inside && shell_->is_drained()) {
-    // A thread whose last task has ended takes a moment to report it.
+    // A thread whose last task has ended takes a moment to report that.
     running = shell_->runner().wait_until_ended(deadline::after(std::chrono::milliseconds(10)));
   }
   if (running == 0) {
@@ -489,7 +491,7 @@ void pool_core::let_go() noexcept {
   (void)close_without_report(deadline::after(settings_.close_timeout));
   call_before_sleep();
   shell_->runner().stop();
-  // What was posted since the last check, in a pool without threads: no tick will come.
+  // In a pool without threads, runs what was posted since the last check, as no tick will follow.
   shell_->runner().run_posted();
   const auto report = [this] {
     std::vector<lease_info> orphans = reports_.leases();
@@ -497,7 +499,7 @@ void pool_core::let_go() noexcept {
       settings_.report({.what = pool_event::kind::orphaned, .leases = std::move(orphans)}, nullptr);
     }
   };
-  attempt(report, [] {});  // there may be no memory for it
+  attempt(report, [] {});  // there may be no memory for the report
   shell_->keep_while_leased(alive);
 }
 

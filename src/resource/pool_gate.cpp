@@ -13,7 +13,7 @@ namespace lido::inline v0::detail {
 
 namespace {
 
-/// Returns the number of hints: four for each resource, so that few keys share one.
+/// Returns the number of hints: four for each resource, so that few keys share a hint.
 constexpr std::size_t hints_of(std::uint32_t max_total) noexcept {
   return std::bit_ceil(std::max<std::size_t>(4 * std::size_t{max_total}, 64));
 }
@@ -49,7 +49,7 @@ pool_gate::~pool_gate() = default;
 
 void pool_gate::forget_last() const noexcept {
   const auto forget = [](relaxed<pool_slot*>& last) {
-    if (last.get() != nullptr) {  // otherwise threads keep the cache line
+    if (last.get() != nullptr) {  // avoids a write that would take the cache line from threads
       last.set(nullptr);
     }
   };

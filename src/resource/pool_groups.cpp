@@ -1,4 +1,4 @@
-// Looks for groups, adds and removes them.
+// Finds, adds and removes groups.
 #include "lido/resource/pool_groups.hpp"
 
 #include <utility>
@@ -75,7 +75,8 @@ void pool_groups::remove_if_unused(const sought_key& key) {
   });
 }
 
-/// Removes nothing while a thread may still read a group; a later call does.
+/// Removes nothing while a thread may still read a group. In that case, a later call removes the
+/// group.
 void pool_groups::remove_if_unused(slot_group& group) noexcept {
   pool_kernel& kernel = shell_.kernel();
   if (kernel.can_remove(group) && kernel.gate.is_quiet() && keys_->forget(group.cache)) {

@@ -1,4 +1,4 @@
-// The kernel of resource pools: its events.
+// The events of the kernel of resource pools.
 #include "pool_kernel.hpp"
 
 #include <algorithm>
@@ -34,12 +34,12 @@ pool_kernel::pool_kernel(const pool_settings& settings, pool_core* core, slot_ma
       sweep_(context_, slots_, table, gate, monitor, numbers_),
       random_(seed) {}
 
-/// Begins an event. A check that has taken longer than most answers delays no waiter from now on:
-/// other checks begin beside it, and then creates.
+/// Begins an event. A check that has taken longer than most answers no longer delays any waiter:
+/// other checks begin in addition, and then creates.
 void pool_kernel::begin(const moment& now, effects& out) noexcept {
   context_.now = now;
   context_.out = &out;
-  if (sweep_.is_resting()) {  // no tick has set the time
+  if (sweep_.is_resting()) {  // no tick has advanced the time
     gate.advance(now.age);
   }
   while (const pool_slot* const late = slots_.next_late_check()) {
@@ -49,7 +49,7 @@ void pool_kernel::begin(const moment& now, effects& out) noexcept {
 
 void pool_kernel::finish() noexcept {
   effects& out = *context_.out;
-  // One group at a time, as long as the event may wake threads.
+  // Match one group at a time, as long as the event may wake threads.
   while (context_.next_to_match() != nullptr && !out.is_full()) {
     slot_group& group = *context_.next_to_match();
     context_.forget_match(group);
@@ -66,15 +66,16 @@ void pool_kernel::finish() noexcept {
     waiter->wakes_at = next_timer();
     waiter->word.begin_sleep();  // under the mutex, so that the next wake-up finds it asleep
   }
-  // Creates, validations and destroys may hang, and must delay neither each other nor the rest.
+  // Creates, validations and destroys may hang, and must delay neither each other nor anything
+  // else.
   constexpr std::uint32_t rest = 4;
   out.most_threads =
       slots_.counts().creating() + slots_.counts().validations() + slots_.destroying() + rest;
 }
 
-/// Gives waiters of a group what is available, and begins what they need. Called after anything
-/// that may let a waiter continue, or a create begin. `looker`: a waiter whose thread runs, and
-/// looks.
+/// Gives the waiters of a group what is available, and begins whatever else they need. Called after
+/// each change that may let a waiter continue or a create begin. `looker` is null, or a waiter
+/// whose thread is running and looks for a resource.
 void pool_kernel::match(slot_group& group, acquire_waiter* looker) noexcept {
   if (context_.out->is_full()) {
     context_.match_later(group);
@@ -84,7 +85,8 @@ void pool_kernel::match(slot_group& group, acquire_waiter* looker) noexcept {
     waiters_.refuse_all(
         group, context_.is_closed ? acquire_failure::closed : acquire_failure::create_failed);
   } else if (!context_.is_suspended) {
-    // With keys, an older waiter of another key comes first, until enough is evicted for it.
+    // With keys, a waiter of another key that arrived earlier is served first, until enough is
+    // evicted for it.
     if (planner_.is_owed(group)) {
       planner_.start_creates();
     }
@@ -95,7 +97,7 @@ void pool_kernel::match(slot_group& group, acquire_waiter* looker) noexcept {
   }
   planner_.plan(group);
   if (context_.next_to_match() == nullptr) {
-    planner_.start_creates();  // otherwise groups could lose what their own waiters need
+    planner_.start_creates();  // any earlier, groups could lose what their own waiters need
   }
 }
 
@@ -170,7 +172,7 @@ void pool_kernel::on_acquire(acquire_waiter& waiter) noexcept {
 
 void pool_kernel::on_look(acquire_waiter& waiter) noexcept {
   if (!context_.settings.has_threads()) {
-    end_due();  // no other thread may do it
+    end_due();  // there may be no other thread to do so
   }
   if (acquire_queue::contains(waiter)) {
     waiters_.begin_sleep(waiter);
@@ -236,7 +238,8 @@ void pool_kernel::on_idle(slot_group& group) noexcept {
   match(group);
 }
 
-/// Hands on a resource after a use. If each use begins with a validation, a waiter's does, too.
+/// Passes a resource on after a use. If each use must begin with a validation, makes the resource
+/// idle instead, so that it is also validated for a waiter.
 void pool_kernel::give_after_use(slot_group& group, pool_slot& slot) noexcept {
   if (context_.settings.life.validate_after == 0 && slot.maker->can_validate()) {
     slots_.make_idle(slot);
@@ -251,7 +254,7 @@ void pool_kernel::on_created(pool_slot& slot, create_outcome& outcome, nanos beg
                              slot_grant& kept) noexcept {
   slot_group& group = context_.match_later(slot);
   const bool is_kept = slot.record.is_kept;
-  if (!slot.record.is_outdated) {  // otherwise it says nothing about the present factory
+  if (!slot.record.is_outdated) {  // otherwise the outcome says nothing about the current factory
     group.factory.error.swap(outcome.error);
     group.factory.has_created |= outcome.made;
     if (outcome.made) {
@@ -271,7 +274,7 @@ void pool_kernel::on_created(pool_slot& slot, create_outcome& outcome, nanos beg
   if (slots_.close_if_over(group, slot)) {
     return;
   }
-  slot.record.is_for_urgent = false;  // once it comes back it is surplus
+  slot.record.is_for_urgent = false;  // once released, it is surplus
   if (is_kept) {
     slots_.list(slot);
     kept = {&slot, ticket};
@@ -351,7 +354,7 @@ void pool_kernel::on_more() noexcept {
   end_due();
 }
 
-/// Ends what is due in all groups, and records whether there is more.
+/// Does what is due in all groups, and records whether more is left to do.
 void pool_kernel::end_due() noexcept {
   waiters_.refuse_late();
   planner_.match_due();

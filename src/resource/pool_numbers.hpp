@@ -17,24 +17,25 @@
 
 namespace lido::inline v0::detail {
 
-/// Statistics of groups, high-water marks and histograms. Under the pool's mutex.
+/// Statistics of groups, high-water marks and histograms. Guarded by the pool's mutex.
 class pool_numbers {
  public:
   pool_numbers(const kernel_context& context, const pool_slot_table& table,
                const group_list& groups)
       : context_(context), table_(table), groups_(groups) {}
 
-  /// Sets what was `seen` of all groups, and raises high-water marks. Visits each slot once.
+  /// Sets `seen` of all groups, and raises the high-water marks. Visits each slot once.
   void count_slots() noexcept;
-  /// Returns the statistics of a group. Requires: `count_slots`.
+  /// Returns the statistics of a group. Requires: `count_slots` has just been called.
   [[nodiscard]] resource_pool_stats stats(const slot_group& group) const noexcept;
-  /// Returns the statistics without visiting each slot: idle resources count as in use. There are
-  /// none when an acquire fails, unless the pool is suspended.
+  /// Returns the statistics without visiting each slot, so idle resources count as in use. When an
+  /// acquire fails, no resource is idle unless the pool is suspended.
   [[nodiscard]] resource_pool_stats counts_of(const slot_group& group) const noexcept;
-  /// Adds the final numbers of a group to those of removed groups.
+  /// Adds the final statistics of a group to those of the groups removed earlier.
   void add_removed(slot_group& group) noexcept;
-  /// Raises the high-water mark after a hand-over, when all resources are in use, unless the pool
-  /// was suspended. With keys this would take a visit to each slot.
+  /// Raises the high-water mark after a hand-over. All resources are in use then, unless the pool
+  /// was suspended. Does nothing in a pool with keys, where each call would have to visit each
+  /// slot.
   void note_high_water(const slot_group& group) noexcept {
     if (!context_.has_groups && group.counts.taken() > group.totals.high_water) {
       count_slots();
@@ -72,8 +73,8 @@ class pool_numbers {
   const kernel_context& context_;
   const pool_slot_table& table_;
   const group_list& groups_;
-  resource_pool_stats gone_;    // counts of groups that were removed
-  std::size_t high_water_ = 0;  // most resources in use, over all groups
+  resource_pool_stats gone_;    // statistics of groups that were removed
+  std::size_t high_water_ = 0;  // most resources in use at once, over all groups
   sparse_durations wait_times_;
   sparse_durations create_times_;
 };

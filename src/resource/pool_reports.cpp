@@ -1,4 +1,4 @@
-// Numbers, histograms and leases of a resource pool.
+// Statistics, histograms and leases of a resource pool.
 #include "lido/resource/pool_reports.hpp"
 
 #include <memory>
@@ -11,15 +11,16 @@
 
 namespace lido::inline v0::detail {
 
-/// Returns the numbers of a group. Under the mutex, after `count_slots`.
+/// Returns the statistics of a group. Requires: the mutex is held, and `count_slots` has been
+/// called.
 resource_pool_stats pool_reports::stats_of(const slot_group& group) {
   kernel_shell& shell = core_.shell();
   resource_pool_stats found = shell.kernel().numbers().stats(group);
-  found.mutex_locks = shell.mutex().locks() - 1;  // not this one
+  found.mutex_locks = shell.mutex().locks() - 1;  // without the lock held now
   return found;
 }
 
-/// Calls `f(key, stats)` for each group, under the mutex.
+/// Calls `f(key, stats)` for each group. Requires: the mutex is held.
 template <class F>
 void pool_reports::for_each_locked(const F& f) {
   pool_kernel& kernel = core_.shell().kernel();
@@ -58,7 +59,7 @@ keyed_resource_pool_stats pool_reports::all_stats() {
       all.add(one);
     });
     all.high_water = kernel.numbers().high_water();
-    all.suspended = kernel.control.is_suspended();  // a key that is gone may have been
+    all.suspended = kernel.control.is_suspended();  // the sum includes keys removed while suspended
     all.capacity = core_.groups().has_keys() ? core_.settings().max_total : all.capacity;
   });
   return all;
@@ -94,7 +95,8 @@ resource_pool_times pool_reports::times() {
   return found;
 }
 
-/// Reads leases of a pool without keys without the mutex, each consistently, while they are in use.
+/// Reads each lease consistently while it is in use. In a pool without keys, reads leases without
+/// the mutex.
 std::vector<lease_info> pool_reports::leases() {
   require_own_copy(core_.origin());
   kernel_shell& shell = core_.shell();
@@ -105,7 +107,7 @@ std::vector<lease_info> pool_reports::leases() {
   const nanos age = shell.read_clocks().age;
   std::unique_lock<counted_mutex> keys(shell.mutex(), std::defer_lock);
   if (core_.groups().has_keys()) {
-    keys.lock();  // so that none is removed
+    keys.lock();  // so that no key is removed
   }
   shell.kernel().table.for_each([&](const pool_slot& slot) {
     const slot_word before = slot.word();

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Marks threads in user code that a pool calls.
+/// Internal. Marks threads that are running user code called by a pool.
 #pragma once
 
 #include <utility>
@@ -11,16 +11,17 @@ namespace lido::inline v0::detail {
 class pool_core;
 class pool_scope;
 
-/// The innermost scope of this thread, or null. The only thread_local variable of resource pools: a
-/// module that is loaded later has little space for them.
+/// The innermost scope of this thread, or null. Resource pools have no other thread_local variable,
+/// since a module that is loaded later has little space for them.
 extern constinit thread_local const pool_scope* innermost_scope;
 
-/// Marks its thread, while it lives, as in a task or a callback of a pool, which cannot wait for
-/// that to end.
+/// Marks its thread, as long as the object exists, as running a task or a callback of a pool. Such
+/// a thread cannot wait for that task or callback to end.
 class pool_scope {
  public:
   explicit pool_scope(const pool_core& pool) noexcept : pool_scope(&pool, calling()) {}
-  /// Begins the calls of these callbacks, and of those added until it ends.
+  /// Marks the thread as the one that calls the callbacks in `calls`, including those added while
+  /// the object exists.
   explicit pool_scope(acquire_queue& calls) noexcept : pool_scope(nullptr, &calls) {}
   pool_scope(const pool_scope&) = delete;
   pool_scope& operator=(const pool_scope&) = delete;
@@ -33,7 +34,8 @@ class pool_scope {
     }
     return scope != nullptr;
   }
-  /// Returns the callbacks that the thread has yet to call; null if it is not in one.
+  /// Returns the callbacks that this thread has yet to call, or null if it is not running a
+  /// callback.
   [[nodiscard]] static acquire_queue* calling() noexcept {
     return innermost_scope != nullptr ? innermost_scope->calls_ : nullptr;
   }

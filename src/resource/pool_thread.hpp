@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The threads that pools start. A model-checking build names its own header in
+/// Internal. The threads that pools start. A model-checking build names a header of its own in
 /// LIDO_POOL_THREAD_SEAM.
 #pragma once
 
@@ -20,7 +20,7 @@ using pool_thread = std::thread;
   return std::this_thread::get_id();
 }
 
-/// Starts a thread of a pool. Throws std::system_error, std::bad_alloc.
+/// Starts a thread of a pool. Throws std::system_error or std::bad_alloc.
 template <class Body>
 [[nodiscard]] pool_thread start_pool_thread(const char* name, Body body) {
   return platform::start_thread(name, std::move(body));

@@ -1,4 +1,4 @@
-// Which waiter gets what, and how waits end.
+// Decides which waiter gets which resource, and how waits end.
 #include "pool_waiters.hpp"
 
 #include <algorithm>
@@ -13,13 +13,13 @@ namespace lido::inline v0::detail {
 
 // ---- queues -------------------------------------------------------------------------------------
 
-/// Puts an urgent waiter behind the other urgent ones and before the rest.
+/// Puts an urgent waiter behind all other urgent waiters and in front of the rest.
 void pool_waiters::join(acquire_waiter& waiter) noexcept {
   slot_group& group = *waiter.group;
   const bool is_first = waiter.comes_back();
   const bool is_early = is_first || waiter.came.is_urgent;
   waiter.came.at = context_.now.real;
-  // Early waiters take the order of the waiter that they precede.
+  // Early waiters take the order of the first waiter in the queue.
   waiter.came.order =
       is_early && !group.queue.empty() ? group.queue.first()->came.order : ++arrivals_;
   acquire_waiter* next = is_early ? group.queue.first() : nullptr;
@@ -27,7 +27,7 @@ void pool_waiters::join(acquire_waiter& waiter) noexcept {
     next = acquire_queue::after(*next);
   }
   group.queue.insert(waiter, next);
-  note_awake(waiter, waiter.may_look && !waiter.until.is_at_once());  // which does not sleep
+  note_awake(waiter, waiter.may_look && !waiter.until.is_at_once());  // an acquire at once never sleeps
   deadlines_.push(waiter, waiter.until.nanoseconds());
   set_flags(group);  // before idle resources are read: see slow_path_flags.hpp (2)
 }
@@ -42,8 +42,8 @@ void pool_waiters::leave(acquire_waiter& waiter) noexcept {
   if (!context_.has_groups && group.queue.empty() && group.request.wanted == 0) {
     return;  // there is no other waiter, and nothing was planned for this one
   }
-  quota_.forget(group);         // until the match replans what its waiters need
-  context_.match_later(group);  // others look in its place
+  quota_.forget(group);         // until `match` plans again what the waiters need
+  context_.match_later(group);  // other waiters look in its place
 }
 
 void pool_waiters::note_left(acquire_waiter& waiter) noexcept {
@@ -93,12 +93,13 @@ acquire_waiter* pool_waiters::first_open(slot_group& group) noexcept {
       context_.match_later(group);
       return nullptr;
     }
-    refuse(*waiter, acquire_failure::timed_out);  // one that was cancelled keeps that cause
+    refuse(*waiter, acquire_failure::timed_out);  // a cancelled waiter keeps its cause
   }
   return nullptr;
 }
 
-/// Gives the waiter the time of two answers: that of this resource, and of the next one asked.
+/// Gives the waiter the time of two answers: one from this resource, and one from the resource
+/// asked next.
 void pool_waiters::wait_for_answer(acquire_waiter& waiter) noexcept {
   waiter.until = deadline::at_nanoseconds(
       later(context_.now.real, 2 * resource_tuning::nanoseconds_for_answer));
@@ -135,10 +136,10 @@ void pool_waiters::set_flags(slot_group& group) const noexcept {
 
 // ---- ends ---------------------------------------------------------------------------------------
 
-/// Ends the wait of a waiter that is in no queue: it was given something, or there is a cause.
-/// Leaves it to the effects to wake its thread, or to call its callback. Returns false if its
-/// thread has ended the wait, and will report it. Of a thread's waiter only the address of the word
-/// is used: it may be gone.
+/// Ends the wait of a waiter that is in no queue: the waiter was given something, or there is a
+/// cause. The effects then wake its thread, or call its callback. Returns false if its thread has
+/// already ended the wait, and will report that. Once the wait of a thread has ended, only the
+/// address of the word is used, since the waiter may be gone.
 bool pool_waiters::end_wait(acquire_waiter& waiter,
                             std::optional<acquire_failure> cause) const noexcept {
   slot_group& group = *waiter.group;
@@ -159,8 +160,8 @@ bool pool_waiters::end_wait(acquire_waiter& waiter,
   return true;
 }
 
-/// Records what the failed acquire reports. Called before its wait ends: a thread may be gone
-/// afterwards.
+/// Records what a failed acquire reports. Called before the wait ends, since the waiter of a thread
+/// may be gone afterwards.
 void pool_waiters::explain(acquire_waiter& waiter) noexcept {
   constexpr std::uint32_t few = 64;
   slot_group& group = *waiter.group;
@@ -191,7 +192,7 @@ void pool_waiters::explain(acquire_waiter& waiter) noexcept {
 bool pool_waiters::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind kind) noexcept {
   slot_group& group = *waiter.group;
   leave(waiter);
-  // Not less than zero: threads read the clock before they lock the mutex.
+  // Clamped to zero, since threads read the clock before they lock the mutex.
   const auto waited =
       std::chrono::nanoseconds(std::max<nanos>(context_.now.real - waiter.came.at, 0));
   slot.note_receiver(waiter.thread);
@@ -208,8 +209,8 @@ bool pool_waiters::hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind
   return true;
 }
 
-/// Returns the real time from which the first waiter is handed a resource instead of having to
-/// look.
+/// Returns the real time from which the first waiter is handed a resource instead of having to look
+/// for one.
 nanos pool_waiters::due_at(const acquire_waiter& waiter) const noexcept {
   return waiter.may_look
              ? (std::max)(waiter.came.at + resource_tuning::nanoseconds_overtaking,
@@ -231,7 +232,7 @@ void pool_waiters::note_awake(acquire_waiter& waiter, bool on) noexcept {
 
 void pool_waiters::begin_sleep(acquire_waiter& waiter) const noexcept {
   note_awake(waiter, /*on=*/false);
-  set_flags(*waiter.group);  // before its last look: see slow_path_flags.hpp (2)
+  set_flags(*waiter.group);  // before the waiter's last look: see slow_path_flags.hpp (2)
 }
 
 void pool_waiters::wake(acquire_waiter& waiter) const noexcept {
@@ -241,7 +242,7 @@ void pool_waiters::wake(acquire_waiter& waiter) const noexcept {
   }
 }
 
-/// Wakes waiters in FIFO order until as many are awake as resources are idle and fit.
+/// Wakes waiters in FIFO order until as many are awake as there are idle resources that are fit.
 void pool_waiters::wake_to_look(slot_group& group) const noexcept {
   const std::uint32_t idle = slots_.count_fit(group);
   for (acquire_waiter* waiter = group.queue.first(); waiter != nullptr && group.awake < idle;
@@ -257,8 +258,8 @@ void pool_waiters::wake_to_look(slot_group& group) const noexcept {
   set_flags(group);
 }
 
-/// Hands a waiter an idle resource. Returns false if none is idle. Marks resources in use that it
-/// visits, so that their releases ask the kernel.
+/// Hands a waiter an idle resource. Returns false if no resource is idle. Marks the resources in
+/// use that it visits, so that their releases ask the kernel.
 bool pool_waiters::give_idle_to(acquire_waiter& waiter) noexcept {
   slot_group& group = *waiter.group;
   group.has_stale = false;
@@ -273,7 +274,7 @@ bool pool_waiters::give_idle_to(acquire_waiter& waiter) noexcept {
   return slot != nullptr;
 }
 
-/// Gives a waiter whose thread runs an idle resource, if there is one.
+/// Gives an idle resource, if there is one, to a waiter whose thread is running.
 void pool_waiters::look(acquire_waiter& waiter) noexcept {
   const bool waits = waiter.word.open() && !waiter.is_late(context_.now.real);
   if (waits && waiter.may_look) {
@@ -285,7 +286,7 @@ void pool_waiters::give_idle(slot_group& group, acquire_waiter* looker) noexcept
   if (looker != nullptr) {
     look(*looker);
   }
-  context_.forget_match(group);  // the code below sees all that has changed
+  context_.forget_match(group);  // the code below takes all changes into account
   while (acquire_waiter* const waiter = first_open(group)) {
     if (context_.out->is_full()) {
       context_.match_later(group);
@@ -295,7 +296,7 @@ void pool_waiters::give_idle(slot_group& group, acquire_waiter* looker) noexcept
       wake_to_look(group);
       return;
     }
-    const bool could_look = waiter->may_look;  // it may be gone afterwards
+    const bool could_look = waiter->may_look;  // the waiter may be gone afterwards
     if (!give_idle_to(*waiter)) {
       return;
     }
@@ -312,7 +313,7 @@ void pool_waiters::give_or_make_idle(slot_group& group, pool_slot& slot, bool is
       break;
     }
     const bool could_look = waiter->may_look;
-    // While others wait, its release is reported by the mark.
+    // While other waiters remain, the mark makes its release ask the kernel.
     slots_.put_in_use(slot, /*marks=*/group.queue.size() > 1);
     if (hand_over(*waiter, slot, grant_kind::resource)) {
       last_hand_over_ = could_look ? context_.now.real : last_hand_over_;
@@ -338,9 +339,10 @@ nanos pool_waiters::next_replacement(const slot_group& group) const noexcept {
   return waiter != nullptr ? later(waiter->came.at, group.factory.patience()) : never;
 }
 
-/// Replaces idle resources when several others do not answer, as these may be dead, too. A waiter
-/// does not wait for each of them: one that was not asked is closed for a create. So no more are
-/// replaced than there are waiters, and a single lost answer destroys nothing.
+/// Replaces idle resources when several others do not answer, since the idle ones may be dead, too.
+/// A waiter does not wait for the answer of each resource. Instead, a resource that was not asked
+/// is closed to make room for a create. No more resources are replaced than there are waiters, and
+/// a single lost answer destroys nothing.
 void pool_waiters::replace_unasked(slot_group& group) noexcept {
   const slot_counts& counts = group.counts;
   while (!context_.is_suspended && next_replacement(group) <= context_.now.real) {
@@ -355,7 +357,7 @@ void pool_waiters::replace_unasked(slot_group& group) noexcept {
     }
     slots_.close(*slot, destroy_reason::invalid);
     if (acquire_waiter* const waiter =
-            first_without_replacement(group)) {  // it may have ended its wait
+            first_without_replacement(group)) {  // the waiter may have ended its wait
       waiter->silence.has_replacement = true;
     }
   }
@@ -371,7 +373,7 @@ void pool_waiters::validate_idle(slot_group& group) noexcept {
     const bool may_create = group.counts.live() < group.limits.max_size && !quota_.is_full() &&
                             !group.retry.waits(context_.now.real, /*is_asked=*/true);
     if (!context_.settings.has_threads() && first->silence.in_validation && may_create) {
-      return;  // it creates one
+      return;  // the waiter creates a resource instead
     }
     if (give_unchecked(group, *first)) {
       continue;
@@ -388,12 +390,12 @@ void pool_waiters::validate_idle(slot_group& group) noexcept {
   }
 }
 
-/// Hands a waiter an idle resource that it validates itself.
+/// Hands a waiter an idle resource, which the waiter validates itself.
 bool pool_waiters::give_unchecked(slot_group& group, acquire_waiter& waiter) noexcept {
   const bool needs_no_answer = !context_.settings.has_threads();
   const nanos end = later(context_.now.real, context_.settings.validate_timeout.count());
-  // Only a resource that cannot be replaced while the thread waits: a missing answer blocks the
-  // thread.
+  // Give a thread only a resource that cannot be replaced while the thread waits, since a missing
+  // answer blocks the thread.
   const bool is_alone = group.limits.max_size == 1 && group.queue.size() == 1 &&
                         group.counts.checking() == 0 && waiter.until.nanoseconds() > end;
   if (waiter.is_callback() || (!needs_no_answer && !is_alone)) {
@@ -412,8 +414,8 @@ bool pool_waiters::give_unchecked(slot_group& group, acquire_waiter& waiter) noe
 
 // ---- hold and wait ------------------------------------------------------------------------------
 
-/// Checks for a ring of waiters. Only the last thread to join one can close it, and it holds
-/// something, so other acquires do not pay for this.
+/// Checks for a ring of threads that wait for each other's resources. Only the last thread to join
+/// a ring can close it. That thread holds a resource, so other acquires do not pay for this check.
 bool pool_waiters::is_deadlock(const slot_group& group) const noexcept {
   const std::uint32_t live = group.counts.live();
   if (context_.has_groups || live == 0 || live < group.limits.max_size) {
@@ -428,7 +430,7 @@ bool pool_waiters::is_deadlock(const slot_group& group) const noexcept {
 
 bool pool_waiters::is_waiting(const slot_group& group, std::uint32_t thread) const noexcept {
   const acquire_waiter* waiter = thread == 0 ? nullptr : group.queue.first();
-  // A waiter that gives up is about to leave, and to release what it holds.
+  // A waiter that gives up is about to leave the queue, and then to release what it holds.
   while (waiter != nullptr && (waiter->thread != thread || !waiter->word.open() ||
                                waiter->until.nanoseconds() <= context_.now.real)) {
     waiter = acquire_queue::after(*waiter);

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Which waiter gets what, and how waits end.
+/// Internal. Decides which waiter gets which resource, and how waits end.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,26 @@
 
 namespace lido::inline v0::detail {
 
-/// The waiters of all groups: joins them to queues, hands them resources, and ends their waits.
-/// Under the pool's mutex, except for a waiter's word, in which the waiter may end its own wait at
+/// Puts the waiters of all groups into queues, hands them resources, and ends their waits. Guarded
+/// by the pool's mutex, except for the word of a waiter: the waiter may end its own wait there at
 /// any time.
 ///
-/// A wait ends by time in one of three ways. A thread that sleeps sees that its time is up, ends
-/// its own wait and notifies the kernel (`on_left`): it needs no other thread. A tick ends all
-/// whose time is up (`refuse_late`); for a callback nothing else does. A release that finds a late
-/// waiter first in the queue skips it (`first_open`), so that it gets no resource that it would not
-/// use.
+/// A wait times out in one of three ways. A sleeping thread notices that its time is up, ends its
+/// own wait and notifies the kernel (`on_left`). It needs no other thread for that. A tick ends all
+/// waits whose time is up (`refuse_late`). Callbacks depend on ticks, since they have no thread
+/// that sleeps. A release that finds a late waiter first in the queue skips that waiter
+/// (`first_open`), which would not use the resource.
 ///
-/// Order: first in, first out among waiters, while threads that run may overtake them. A resource
-/// that comes back is left idle, and as many waiters are woken as there are idle resources; each
-/// looks for one itself. Once the first waiter has been overtaken for half a millisecond it is
-/// handed the next resource, but a pool does this at most once every 100 us. A hand-over to each
-/// would cost a switch for each use. Callbacks, and threads in one, cannot look: they are handed a
-/// resource in their turn, at once. Source: eventual fairness, as in WebKit's WTF::Lock.
+/// Order: waiters are served first in, first out, but running threads may overtake them. A released
+/// resource is left idle. As many waiters are woken as there are idle resources, and each of them
+/// looks for one itself. Once the first waiter has been overtaken for half a millisecond, the next
+/// resource is handed to it, but a pool does so at most once every 100 us. Handing over every
+/// resource would cost a context switch for each use. Callbacks, and threads inside a callback,
+/// cannot look for a resource. In their turn, they are handed a resource at once. Source: eventual
+/// fairness, as in WebKit's WTF::Lock.
 ///
-/// Invariant I4: an open waiter is in the queue of its group and in the heap of deadlines. A waiter
-/// is in neither once the kernel has ended its wait.
+/// Invariant I4: a waiter whose wait is open is in the queue of its group and in the heap of
+/// deadlines. Once the kernel has ended its wait, the waiter is in neither.
 class pool_waiters {
  public:
   pool_waiters(kernel_context& context, resource_slots& slots, const pool_slot_table& table,
@@ -47,65 +48,69 @@ class pool_waiters {
 
   // ---- queues -----------------------------------------------------------------------------------
 
-  /// Puts a waiter into the queue of its group: last, or in front of all others if it comes back.
+  /// Puts a waiter into the queue of its group: at the end, or at the front if it waits again.
   void join(acquire_waiter& waiter) noexcept;
   /// Notes that a thread has ended its own wait.
   void note_left(acquire_waiter& waiter) noexcept;
-  /// Ends a wait without a resource, in a queue or not, unless its thread has ended it.
+  /// Ends a wait without a resource, whether or not the waiter is in a queue. Does nothing if the
+  /// thread of the waiter has ended the wait already.
   void refuse(acquire_waiter& waiter, acquire_failure cause) noexcept;
-  /// Ends all waits of a group, once waiting is useless.
+  /// Ends all waits of a group. Called when waiting has become useless.
   void refuse_all(slot_group& group, acquire_failure cause) noexcept;
-  /// Ends waits whose time is up, of all groups, as many as one event may wake.
+  /// Ends waits of all groups whose time is up, until the event has woken as many threads as it
+  /// may.
   void refuse_late() noexcept;
-  /// Returns the first waiter that still waits, or null. Those that have ended, or whose time is
-  /// up, leave the queue.
+  /// Returns the first waiter that still waits, or null. Removes the waiters in front of it, whose
+  /// waits have ended or whose time is up.
   [[nodiscard]] acquire_waiter* first_open(slot_group& group) noexcept;
-  /// Lets a waiter that does not wait for a release wait for the answer of a check.
+  /// Makes a waiter whose deadline allows no waiting wait for the answer of a check.
   void wait_for_answer(acquire_waiter& waiter) noexcept;
-  /// Counts a waiter that arrived and got nothing, if the pool is exhausted: none is being created,
-  /// evicted or checked for it, and none can be. Requires: its group was matched.
+  /// Counts a waiter that has arrived and got nothing if the pool is exhausted: no resource is
+  /// being created, evicted or checked for the waiter, and none can be. Requires: its group has
+  /// been matched.
   void note_exhausted(const acquire_waiter& waiter) noexcept;
-  /// Returns true if the queue is too long. A waiter for which a resource is being created or
-  /// validated does not count.
+  /// Returns true if the queue is too long. Waiters for which a resource is being created or
+  /// validated do not count.
   [[nodiscard]] bool are_too_many(const slot_group& group) const noexcept;
   [[nodiscard]] bool has_any() const noexcept { return deadlines_.first() != nullptr; }
-  /// Returns when the next deadline passes, in real time.
+  /// Returns the real time at which the next deadline passes.
   [[nodiscard]] nanos next_deadline() const noexcept { return deadlines_.least_key(); }
-  /// Sets what acquires and releases of a group see without the mutex.
+  /// Sets the flags that acquires and releases of a group read without the mutex.
   void set_flags(slot_group& group) const noexcept;
 
   // ---- hand-over --------------------------------------------------------------------------------
 
-  /// Gives idle resources to the waiters that are due for a hand-over, and wakes as many others as
-  /// there are resources left, to look for themselves. The first is `looker`, a waiter whose thread
-  /// runs, if it is not null.
+  /// Gives idle resources to the waiters that are due for a hand-over. Then wakes as many other
+  /// waiters as there are resources left, so that they look for one themselves. If `looker` is not
+  /// null, it is a waiter whose thread is running, and is served first.
   void give_idle(slot_group& group, acquire_waiter* looker) noexcept;
-  /// Wakes a thread if it sleeps, so that it looks for a resource. Requires: the effects have space
-  /// for one more wake-up.
+  /// Wakes the thread of a waiter if it sleeps, so that it looks for a resource. Requires: the
+  /// effects have space for one more wake-up.
   void wake(acquire_waiter& waiter) const noexcept;
-  /// Records that a waiter sleeps from the end of this event on. It looks once more after this
-  /// call.
+  /// Records that a waiter sleeps once this event has ended. The waiter looks for a resource once
+  /// more after this call.
   void begin_sleep(acquire_waiter& waiter) const noexcept;
-  /// Takes a fit resource that the caller owns. Hands it to the first waiter, or makes it idle and
-  /// wakes a waiter to look. `is_owed`: another group is to have it.
+  /// Hands a fit resource that the caller owns to the first waiter, or makes it idle so that a
+  /// waiter looks for it. `is_owed` is true if another group must get the resource.
   void give_or_make_idle(slot_group& group, pool_slot& slot, bool is_owed) noexcept;
-  /// Ends a wait with a slot. Returns false if the waiter was cancelled at this moment: then the
-  /// slot is still the caller's.
+  /// Ends a wait by giving the waiter a slot. Returns false if the waiter was cancelled at the same
+  /// time; the caller then still owns the slot.
   [[nodiscard]] bool hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind kind) noexcept;
-  /// Begins to validate idle resources for waiters, as many as wait. A thread that is alone with
-  /// the only idle resource validates it itself if it has the time; so does each thread in a pool
-  /// without threads.
+  /// Begins to validate idle resources for waiters, at most one for each waiter. A thread that is
+  /// the only waiter for the only resource validates it itself if it has enough time. In a pool
+  /// without threads, each thread validates resources itself.
   void validate_idle(slot_group& group) noexcept;
 
-  /// Returns when a resource of the group is to be replaced for a waiter, in real time.
+  /// Returns the real time at which a resource of the group must be replaced for a waiter.
   [[nodiscard]] nanos next_replacement(const slot_group& group) const noexcept;
 
   // ---- hold and wait ----------------------------------------------------------------------------
 
-  /// Returns true if each resource of a full pool is held by a thread that waits.
+  /// Returns true if the pool is full, and each of its resources is held by a thread that is
+  /// waiting itself.
   [[nodiscard]] bool is_deadlock(const slot_group& group) const noexcept;
-  /// Refuses the last waiter of a ring that no further thread joins, as after a pool has become
-  /// smaller.
+  /// Ends a deadlock that no further thread completes by joining it, for example one that arises
+  /// when a pool becomes smaller. Refuses the last of its waiters.
   void end_deadlock(slot_group& group) noexcept;
 
  private:
@@ -131,7 +136,7 @@ class pool_waiters {
   pool_numbers& numbers_;
   waiter_deadlines deadlines_;
   std::int64_t arrivals_ = 0;
-  nanos last_hand_over_ = 0;  ///< to a thread that was overtaken; real time
+  nanos last_hand_over_ = 0;  ///< real time of the last hand-over to a thread that was overtaken
 };
 
 }  // namespace lido::inline v0::detail

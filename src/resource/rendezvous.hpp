@@ -1,18 +1,18 @@
 /// @file
-/// Internal. A rendezvous of two threads, after which the second continues.
+/// Internal. A rendezvous of two threads, after which the second one continues.
 #pragma once
 
 #include "lido/concurrency/atomic.hpp"
 
 namespace lido::inline v0::detail {
 
-/// Lets the second of two threads continue, and see all that the first did before. Progress:
-/// wait-free.
+/// Lets the second of two threads continue, and see everything that the first did before it
+/// arrived. Progress: wait-free.
 class rendezvous {
  public:
-  /// Returns true in the second thread. Called once by each of the two.
+  /// Returns true in the thread that calls it second. Each of the two threads calls it once.
   [[nodiscard]] bool comes_second() noexcept {
-    // (1) - this acq_rel-exchange synchronizes-with the acq_rel-exchange (1) of the first
+    // (1) - this acq_rel-exchange synchronizes-with the acq_rel-exchange (1) of the first thread
     return one_came_.exchange(true, std::memory_order_acq_rel);
   }
 

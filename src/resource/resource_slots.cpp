@@ -11,8 +11,8 @@ namespace lido::inline v0::detail {
 
 namespace {
 
-/// Returns true if a slot is left idle for a waiter that arrived before: it is awake, and looks
-/// soon.
+/// Returns true if a slot has been left idle for a waiter that arrived no later than `order`. That
+/// waiter is awake, and will soon look for a resource.
 bool is_left_for_waiter(const pool_slot& slot, std::int64_t order) noexcept {
   const acquire_waiter* const first = group_of(slot).queue.first();
   return first != nullptr && first->came.order <= order && slot.state() == resource_state::idle;
@@ -58,8 +58,8 @@ slot_word resource_slots::activate(pool_slot& slot, double draw) noexcept {
 
 // ---- idle resources -----------------------------------------------------------------------------
 
-/// Changes the counts after the slot, since another thread may take it first. Changes the slot in
-/// one step, since `leases` would otherwise see a lease that no thread has.
+/// Changes the slot before the counts, since another thread may take the slot first. Changes the
+/// slot in one step, since `leases` would otherwise see a lease that no thread holds.
 bool resource_slots::take_idle(pool_slot& slot, resource_state to) noexcept {
   slot_word ticket;
   const bool is_taken = slot.take(ticket, to);
@@ -71,7 +71,7 @@ bool resource_slots::take_idle(pool_slot& slot, resource_state to) noexcept {
 }
 
 bool resource_slots::take_or_mark(slot_group& group, pool_slot& slot) noexcept {
-  for (;;) {  // other threads may take it, or give it back, at any time
+  for (;;) {  // other threads may acquire or release it at any time
     if (slot.state() != resource_state::idle && mark(slot)) {
       return false;
     }
@@ -199,7 +199,7 @@ void resource_slots::close(pool_slot& slot, destroy_reason why) noexcept {
 }
 
 void resource_slots::destroy(pool_slot& slot) noexcept {
-  // A destroy may be slow, and takes one of the pool's threads.
+  // A destroy may be slow, and occupies one of the pool's threads.
   constexpr std::uint32_t most_at_once = 8;
   const bool waits = context_.settings.has_threads() && destroying_ == most_at_once;
   (waits ? doomed_ : context_.out->destroy).push(slot);
@@ -250,7 +250,7 @@ void resource_slots::close_surplus(slot_group& group) noexcept {
   });
 }
 
-/// Lists a slot anew that was used since it was listed.
+/// Lists a slot again if it has been used since it was listed.
 bool resource_slots::evict(std::int64_t order) noexcept {
   bool is_evicted = false;
   slots_by_time left;

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. When to try again after a failed create.
+/// Internal. Decides when to retry after a failed create.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,13 @@
 namespace lido::inline v0::detail {
 
 /// Two pauses after a failed create: a short one for creates that an acquire asks for, and a long
-/// one for others.
+/// one for all other creates.
 ///
-/// The long one is exponential backoff with full jitter (M. Brooker, AWS Architecture Blog, 2015).
-/// It is drawn from zero to a limit that doubles with each failure, so that pools that failed
-/// together do not retry together. It is never less than the short one. Creates that began before
-/// the present pause fail for the same reason, so they change neither. Not thread-safe.
+/// The long pause follows exponential backoff with full jitter (M. Brooker, AWS Architecture Blog,
+/// 2015). It is drawn between zero and a limit that doubles with each failure, so that pools that
+/// failed together do not retry together. It is never shorter than the short pause. A create that
+/// began before the current pause fails for the same reason, so its failure changes neither pause.
+/// Not thread-safe.
 class retry_backoff {
  public:
   retry_backoff(nanos first, nanos longest) noexcept : first_(first), longest_(longest) {}
@@ -42,9 +43,10 @@ class retry_backoff {
     asked_at_ = 0;
     permanent_ = false;
   }
-  /// Returns when the next create is due: one that is asked for, or any.
+  /// Returns when the next create is due: a create that an acquire asks for if `is_asked` is true,
+  /// otherwise any create.
   [[nodiscard]] nanos at(bool is_asked) const noexcept { return is_asked ? asked_at_ : at_; }
-  /// Returns true while that create is not due.
+  /// Returns true while the next create is not due yet; `is_asked` is as in `at`.
   [[nodiscard]] bool waits(nanos now, bool is_asked = false) const noexcept {
     return now < at(is_asked);
   }
@@ -63,7 +65,7 @@ class retry_backoff {
   nanos first_;
   nanos longest_;
   nanos limit_ = 0;
-  nanos failed_at_ = 0;  // when the present pause began
+  nanos failed_at_ = 0;  // when the current pause began
   nanos asked_at_ = 0;
   nanos at_ = 0;
   bool permanent_ = false;

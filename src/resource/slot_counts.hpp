@@ -11,19 +11,19 @@
 
 namespace lido::inline v0::detail {
 
-/// Counts slots, of one group or of all, by state and by what the kernel records about them. Only
-/// `resource_slots` changes it, in `change` and `take_idle`, so the numbers always agree with the
-/// slots.
+/// Counts the slots of one group, or of all groups, by state and by what the kernel records about
+/// them. Only `resource_slots` changes the counts, in `change` and `take_idle`, so they always
+/// agree with the slots.
 ///
-/// Idle slots and slots in use share one number, since threads change one into the other without
-/// the mutex. Under the pool's mutex.
+/// Idle slots and slots in use share one count, since threads move slots between these two states
+/// without the mutex. Guarded by the pool's mutex.
 class slot_counts {
  public:
   /// Slots that are not empty.
   [[nodiscard]] std::uint32_t live() const noexcept {
     return taken() + creating() + checking() + closing();
   }
-  /// Resources in use, and idle ones.
+  /// Resources in use, and idle resources.
   [[nodiscard]] std::uint32_t taken() const noexcept { return in(resource_state::in_use); }
   [[nodiscard]] std::uint32_t creating() const noexcept { return in(resource_state::creating); }
   /// Slots that are being validated or reset.
@@ -32,7 +32,7 @@ class slot_counts {
 
   /// Creates that were begun before the last flush.
   [[nodiscard]] std::uint32_t outdated() const noexcept { return outdated_; }
-  /// Creates whose resources their creators will use; none is outdated.
+  /// Creates whose creators will use the resources themselves. Outdated creates are not counted.
   [[nodiscard]] std::uint32_t kept() const noexcept { return kept_; }
   /// Creates that pool threads run for waiters.
   [[nodiscard]] std::uint32_t shared_creates() const noexcept {
@@ -41,19 +41,20 @@ class slot_counts {
   /// Creates of groups without a working resource.
   [[nodiscard]] std::uint32_t unproven() const noexcept { return unproven_; }
   [[nodiscard]] std::uint32_t validations() const noexcept { return validations_; }
-  /// Validations of `keepalive`, and those of them whose answers are overdue.
+  /// Validations for `keepalive`.
   [[nodiscard]] std::uint32_t keepalives() const noexcept { return keepalives_; }
+  /// Validations for `keepalive` whose answers are overdue.
   [[nodiscard]] std::uint32_t silent_keepalives() const noexcept { return silent_keepalives_; }
   /// Validations for waiters that were begun since the last flush.
   [[nodiscard]] std::uint32_t validating() const noexcept { return validating_; }
   /// Validations for waiters, begun since the last flush, whose answers are overdue.
   [[nodiscard]] std::uint32_t silent() const noexcept { return silent_; }
-  /// Slots that are being checked, and may soon be answered.
+  /// Slots that are being checked and whose answers are not overdue yet.
   [[nodiscard]] std::uint32_t awaited() const noexcept { return awaited_; }
-  /// Returns the number of slots that are evicted for another group.
+  /// Closing slots whose resources were evicted for another group.
   [[nodiscard]] std::uint32_t evicted() const noexcept { return evicted_; }
 
-  /// Adds or removes a slot in that state: `by` is 1 or -1.
+  /// Adds a slot to the count of `state` if `by` is 1, or removes it from that count if `by` is -1.
   void count(const pool_slot& slot, resource_state state, std::uint32_t by) noexcept {
     LIDO_ASSERT(by == 1 || in(state) != 0, "a slot leaves a state in which none is counted");
     by_state_[index_of(state)] += by;

@@ -26,7 +26,7 @@ namespace lido::inline v0::detail {
 struct group_limits {
   std::uint32_t max_size = 0;
   std::uint32_t min_idle = 0;
-  std::uint32_t max_creating = 1;  ///< limit of creates; of validations one more
+  std::uint32_t max_creating = 1;  ///< limit of concurrent creates; validations may be one more
 };
 
 [[nodiscard]] inline group_limits limits_of(const pool_settings& settings, std::size_t max_size,
@@ -39,23 +39,23 @@ struct group_limits {
 /// The factory of a group, and how its last create ended.
 struct group_factory {
   std::shared_ptr<factory_hooks> hooks;
-  std::stop_source stop;  ///< source of creates and validations; asked to stop without the mutex
+  std::stop_source stop;  ///< for creates and validations; stops are requested without the mutex
   std::shared_ptr<const create_failure_text> error;  ///< null if the last create succeeded
   bool has_created = false;                          ///< a create has succeeded
   nanos tried_at = 0;                                ///< when the last create began, in real time
-  /// Longest recent validation that passed.
+  /// Duration of the longest recent validation that passed.
   nanos slowest_answer = resource_tuning::nanoseconds_for_answer;
 
   void note_answer(nanos took) noexcept {
     slowest_answer = (std::max)(took, slowest_answer - slowest_answer / 8);
   }
-  /// Returns how long a waiter waits for answers, two of them overdue, until a resource that was
-  /// not asked is replaced for it. Long enough for a distant server.
+  /// Returns how long a waiter waits for answers, two of which are overdue, before a resource that
+  /// was not asked is replaced for it. This is long enough for a distant server.
   [[nodiscard]] nanos patience() const noexcept {
     const nanos answer = resource_tuning::nanoseconds_for_answer;
     return (std::min)((std::max)(4 * slowest_answer, 2 * answer), 20 * answer);
   }
-  bool is_asked = true;  ///< a waiter arrived since the last flush; without keys always
+  bool is_asked = true;  ///< a waiter has arrived since the last flush; always true without keys
 };
 
 /// The name of a group, in pools with keys.
@@ -69,29 +69,29 @@ struct group_name {
 struct create_request {
   std::uint32_t wanted = 0;  ///< creates for waiters
   nanos since = 0;           ///< when the first waiter for a create arrived
-  bool is_bounded = false;   ///< unproven, and trying a create already: see create_quota
+  bool is_bounded = false;   ///< the group is unproven, and is trying a create already
 };
 
-/// What the last count of all slots saw of a group; a sweep in progress subtracts from it.
+/// What the last count of all slots found in a group. A sweep in progress subtracts from it.
 struct group_seen {
   std::uint32_t idle = 0;
-  std::uint64_t hits = 0;  ///< uses of live resources, like the next
+  std::uint64_t hits = 0;  ///< counts only live resources, like `acquires`
   std::uint64_t acquires = 0;
 };
 
 /// The entry of a group in the list of all groups.
 struct group_listing {
   std::size_t index = 0;
-  std::uint64_t visited_in = 0;  ///< the last round of visits to all groups
+  std::uint64_t visited_in = 0;  ///< the last round in which the group was visited
 };
 
-/// Names three heaps that a group may be in.
+/// Tags for the three heaps that can contain a group.
 struct by_request {};
 struct by_timer {};
 struct by_match {};
 
-/// The resources and waiters of one key; a pool without keys has one group. Under the pool's mutex,
-/// except `cache`.
+/// The resources and waiters of one key. A pool without keys has one group. Guarded by the pool's
+/// mutex, except for `cache`.
 class slot_group final : public heap_hook<slot_group, by_request>,
                          public heap_hook<slot_group, by_timer>,
                          public heap_hook<slot_group, by_match> {
@@ -116,7 +116,7 @@ class slot_group final : public heap_hook<slot_group, by_request>,
   [[nodiscard]] bool is_proven() const noexcept {
     return factory.has_created && !retry.is_failing();
   }
-  /// Returns true if no create can begin for a while, and no resource can come back.
+  /// Returns true if no create can begin for a while, and no resource can become available.
   [[nodiscard]] bool is_hopeless(nanos real) const noexcept {
     return retry.is_hopeless(real) && counts.live() == counts.outdated();
   }
@@ -129,9 +129,9 @@ class slot_group final : public heap_hook<slot_group, by_request>,
   slot_counts counts;
   acquire_queue queue;
   std::uint32_t self_ended =
-      0;                    ///< unlinked waiters whose threads ended the wait, and will report it
-  std::uint32_t awake = 0;  ///< waiters that look for themselves before they sleep
-  bool has_stale = false;   ///< idle resources that must be validated first were seen
+      0;                    ///< removed waiters whose threads ended the wait, and will report that
+  std::uint32_t awake = 0;  ///< waiters that look for a resource before they sleep
+  bool has_stale = false;   ///< an idle resource that must be validated first was seen
   create_request request;
   group_seen seen;
   resource_pool_stats totals;

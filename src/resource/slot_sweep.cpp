@@ -1,4 +1,4 @@
-// Checks all slots now and then: the ages of idle resources, and long leases.
+// Checks all slots from time to time, for old idle resources and for long leases.
 #include "slot_sweep.hpp"
 
 #include <algorithm>
@@ -10,10 +10,10 @@ namespace lido::inline v0::detail {
 
 namespace {
 
-/// The limit of concurrent validations of `keepalive`, over all groups, without those whose answers
-/// are overdue.
+/// The limit of concurrent validations for `keepalive` in all groups together. Validations whose
+/// answers are overdue do not count.
 constexpr std::uint32_t most_keepalives = 4;
-/// While so many answers are overdue, no further one begins.
+/// While this many answers are overdue, no further validation for `keepalive` begins.
 constexpr std::uint32_t most_silent = 8;
 constexpr std::uint32_t most_of_a_key = 2;
 
@@ -38,9 +38,10 @@ void slot_sweep::look_at_more() noexcept {
   }
 }
 
-/// Makes threads forget now and then which resource they had last. Otherwise threads that take
-/// turns would each use their own, and none would stay idle and expire. They then begin with the
-/// lowest resources, and use only as many as they need at once.
+/// Makes threads forget, from time to time, which resource they used last. Otherwise, threads that
+/// take turns would each use their own resource, and no resource would stay idle and expire. After
+/// that, threads begin with the lowest resources, and use only as many as they need at the same
+/// time.
 void slot_sweep::let_surplus_age() noexcept {
   const nanos idle_timeout = context_.settings.life.idle_timeout;
   if (idle_timeout != never && context_.now.age >= forgets_at_) {
@@ -73,19 +74,21 @@ void slot_sweep::look_at_idle(pool_slot& slot) noexcept {
   context_.match_later(group);
 }
 
-/// Gives each resource an interval of its own, between 0.8 and 1 times `keepalive`. So those made
-/// together are not all due at once, and none is late by the time between two sweeps.
+/// Returns true if a resource is due for a validation. Each resource has its own interval, between
+/// 0.8 and 1 times `keepalive`. Resources that were created together are thus not all due at once,
+/// and none is late because of the time between two sweeps.
 bool slot_sweep::needs_keepalive(const pool_slot& slot) const noexcept {
-  constexpr std::uint32_t golden_ratio = 0x9e3779b9U;  // spreads numbers that follow each other
+  constexpr std::uint32_t golden_ratio = 0x9e3779b9U;  // spreads consecutive numbers
   const nanos longest = context_.settings.life.keepalive;
-  const nanos part = (slot.number * golden_ratio) >> 24U;  // of 256
+  const nanos part = (slot.number * golden_ratio) >> 24U;  // in parts of 256
   return context_.now.age - slot.ages.looked_after.get() >= longest - longest / 1280 * part &&
          slot.maker->can_validate() && group_of(slot).queue.empty() && !context_.is_closed &&
          !context_.is_suspended;
 }
 
-/// Allows at most half of the idle resources of a group, so that its acquires do not wait. A host
-/// that does not answer holds up no other: an overdue answer no longer counts, and a host has few.
+/// Allows validations of at most half of a group's idle resources at once, so that its acquires do
+/// not wait. A host that does not answer delays no other host: overdue answers no longer count, and
+/// each host has few validations.
 bool slot_sweep::may_keep_alive(const slot_group& group) const noexcept {
   const slot_counts& all = slots_.counts();
   const slot_counts& own = group.counts;
@@ -96,7 +99,7 @@ bool slot_sweep::may_keep_alive(const slot_group& group) const noexcept {
          (awaited == 0 || 2 * awaited < group.seen.idle);
 }
 
-/// Begins to validate a slot that is due, or leaves it to `keep_next_alive`.
+/// Begins to validate a slot whose `keepalive` is due, or leaves that to `keep_next_alive`.
 bool slot_sweep::keep_alive_if_due(pool_slot& slot) noexcept {
   if (!needs_keepalive(slot)) {
     return false;
@@ -123,7 +126,8 @@ void slot_sweep::keep_next_alive() noexcept {
   }
 }
 
-/// Reports a long lease. Its release then asks the kernel, which reports that it has come back.
+/// Reports a lease if it is long. Its release then asks the kernel, which reports that the lease
+/// has ended after all.
 void slot_sweep::look_at_lease(pool_slot& slot) noexcept {
   const std::uint8_t due = monitor_.look_at(slot, context_.now.age);
   if (due == 0 || !slots_.mark(slot)) {
@@ -143,7 +147,7 @@ void slot_sweep::report(pool_event::kind what, const pool_slot& slot) const noex
     }
     context_.out->tell.push_back({{.what = what, .leases = {std::move(lease)}}, name.pool});
   };
-  attempt(add, [] {});  // a release must not fail because there is no memory for it
+  attempt(add, [] {});  // a release must not fail because there is no memory for a report
 }
 
 }  // namespace lido::inline v0::detail

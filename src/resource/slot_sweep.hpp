@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Checks all slots now and then: the ages of idle resources, and long leases.
+/// Internal. Checks all slots from time to time, for old idle resources and for long leases.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace lido::inline v0::detail {
 
-/// Closes idle resources that are too old or too many, begins the validations of `keepalive`, and
-/// reports leases that are held for long. Under the pool's mutex.
+/// Closes idle resources that are too old or too many, begins the validations for `keepalive`, and
+/// reports leases that have been held for a long time. Guarded by the pool's mutex.
 class slot_sweep {
  public:
   slot_sweep(kernel_context& context, resource_slots& slots, const pool_slot_table& table,
@@ -29,9 +29,10 @@ class slot_sweep {
         monitor_(monitor),
         numbers_(numbers) {}
 
-  /// Returns when the next sweep is due, in real time; never while it rests.
+  /// Returns the real time at which the next sweep is due, or `never` while the sweeps rest.
   [[nodiscard]] nanos next() const noexcept { return is_resting_ ? never : next_; }
-  /// Stops the sweeps, after an event, while there is neither a resource nor a key.
+  /// Stops the sweeps while `has_nothing` is true, that is, while there is neither a resource nor a
+  /// key. Called after each event.
   void rest(bool has_nothing) noexcept {
     if (is_resting_ && !has_nothing) {
       plan();
@@ -43,11 +44,12 @@ class slot_sweep {
   [[nodiscard]] bool is_due() const noexcept {
     return context_.now.real >= next_ || context_.now.age >= next_age_;
   }
-  /// Returns true if a sweep has not visited all slots yet.
+  /// Returns true while a sweep has not yet visited all slots.
   [[nodiscard]] bool is_under_way() const noexcept { return from_ != 0; }
-  /// Checks the next part of all slots, so that one lock takes a millisecond at most.
+  /// Checks the next part of the slots, so that the mutex is held for at most a millisecond at a
+  /// time.
   void look_at_more() noexcept;
-  /// Begins the next validation of `keepalive`, once one has ended.
+  /// Begins the next validation for `keepalive`. Called once one has ended.
   void keep_next_alive() noexcept;
   /// Reports the end of a lease that was reported as long.
   void note_return(pool_slot& slot) noexcept {
@@ -61,8 +63,8 @@ class slot_sweep {
   [[nodiscard]] bool needs_keepalive(const pool_slot& slot) const noexcept;
   [[nodiscard]] bool keep_alive_if_due(pool_slot& slot) noexcept;
   [[nodiscard]] bool may_keep_alive(const slot_group& group) const noexcept;
-  /// Plans the next sweep. Pools of the same period are due at the same moments, so that the
-  /// process wakes once for all.
+  /// Plans the next sweep. Pools with the same period are due at the same moments, so that the
+  /// process wakes only once for all of them.
   void plan() noexcept {
     const nanos period = context_.settings.period;
     next_ = later(context_.now.real, period - context_.now.real % period);
@@ -81,11 +83,11 @@ class slot_sweep {
   const pool_gate& gate_;
   lease_monitor& monitor_;
   pool_numbers& numbers_;
-  nanos next_ = 0;                      // in real time, and
-  nanos next_age_ = 0;                  // by the pool's clock, whichever comes first
+  nanos next_ = 0;                      // when the next sweep is due in real time
+  nanos next_age_ = 0;                  // or by the pool's clock, if that is earlier
   nanos forgets_at_ = 0;                // by the pool's clock: see let_surplus_age
   std::uint32_t keeps_from_ = no_slot;  // the first slot whose keepalive may be due
-  std::uint32_t from_ = 0;              // the first slot that was not visited yet
+  std::uint32_t from_ = 0;              // the first slot that has not been visited yet
   bool is_resting_ = false;
 };
 

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. All slots of a pool, whose addresses stay valid until the pool is destroyed.
+/// Internal. All slots of a pool. Their addresses stay valid until the pool is destroyed.
 #pragma once
 
 #include <algorithm>
@@ -27,20 +27,21 @@ struct pool_slot_block : made_slots {
   std::unique_ptr<pool_slot_block> owned;
 };
 
-/// Slots by number, and a stack of the empty ones.
+/// Finds slots by number, and keeps a stack of the empty slots.
 ///
-/// `find` may be called by any thread at any time; everything else needs the pool's mutex.
+/// Any thread may call `find` at any time. Everything else requires the pool's mutex.
 class pool_slot_table {
  public:
-  /// `before_first`: the births of its resources count from there, so that handles of different
-  /// tables seldom agree. Throws std::bad_alloc.
+  /// The births of the table's resources are counted from `before_first`, so that handles of
+  /// different tables are seldom equal. Throws std::bad_alloc.
   pool_slot_table(slot_maker make, std::uint32_t size, std::uint32_t before_first = 0)
       : make_(make), before_first_(before_first) {
     append(block_of((std::max)(1U, size)));
   }
 
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
-  /// Makes a block for `append`, without the mutex. Returns null if there are `size` slots already.
+  /// Allocates a block for `append`, so that the table will have `size` slots. Called with the
+  /// mutex unlocked. Returns null if the table already has that many.
   [[nodiscard]] std::unique_ptr<pool_slot_block> make_more(std::uint32_t size) const {
     return size > size_ ? block_of(size - size_) : nullptr;
   }
@@ -49,7 +50,7 @@ class pool_slot_table {
     if (block == nullptr) {
       return;
     }
-    // Lowest on top, so that a small load uses low slots.
+    // The lowest slot ends up on top of the stack, so that a small load uses low slots.
     for (std::uint32_t i = block->size; i-- > 0;) {
       (*block)[i].number = size_ + i;
       (*block)[i].count_births_from(before_first_);
@@ -65,7 +66,8 @@ class pool_slot_table {
     last_ = end.get();
   }
 
-  /// Returns the empty slot that was used last, or null.
+  /// Removes the empty slot that was used last from the stack and returns it, or returns null if
+  /// the stack is empty.
   [[nodiscard]] pool_slot* take_empty() noexcept {
     pool_slot* const slot = empty_;
     if (slot != nullptr) {
@@ -75,14 +77,14 @@ class pool_slot_table {
   }
   void put_empty(pool_slot& slot) noexcept { slot.record.next_task = std::exchange(empty_, &slot); }
 
-  /// Returns the first slot with that number or a higher one for which `f(slot)` is true, or null.
+  /// Returns the first slot numbered `from` or higher for which `f(slot)` is true, or null.
   template <class F>
   [[nodiscard]] pool_slot* find(const F& f, std::uint32_t from = 0) const {
     std::uint32_t at = from;
     for (pool_slot_block* block = first_.get(); block != nullptr;) {
       if (at >= block->size) {
         at -= block->size;
-        // (2) - this acquire-load synchronizes-with the release-store (1), so slots are visible
+        // (2) - this acquire-load synchronizes-with the release-store (1), so the slots are visible
         block = block->next.load(std::memory_order_acquire);
       } else if (pool_slot& slot = (*block)[at++]; f(slot)) {
         return &slot;
@@ -94,7 +96,7 @@ class pool_slot_table {
   void for_each(const F& f) const {
     (void)find([&](pool_slot& slot) { return f(slot), false; });
   }
-  /// Returns the slot with that number, or null if there is none.
+  /// Returns the slot with the number `number`, or null if there is none.
   [[nodiscard]] pool_slot* at(std::uint32_t number) const noexcept {
     return find([number](const pool_slot& slot) { return slot.number == number; });
   }

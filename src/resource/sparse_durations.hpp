@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Counts of durations, of which most pools see few.
+/// Internal. Counts durations in little memory, since most pools count few of them.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 
 namespace lido::inline v0::detail {
 
-/// Counts durations, under a mutex. Allocates a part of the buckets when its first duration is
-/// counted, so that a pool that does little needs little. Without memory for it, a duration is not
-/// counted.
+/// Counts durations. Guarded by a mutex of its owner. Allocates each part of the buckets when the
+/// first duration in it is counted, so that a pool with little activity needs little memory. If
+/// there is no memory for a part, the duration is not counted.
 class sparse_durations {
  public:
   void add(std::chrono::nanoseconds length) noexcept {
@@ -41,7 +41,7 @@ class sparse_durations {
   using part = std::array<std::uint64_t, buckets>;
 
   std::array<std::uint8_t, duration_buckets::size / buckets>
-      numbers_{};  ///< of parts, from 1; 0: none
+      numbers_{};  ///< numbers of parts, from 1; 0 if there is no part
   std::vector<part> parts_;
   std::chrono::nanoseconds sum_{0};
 };

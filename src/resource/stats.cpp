@@ -26,10 +26,10 @@ std::string compose(const acquire_error::details& details) {
     text += "; the last create failed: " + details.create_error_text;
   }
   for (const lease_info& holder : details.holders) {
-    // A callback, or a lease that has moved, belongs to no thread in particular.
+    // The lease of a callback, or one that has been moved, belongs to no particular thread.
     text += holder.thread != 0 ? "; thread " + std::to_string(holder.thread) : "; somebody";
     const auto held = std::chrono::floor<std::chrono::milliseconds>(holder.held_for).count();
-    // Without a tick since then the pool does not know for how long.
+    // Without a tick since the lease began, the pool does not know how long it has been held.
     text += held != 0 ? " has held one for " + std::to_string(held) + " ms" : " holds one";
   }
   return text;

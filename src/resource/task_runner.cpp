@@ -19,12 +19,12 @@ void task_runner::start(lido::maintenance by) {
   }
 }
 
-/// Runs the effects itself after `stop`, since no thread may be left to take them.
+/// Runs the effects itself once `stop` has been called, since no thread may be left to take them.
 void task_runner::post(effects& out, bool all) noexcept {
   lock guard(*mutex_);
   limit_.set(out.most_threads);
   pending_.start.append(out.start);
-  if (threads_ != nullptr && !stopping_) {  // otherwise the caller runs it
+  if (threads_ != nullptr && !stopping_) {  // otherwise the caller destroys them
     pending_.start.append(out.destroy);
   }
   if (all && !stopping_) {  // as above
@@ -42,12 +42,12 @@ void task_runner::post(effects& out, bool all) noexcept {
 }
 
 void task_runner::tick_by(nanos at) noexcept {
-  // relaxed: a first look; the mutex decides
+  // relaxed: only a first check, which is repeated with the mutex held
   if (at >= planned_.load(std::memory_order_relaxed)) {
     return;
   }
   lock guard(*mutex_);
-  // relaxed: under the mutex
+  // relaxed: the mutex is held
   if (stopping_ || at >= planned_.load(std::memory_order_relaxed)) {
     return;
   }
@@ -75,7 +75,7 @@ std::size_t task_runner::wait_until_ended(const deadline& until) noexcept {
   // relaxed: as below
   closers_.fetch_add(1, std::memory_order_relaxed);
   for (bool in_time = true; in_time;) {
-    // relaxed: the mutexes order it
+    // relaxed: the mutexes order the accesses
     const std::uint32_t seen = finished_.load(std::memory_order_relaxed);
     if (shell_.is_drained() && busy() == 0) {
       break;
@@ -86,7 +86,7 @@ std::size_t task_runner::wait_until_ended(const deadline& until) noexcept {
   }
   // relaxed: as above
   closers_.fetch_sub(1, std::memory_order_relaxed);
-  wake_closing();  // another closer: a wake-up reaches one thread, which may have been this one
+  wake_closing();  // wakes another closer: a wake-up reaches one thread, perhaps this one
   return busy();
 }
 
@@ -103,7 +103,7 @@ void task_runner::stop() noexcept {
       guard.lock();
     }
     if (tasks() != 0 && !threads_->has_workers()) {
-      threads_->offer(*this, 0, std::exchange(offered_, 0U));  // they may get one in between
+      threads_->offer(*this, 0, std::exchange(offered_, 0U));  // a worker may start in between
       run_alone(guard);
     }
     if (tasks() != 0 || limit_.busy() != 0 || is_ticking_) {
@@ -140,7 +140,7 @@ std::shared_ptr<void> task_runner::run_next(lock& guard) noexcept {
   }
   guard.lock();
   limit_.end();
-  offer();  // the calling thread continues with one, and calls a worker for others
+  offer();  // the calling thread continues with one task, and wakes workers for others
   wake_closing();
   return last_reference();
 }
@@ -151,18 +151,18 @@ std::shared_ptr<void> task_runner::on_alarm(lock& guard, nanos now) noexcept {
     stuck_at_ = never;
     limit_.raise();
     called = call_worker();
-    if (!threads_->has_workers() && tasks() != 0) {  // the system has no thread for one
-      (void)threads_->plan(*this, now);              // for what is left
+    if (!threads_->has_workers() && tasks() != 0) {  // the system has no thread for a worker
+      (void)threads_->plan(*this, now);              // for the tasks that are left
       return run_next(guard);
     }
   }
-  // relaxed: under the mutex
+  // relaxed: the mutex is held
   const bool is_due = planned_.load(std::memory_order_relaxed) <= now;
-  if (is_due) {  // a tick plans the next one
+  if (is_due) {  // the tick plans the next one
     // relaxed: as above
     planned_.store(never, std::memory_order_relaxed);
   }
-  is_ticking_ = true;  // also without a tick: `stop` waits until the mutex is no longer needed
+  is_ticking_ = true;  // even if no tick is due: `stop` waits until the mutex is no longer needed
   guard.unlock();
   if (called != nullptr) {
     unpark(called);
@@ -180,15 +180,15 @@ std::shared_ptr<void> task_runner::on_alarm(lock& guard, nanos now) noexcept {
   return last_reference();
 }
 
-/// Runs all tasks. Under the mutex.
+/// Runs all tasks. Requires: the mutex is held.
 void task_runner::run_alone(lock& guard) noexcept {
   while (tasks() != 0) {
     (void)run_next(guard);  // the caller keeps the core alive
   }
 }
 
-/// Offers the threads as many tasks as may begin, under the mutex. Returns false if there are no
-/// threads; the caller runs the tasks.
+/// Offers the threads as many tasks as may begin. Returns false if there are no threads, so that
+/// the caller must run the tasks. Requires: the mutex is held.
 bool task_runner::offer() noexcept {
   if (threads_ == nullptr || (stopping_ && kept_ == nullptr)) {
     return false;
@@ -199,9 +199,9 @@ bool task_runner::offer() noexcept {
   return true;
 }
 
-/// Calls a worker, under the mutex, if there is a task that may begin. At the limit, and if no
-/// worker can be started, the timekeeping thread tries again. Returns what the caller has to wake,
-/// or null.
+/// Picks a worker to be woken, or starts one, if there is a task that may begin. If the runner is
+/// at its task limit, or if no worker can be started, the timekeeping thread tries again. Returns
+/// the word that the caller must wake, or null. Requires: the mutex is held.
 sleep_word task_runner::call_worker() noexcept {
   sleep_word called = nullptr;
   if (!offer()) {
@@ -218,15 +218,16 @@ sleep_word task_runner::call_worker() noexcept {
   return called;
 }
 
-/// Returns what keeps the core alive if the last task after `stop` has ended. Under the mutex.
+/// Returns the reference that keeps the core alive if the last task after `stop` has ended, and
+/// otherwise null. Requires: the mutex is held.
 std::shared_ptr<void> task_runner::last_reference() noexcept {
   return limit_.busy() == 0 && tasks() == 0 ? std::move(kept_) : nullptr;
 }
 
-/// Wakes closers. Called after a change, under a mutex that a closer locks to read the change once
-/// it has joined.
+/// Wakes closers. Called after a change that was made with a mutex held. A closer locks the same
+/// mutex to read the change once it has joined.
 void task_runner::wake_closing() noexcept {
-  // relaxed (2x): that mutex orders the rest
+  // relaxed (2x): that mutex orders everything else
   finished_.fetch_add(1, std::memory_order_relaxed);
   if (closers_.load(std::memory_order_relaxed) != 0) {
     unpark(&finished_);

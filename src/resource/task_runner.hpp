@@ -20,10 +20,10 @@ namespace lido::inline v0::detail {
 
 class kernel_shell;
 
-/// How many tasks of a pool may run at once. Under the mutex of the runner.
+/// Limits how many tasks of a pool may run at once. Guarded by the mutex of the runner.
 class task_limit {
  public:
-  /// Sets how many threads the pool may need, as the kernel says.
+  /// Sets the number of threads that the pool may need, as determined by the kernel.
   void set(std::uint32_t most) noexcept { most_ = most; }
   [[nodiscard]] std::uint32_t busy() const noexcept { return busy_; }
   /// Returns how many more tasks may begin now.
@@ -36,7 +36,8 @@ class task_limit {
     --busy_;
     beyond_ = (std::min)(beyond_, busy_ > most_ ? busy_ - most_ : 0);
   }
-  /// Lets one more task run, as tasks have waited for others that stay in user code.
+  /// Lets one more task run at once. Called when tasks have had to wait for others that do not
+  /// return from user code.
   void raise() noexcept {
     constexpr std::uint32_t most_beyond = 64;
     beyond_ = (std::min)(beyond_ + 1, most_beyond);
@@ -48,9 +49,9 @@ class task_limit {
   std::uint32_t busy_ = 0;
 };
 
-/// Stores the tasks of a pool until a thread takes them: one of `background_threads`, or, in a pool
-/// without threads, the one that calls `run_posted`. The timekeeping thread runs no user code
-/// except the pool's clock, unless no worker can be started.
+/// Stores the tasks of a pool until a thread takes them. That is one of the `background_threads`
+/// or, in a pool without threads, the thread that calls `run_posted`. The timekeeping thread runs
+/// no user code except the pool's clock, unless no worker can be started.
 class task_runner : public heap_hook<task_runner, alarm_tag>,
                     public heap_hook<task_runner, ready_tag> {
  public:
@@ -63,32 +64,33 @@ class task_runner : public heap_hook<task_runner, alarm_tag>,
   /// Requires: no task is running, unless `stop` was called.
   ~task_runner() { stop(); }
 
-  // ---- by the pool ------------------------------------------------------------------------------
+  // ---- called by the pool -----------------------------------------------------------------------
 
-  /// Joins the threads, in a pool that has some, but starts none. Throws std::bad_alloc.
+  /// Joins the background threads in a pool that uses them, but starts none. Throws std::bad_alloc.
   void start(lido::maintenance by);
-  /// Takes the tasks in `out.start`, and with threads the resources to destroy; with `all` also
-  /// reports and callbacks. Runs them if no thread can.
+  /// Takes over the tasks in `out.start` and, in a pool with threads, the resources in
+  /// `out.destroy`. If `all` is true, also takes over reports and callbacks. Runs everything itself
+  /// if no thread can.
   void post(effects& out, bool all) noexcept;
-  /// Has the pool ticked at that time, in real time, or before.
+  /// Makes sure that the pool ticks at the real time `at`, or earlier.
   void tick_by(nanos at) noexcept;
-  /// Runs what was posted, in a pool without threads.
+  /// Runs what was posted. Does nothing in a pool with threads.
   void run_posted() noexcept;
   /// Waits until the pool is drained and no task is running, or the time is up. Returns how many
   /// tasks are left.
   [[nodiscard]] std::size_t wait_until_ended(const deadline& until) noexcept;
   void wake_closing() noexcept;
-  /// Leaves the threads, which do not touch the pool any more. If tasks are left, they keep the
+  /// Leaves the threads, which no longer touch the pool, unless tasks are left. Such tasks keep the
   /// core alive.
   void stop() noexcept;
 
-  // ---- by the threads, under their mutex --------------------------------------------------------
+  // ---- called by the threads, with their mutex held ---------------------------------------------
 
-  /// Does one task, calls one callback, or delivers all reports, with the mutex unlocked. Calls a
-  /// worker for what is left. The caller destroys the result without the mutex.
+  /// Runs one task, calls one callback, or delivers all reports, with the mutex unlocked. Wakes or
+  /// starts a worker for what is left. The caller must destroy the result with the mutex unlocked.
   [[nodiscard]] std::shared_ptr<void> run_next(lock& guard) noexcept;
-  /// Ticks if it is time, with the mutex unlocked. If no task has been taken for a while, calls a
-  /// worker beyond the limit. Returns what `run_next` does.
+  /// Ticks if a tick is due, with the mutex unlocked. If no task has been taken for a while, wakes
+  /// or starts a worker beyond the limit. Returns the same as `run_next`.
   [[nodiscard]] std::shared_ptr<void> on_alarm(lock& guard, nanos now) noexcept;
 
  private:
@@ -105,19 +107,19 @@ class task_runner : public heap_hook<task_runner, alarm_tag>,
   [[nodiscard]] std::shared_ptr<void> last_reference() noexcept;
 
   kernel_shell& shell_;
-  plain_mutex alone_;                            // in a pool without threads
-  plain_mutex* mutex_ = &alone_;                 // or that of the threads
+  plain_mutex alone_;                            // used in a pool without threads
+  plain_mutex* mutex_ = &alone_;                 // `alone_`, or the mutex of the threads
   std::shared_ptr<background_threads> threads_;  // null in a pool without threads
   pool_tasks pending_;
   task_limit limit_;
-  std::uint32_t offered_ = 0;  // tasks that the threads know of
+  std::uint32_t offered_ = 0;  // tasks that have been offered to the threads
   bool stopping_ = false;
   bool is_ticking_ = false;
   nanos stuck_at_ = never;             // when a worker beyond the limit is due
-  atomic<nanos> planned_;              // the next tick; 0 without threads, where none is planned
+  atomic<nanos> planned_;              // next tick; 0 without threads, so that none is planned
   atomic<std::uint32_t> finished_{0};  // changes when a task ends, and when the pool is drained
   atomic<std::uint32_t> closers_{0};   // threads in `wait_until_ended`
-  std::shared_ptr<void> kept_;         // for tasks that are left after `stop`
+  std::shared_ptr<void> kept_;         // keeps the core alive for tasks left after `stop`
 };
 
 }  // namespace lido::inline v0::detail

@@ -1,4 +1,4 @@
-// How a thread waits for a resource.
+// Acquires a resource for a thread, which may have to wait.
 #include "thread_acquire.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ acquire_outcome thread_acquire::run() {
   slot_grant got = looks ? core_.groups().take_lowest(call_.key) : slot_grant{};
   bool queued = false;
   while (got.slot == nullptr) {
-    if (shell_.is_foreign()) {  // a create or a validation of this thread has forked
+    if (shell_.is_foreign()) {  // a create or a validation in this thread has forked the process
       return core_.failed(acquire_failure::other_process, {});
     }
     enqueue();
@@ -51,13 +51,13 @@ acquire_outcome thread_acquire::run() {
   return {.grant = got, .why = nullptr};
 }
 
-/// Joins the queue of the key's group. Prepares a key that is unknown, or was forgotten since the
-/// last time.
+/// Joins the queue of the key's group. Prepares the key if it is unknown, or has been forgotten
+/// since the last call.
 void thread_acquire::enqueue() {
   waiter_.word.reopen();
   const auto begin = [&](pool_kernel& kernel, slot_group& group) {
     waiter_.group = &group;
-    // A late new waiter may still get an idle resource.
+    // A new waiter may still get an idle resource, even if it is late.
     const bool is_late = waiter_.comes_back() && !call_.until.is_at_once() && call_.until.passed();
     if (call_.stop.stop_requested()) {
       kernel.on_refused(waiter_, acquire_failure::cancelled);
@@ -72,7 +72,7 @@ void thread_acquire::enqueue() {
   }
 }
 
-/// Waits until the wait has ended. A thread that ends its own wait notifies the kernel.
+/// Waits until the wait has ended. If the thread ends its own wait, notifies the kernel.
 void thread_acquire::wait() noexcept {
   if (!waiter_.word.open()) {
     return;
@@ -101,15 +101,16 @@ void thread_acquire::wait() noexcept {
   }
   platform::tell_acquire(waiter_.word.address());
   tell_event(traced_act::wait, settings_.pool_name, begin, waiter_.word.given() ? 1 : 0);
-  // A stop ended the wait without the kernel, which knows only what it has refused itself.
+  // A stop request ended the wait without the kernel, which knows only of waits that it has refused
+  // itself.
   if (left || (!waiter_.word.given() && waiter_.cause() == acquire_failure::cancelled)) {
     shell_.apply([&](pool_kernel& kernel) { kernel.on_left(waiter_); });
   }
 }
 
-/// Sleeps until the wait ends or the waiter has to look for a resource. Returns true if its time
-/// was up, and it has ended its wait. In a pool without threads it also looks when something is
-/// due.
+/// Sleeps until the wait ends or the waiter has to look for a resource. Returns true if the
+/// waiter's time was up and it has ended its own wait. In a pool without threads, the waiter also
+/// looks when something is due.
 bool thread_acquire::sleep_or_give_up() noexcept {
   const bool is_manual = !settings_.has_threads();
   call_before_sleep();
@@ -126,8 +127,9 @@ bool thread_acquire::sleep_or_give_up() noexcept {
          wait_word::ending::too_late;
 }
 
-/// Returns what the waiter was given, once it is fit for use; nothing if it is unusable. Throws
-/// what a sought_key throws; then the thread has no resource.
+/// Returns the resource that the waiter was given, once it is fit for use, or an empty grant if it
+/// is unusable. Throws whatever the functions of the sought_key throw. If it throws, the thread has
+/// no resource.
 slot_grant thread_acquire::make_fit() {
   pool_slot& slot = *waiter_.grant.slot;
   if (waiter_.kind == grant_kind::resource) {
@@ -140,7 +142,7 @@ slot_grant thread_acquire::make_fit() {
     return made.slot != nullptr || !is_try ? made : core_.groups().take_lowest(call_.key);
   }
   if (call_.until.is_at_once()) {
-    call_.until = deadline::after(settings_.validate_timeout);  // for all that it validates
+    call_.until = deadline::after(settings_.validate_timeout);  // for all of its validations
   }
   const nanos begin = steady_now();
   const bool valid = shell_.calls().validate(slot, call_.until, call_.stop);

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. An acquire of a thread that takes the slow path.
+/// Internal. An acquire by a thread on the slow path.
 #pragma once
 
 #include "acquire_waiter.hpp"
@@ -10,13 +10,14 @@ namespace lido::inline v0::detail {
 
 class kernel_shell;
 
-/// Takes an idle resource, or waits. Validates a resource itself if the kernel says so; in a pool
-/// without threads it also creates one. On the stack of its thread, which keeps the core alive.
+/// Acquires an idle resource, or waits for one. Validates a resource itself if the kernel says so.
+/// In a pool without threads, it also creates one. Lives on the stack of its thread, which keeps
+/// the core alive.
 class thread_acquire {
  public:
   thread_acquire(pool_core& core, const acquire_call& call) noexcept;
-  /// Acquires a resource; waits until the deadline, or not at all if that is now. Throws what a
-  /// sought_key throws.
+  /// Acquires a resource. Waits until the deadline, or not at all if the deadline allows no
+  /// waiting. Throws whatever the functions of the sought_key throw.
   [[nodiscard]] acquire_outcome run();
 
  private:
@@ -29,8 +30,8 @@ class thread_acquire {
   pool_core& core_;
   kernel_shell& shell_;
   const pool_settings& settings_;
-  acquire_call call_;      // its deadline is for all that the thread does
-  acquire_waiter waiter_;  // its deadline is for one wait
+  acquire_call call_;      // its deadline limits everything that the thread does
+  acquire_waiter waiter_;  // its deadline limits one wait
 };
 
 }  // namespace lido::inline v0::detail

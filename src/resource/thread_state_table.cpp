@@ -1,4 +1,4 @@
-// Tables of thread states, each for several pools.
+// Tables of thread states, each shared by several pools.
 #include "thread_state_table.hpp"
 
 #include <memory>
@@ -10,19 +10,20 @@
 
 namespace lido::inline v0::detail {
 
-/// A table with a row for each thread and a column for each pool. A column is lent only once, so it
-/// is all zeros. The table is destroyed with the last pool that has a column.
+/// A table with a row for each thread and a column for each pool. Each column is lent to a pool
+/// only once, so it is all zeros at first. The table is destroyed with the last pool that has a
+/// column.
 class thread_state_table {
  public:
   thread_state_table() : states_(thread_states * pools_side_by_side, growth::none) {}
 
-  // Under the mutex of the process.
+  // The functions below require that the mutex of the process is held.
   [[nodiscard]] bool has_room() const noexcept { return lent_ < pools_side_by_side; }
   [[nodiscard]] thread_state& lend() noexcept {
     ++pools_;
     return states_[lent_++];
   }
-  /// Returns true if no pool is left.
+  /// Takes back a column. Returns true if no pool has a column any more.
   [[nodiscard]] bool take_back() noexcept { return --pools_ == 0; }
 
  private:
@@ -33,14 +34,14 @@ class thread_state_table {
 
 namespace {
 
-/// The tables of the process. Never destroyed: pools may outlive every static object.
+/// The tables of the process. Never destroyed, since pools may outlive every static object.
 struct process_tables {
   platform::static_mutex mutex;
   thread_state_table* now =
-      nullptr;  ///< table with the next free column, unless it is full; or null
+      nullptr;  ///< the table that lends the next column, unless it is full; or null
 };
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of the process
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): one per process
 constinit process_tables tables;
 
 }  // namespace
@@ -57,7 +58,7 @@ thread_state_column::thread_state_column() {
     return table_ != nullptr;
   };
   if (!borrow(nullptr)) {
-    (void)borrow(std::make_unique<thread_state_table>());  // made without the mutex
+    (void)borrow(std::make_unique<thread_state_table>());  // allocated without the mutex
   }
 }
 
@@ -71,7 +72,7 @@ thread_state_column::~thread_state_column() {
       tables.now = nullptr;
     }
   }
-  delete table_;  // NOLINT(cppcoreguidelines-owning-memory): of the last pool
+  delete table_;  // NOLINT(cppcoreguidelines-owning-memory): no pool uses it
 }
 
 void thread_state_column::note_fork() noexcept {

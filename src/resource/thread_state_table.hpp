@@ -10,9 +10,9 @@ namespace lido::inline v0::detail {
 
 class thread_state_table;
 
-/// The states of all threads in one pool, all zeros at first: a column of a table that the pool
-/// shares with others. Few of them are ever touched, and the states of several pools are
-/// interleaved, so that a small pool does not take a page.
+/// The states of all threads in one pool, initially all zeros. They form a column of a table that
+/// the pool shares with others. Few of the states are ever touched, and those of several pools are
+/// interleaved, so that a small pool does not take up a page.
 class thread_state_column {
  public:
   /// Throws std::bad_alloc.
@@ -21,10 +21,11 @@ class thread_state_column {
   thread_state_column& operator=(const thread_state_column&) = delete;
   ~thread_state_column();
 
-  /// Returns the first state; the next one is `pools_side_by_side` further on.
+  /// Returns the first state. Each further state is `pools_side_by_side` elements after the
+  /// previous one.
   [[nodiscard]] thread_state& first() const noexcept { return *first_; }
-  /// Begins anew in a process made by fork: a thread that is not there may have been changing the
-  /// tables.
+  /// Starts afresh in a process made by fork, since a thread that does not exist there may have
+  /// been changing the tables.
   static void note_fork() noexcept;
 
  private:
