@@ -31,7 +31,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-/// Returns zero while there is time, or the error.
+/// Returns zero while there is time, and otherwise the error number.
 int is_over(const create_context& limit) noexcept {
   const bool is_late = steady_clock::now() >= limit.deadline;
   return limit.stop.stop_requested() ? sockets::cancelled : is_late ? sockets::timed_out : 0;
@@ -54,8 +54,8 @@ int ask_system(const std::string& host, const std::string& port, int flags,
   return sockets::name_error(failed);
 }
 
-/// Returns true if a connection is to itself. Without a listener, a connect to a port of this
-/// machine succeeds when the kernel chooses the same port for this end.
+/// Returns true if a socket is connected to itself. If nothing listens on a port of this machine, a
+/// connect to that port succeeds when the kernel chooses the same port for the local end.
 bool is_own_peer(socket_handle socket) noexcept {
   address here;
   address there;
@@ -65,7 +65,8 @@ bool is_own_peer(socket_handle socket) noexcept {
          here.size == there.size && std::memcmp(&here.bytes, &there.bytes, here.size) == 0;
 }
 
-/// Begins to connect; zero, or the error. Waits while the queue of a server by path is full.
+/// Begins to connect. Returns zero, or the error number. If the server is addressed by a path,
+/// waits while its queue is full.
 int begin_connect(const address& to, const create_context& limit, socket_handle& made) noexcept {
   made = sockets::open(to.bytes.ss_family);
   if (made == no_socket) {
@@ -82,7 +83,8 @@ int begin_connect(const address& to, const create_context& limit, socket_handle&
   return failed;
 }
 
-/// Returns why a connect has failed, or zero. Only the first call does so: the system forgets it.
+/// Returns the error number of a failed connect, or zero. Only the first call returns the error,
+/// since the system then forgets it.
 int take_failure(socket_handle socket) noexcept {
   int failed = 0;
   socklen_t size = sizeof failed;
@@ -91,7 +93,8 @@ int take_failure(socket_handle socket) noexcept {
   return refused == 0 ? failed : sockets::last_error();
 }
 
-/// Returns zero if a socket that is ready is connected, or why not; `failed` is from take_failure.
+/// Returns zero if a socket that is ready is connected, and otherwise the error number. `failed` is
+/// the result of `take_failure`.
 int end_connect(socket_handle socket, int failed) noexcept {
   if (failed == 0 && is_own_peer(socket)) {
     return sockets::refused;  // the echo of a question would pass for an answer
@@ -99,7 +102,8 @@ int end_connect(socket_handle socket, int failed) noexcept {
   return failed != 0 || let_block(socket) ? failed : sockets::last_error();
 }
 
-/// Connects to several addresses at once, and closes all sockets but that of the first to succeed.
+/// Connects to several addresses concurrently, and closes all sockets except that of the first
+/// connect to succeed.
 class race {
  public:
   race(const std::vector<address>& all, address_memory& memory, const create_context& limit)
@@ -116,7 +120,7 @@ class race {
     }
   }
 
-  /// Returns zero and a socket, or why there is none.
+  /// Returns zero and sets `made` to a connected socket, or returns the error number.
   int run(socket_handle& made) {
     while (made == no_socket) {
       if (const int over = is_over(limit_)) {
@@ -161,7 +165,8 @@ class race {
     }
   }
 
-  /// Returns milliseconds until the deadline, the next connect, or a check of the stop token.
+  /// Returns the milliseconds until the deadline, the next connect, or the next check of the stop
+  /// token, whichever comes first.
   [[nodiscard]] int time_to_wait() const {
     constexpr milliseconds slice(20);
     const auto until =
@@ -181,17 +186,18 @@ class race {
     if (asked_[index].fd != no_socket) {
       sockets::close(std::exchange(asked_[index].fd, no_socket));
     }
-    next_ = {};  // at once, beside others that are still silent
+    next_ = {};  // the next connect begins at once, while others may still be silent
     failed_ = sockets::tells_of_server(failed) || failed_ == 0 ? failed : failed_;
   }
 
-  /// Notes how a connect ended, unless the address is the only one.
+  /// Notes whether a connect failed, unless the address is the only one.
   void note(std::size_t index, bool failed) {
     if (all_.size() > 1) {
       memory_.note(all_[index].name(), failed);
     }
   }
-  /// Notes connects before `end` that are still running as failed: they began first, and lost.
+  /// Notes as failed the connects before `end` that are still running: they began earlier, and
+  /// lost.
   void note_pending(std::size_t end) {
     for (std::size_t i = 0; i < end; ++i) {
       if (asked_[i].fd != no_socket) {
@@ -203,13 +209,14 @@ class race {
   const std::vector<address>& all_;
   address_memory& memory_;
   const create_context& limit_;
-  std::vector<pollfd> asked_;  // one for each address so far; no_socket: failed
+  std::vector<pollfd> asked_;  // one for each address tried so far; no_socket if it failed
   std::size_t running_ = 0;
   steady_clock::time_point next_;
   int failed_ = 0;
 };
 
-/// Alternates the families, and rotates addresses that the system prefers alike.
+/// Rotates addresses that the system prefers equally by a random number, and alternates the address
+/// families.
 void spread(std::vector<address>& found) {
   std::random_device random;
   const auto is_of = [](const address& one) {
@@ -291,7 +298,7 @@ bool run_aside(aside kind, std::function<void()> work, const create_context& lim
     std::condition_variable_any changed;
     std::array<int, 2> running{};
   };
-  static auto* const all = new threads;  // for ever, as those threads may outlive main
+  static auto* const all = new threads;  // never destroyed, as these threads may outlive main
   int& running = all->running.at(static_cast<std::size_t>(kind));
   const auto done = std::make_shared<bool>(false);
   std::unique_lock lock(all->mutex);
@@ -345,12 +352,12 @@ int look_up(const std::string& host, const std::string& port, const create_conte
             std::vector<address>& found) {
   if (const int failed = ask_system(host, port, AI_NUMERICHOST, found);
       failed != sockets::no_such_name) {
-    return failed;  // or success; no other machine was asked
+    return failed;  // an error, or zero; no other machine was asked
   }
   const auto answer =
       std::make_shared<std::pair<int, std::vector<address>>>(sockets::no_memory_for_name, 0);
   const auto ask = [host, port, answer] {
-    // Without memory the answer stays as it is.
+    // If there is no memory, the answer stays as it is.
     attempt([&] { answer->first = ask_system(host, port, 0, answer->second); }, [] {});
   };
   if (!run_aside(aside::look_up, ask, limit)) {

@@ -29,9 +29,10 @@ constexpr const char* forget_session =
     "CLOSE ALL;SET SESSION AUTHORIZATION DEFAULT;RESET ALL;RESET ROLE;DEALLOCATE ALL;UNLISTEN *;"
     "SELECT pg_catalog.pg_advisory_unlock_all();DISCARD PLANS;DISCARD TEMP;DISCARD SEQUENCES";
 
-/// Returns true if the refusal is permanent: class 28, invalid authorization, or 3D, invalid
-/// catalog name, which verbose messages of libpq contain: "FATAL: 28P01: ". PgBouncer sends 08P01
-/// and words. False if one of several tries, with and without encryption, may pass.
+/// Returns true if the refusal is permanent: its SQLSTATE is of class 28 (invalid authorization) or
+/// 3D (invalid catalog name). Verbose messages of libpq contain the SQLSTATE, as in "FATAL: 28P01:
+/// ". PgBouncer sends 08P01 and a text. Returns false if one of several tries, with and without
+/// encryption, may succeed.
 bool is_refusal(const std::string& message) {
   static const std::regex refusal(":  ([0-9A-Z]{5}): ([^\n]*)");
   static const std::regex final(
@@ -50,7 +51,7 @@ bool is_of_word(char c) {
          std::string_view("_-.:/").find(c) != std::string_view::npos;
 }
 
-/// Replaces each occurrence of `value` by "...", unless it begins or ends within a word.
+/// Replaces each occurrence of `value` with "...", unless it begins or ends within a word.
 void hide(std::string& text, const std::string& value) {
   const auto splits = [&text](std::size_t at) {
     return at != 0 && at < text.size() && is_of_word(text[at - 1]) && is_of_word(text[at]);
@@ -63,7 +64,8 @@ void hide(std::string& text, const std::string& value) {
   }
 }
 
-/// Reads the settings, with defaults of the environment. Only libpq knows those of a service file.
+/// Returns the settings of a conninfo, with defaults from the environment. Only libpq knows the
+/// settings of a service file.
 settings read(const std::string& conninfo, const tcp_keep_alive& keep_alive) {
   settings all;
   const auto add = [&all](const options& more) {
@@ -98,7 +100,8 @@ bool has_several_hosts(settings& all) {
   return all.contains("service") || (all["host"] + all["hostaddr"]).find(',') != std::string::npos;
 }
 
-/// Returns true if a retry is in vain: libpq finds out only now that there is no password.
+/// Returns true if a retry would be in vain. One such failure is a missing password, which libpq
+/// notices only at this point.
 bool is_permanent(const std::string& failure, const PGconn* raw) {
   return is_refusal(failure) || PQconnectionNeedsPassword(raw) == 1;
 }
@@ -123,8 +126,8 @@ std::string value_of(const settings& all, const char* keyword) {
   return one != all.end() ? one->second : std::string();
 }
 
-/// Returns what is wrong with a host or a port, if anything. libpq finds out only when it connects,
-/// and quotes what may be the end of a password.
+/// Returns what is wrong with a host or a port, or an empty string. By itself, libpq would notice
+/// only when it connects, and would then quote what may be the end of a password.
 std::string fault_of(const settings& target) {
   const auto hosts = split(value_of(target, "host"));
   if (std::any_of(hosts.begin(), hosts.end(), [](const std::string& host) {
@@ -144,7 +147,8 @@ std::string name_of(const settings& target) {
          value_of(target, "port");
 }
 
-/// Returns connect_timeout, which libpq obeys only where it blocks; at least two seconds.
+/// Returns the value of connect_timeout, but at least two seconds. libpq obeys that setting only in
+/// calls that block.
 std::chrono::steady_clock::duration most_time(const settings& target) {
   const std::string text = value_of(target, "connect_timeout");
   const long seconds = std::strtol(text.c_str(), nullptr, 10);
@@ -152,13 +156,14 @@ std::chrono::steady_clock::duration most_time(const settings& target) {
                      : (std::chrono::steady_clock::duration::max)();
 }
 
-/// Returns what libpq or the server says, without values of the conninfo that may be secret. Wrong
-/// ones are quoted by libpq, in the language of the user, and repeated by some servers.
+/// Returns a message of libpq or the server without those values of the conninfo that may be
+/// secret. Wrong values are quoted by libpq, in the language of the user, and repeated by some
+/// servers.
 std::string without_values(std::string message, const settings& target) {
   const auto may_tell = [&target](const std::string& value) {
     constexpr std::array known{"host", "hostaddr", "port", "dbname", "user"};
     return std::any_of(known.begin(), known.end(), [&](const char* keyword) {
-      return value_of(target, keyword) == value;  // so may a password that is the user's name
+      return value_of(target, keyword) == value;  // also true of a password that is the user's name
     });
   };
   std::vector<std::string> values;
@@ -168,7 +173,7 @@ std::string without_values(std::string message, const settings& target) {
     }
   }
   std::sort(values.begin(), values.end(), [](const std::string& one, const std::string& other) {
-    return one.size() > other.size();  // one may be part of another
+    return one.size() > other.size();  // one value may be part of another
   });
   std::for_each(values.begin(), values.end(),
                 [&message](const std::string& one) { hide(message, one); });
@@ -195,9 +200,9 @@ void add_targets(const settings& all, const create_context& limit, std::vector<s
   }
 }
 
-/// Returns the settings for one address after the other. By itself, libpq would look up names
-/// without a time limit. It would begin with the same address each time, and give a silent one all
-/// the time.
+/// Returns the settings for each address in turn. By itself, libpq would look up names without a
+/// time limit. It would also begin with the same address each time, and spend all the time on an
+/// address that is silent.
 std::vector<settings> targets_of(settings all, const create_context& limit,
                                  detail::address_memory& memory, std::string& told) {
   const auto hosts = split(all["host"]);
@@ -212,7 +217,7 @@ std::vector<settings> targets_of(settings all, const create_context& limit,
   }
   std::vector<settings> targets;
   for (std::size_t i = 0; i < count; ++i) {
-    all["host"] = hosts[(std::min)(i, hosts.size() - 1)];  // a single one is for all
+    all["host"] = hosts[(std::min)(i, hosts.size() - 1)];  // a single value applies to all
     all["hostaddr"] = digits[(std::min)(i, digits.size() - 1)];
     all["port"] = ports[(std::min)(i, ports.size() - 1)];
     add_targets(all, limit, targets, told);
@@ -221,7 +226,7 @@ std::vector<settings> targets_of(settings all, const create_context& limit,
   if (!prefers_standby(all)) {
     return targets;
   }
-  std::vector<settings> standbys;  // first, without those that were silent
+  std::vector<settings> standbys;  // tried first; without targets that were silent
   for (settings& target : targets) {
     if (!memory.avoids(name_of(target))) {
       standbys.emplace_back(target)["target_session_attrs"] = "standby";
@@ -244,7 +249,7 @@ PGconn* start(const settings& all) {
   return made != nullptr ? made : throw std::bad_alloc();
 }
 
-/// Completes a connect; returns an empty string, or why it failed.
+/// Completes a connect. Returns an empty string, or the reason why it failed.
 std::string connect(PGconn* raw, const create_context& limit) {
   (void)PQsetErrorVerbosity(raw, PQERRORS_VERBOSE);
   PostgresPollingStatusType status =
@@ -260,7 +265,7 @@ std::string connect(PGconn* raw, const create_context& limit) {
   return status == PGRES_POLLING_OK ? "" : PQerrorMessage(raw);
 }
 
-/// Waits until a result can be taken; returns zero, or an errno.
+/// Waits until a result can be fetched. Returns zero, or an errno.
 int wait_for_result(PGconn* raw, const create_context& limit) {
   while (PQisBusy(raw) != 0) {
     const short events = PQflush(raw) == 1 ? POLLIN | POLLOUT : POLLIN;
@@ -274,7 +279,8 @@ int wait_for_result(PGconn* raw, const create_context& limit) {
   return 0;
 }
 
-/// Takes all results of what was sent; returns zero and the last one, or an errno.
+/// Fetches all results of the commands that were sent. Returns zero and sets `last` to the last
+/// result, or returns an errno.
 int collect(PGconn* raw, const create_context& limit, postgres_result& last) {
   for (;;) {
     if (const int failed = wait_for_result(raw, limit)) {
@@ -292,7 +298,7 @@ int collect(PGconn* raw, const create_context& limit, postgres_result& last) {
   }
 }
 
-/// Runs commands; returns an empty string if they succeed in time, or why not.
+/// Runs commands. Returns an empty string if they succeed in time, or the reason why they did not.
 std::string run(PGconn* raw, const std::string& commands, const create_context& limit) {
   if (PQsendQuery(raw, commands.c_str()) != 1) {
     return PQerrorMessage(raw);
@@ -304,7 +310,8 @@ std::string run(PGconn* raw, const std::string& commands, const create_context& 
   return PQresultStatus(last.get()) <= PGRES_TUPLES_OK ? "" : PQresultErrorMessage(last.get());
 }
 
-/// Returns true if the server was told. libpq connects for that, without a time limit.
+/// Cancels the query. Returns true if the server has been notified. For that, libpq opens a
+/// connection, without a time limit.
 bool cancel(PGconn* raw, const create_context& limit) {
   const std::shared_ptr<PGcancel> request(PQgetCancel(raw), &PQfreeCancel);
   const auto sent = std::make_shared<bool>(false);
@@ -315,7 +322,7 @@ bool cancel(PGconn* raw, const create_context& limit) {
   return request != nullptr && detail::run_aside(detail::aside::cancel, ask, limit) && *sent;
 }
 
-/// Cancels the query and waits for its end, again and again: the server ignores a cancel that
+/// Repeatedly cancels the query and waits for its end, since the server ignores a cancel that
 /// arrives before the query has begun.
 int end_query(PGconn* raw, const create_context& limit, postgres_result& last) {
   constexpr std::chrono::milliseconds until_again(50);
@@ -327,8 +334,9 @@ int end_query(PGconn* raw, const create_context& limit, postgres_result& last) {
   return failed;
 }
 
-/// Cancels until the server hangs up, which it does once it has nothing more to do. What the user
-/// left unsent, libpq would send before it reads or closes, and the server would begin that.
+/// Cancels repeatedly until the server closes the connection, which it does once it has nothing
+/// more to do. The sending side is shut down first. Otherwise, libpq would send what the user left
+/// unsent before it reads or closes, and the server would begin those commands.
 void end_pipeline(PGconn* raw, const create_context& limit) {
   constexpr std::chrono::milliseconds until_again(20);
   (void)::shutdown(PQsocket(raw), SHUT_WR);
@@ -339,7 +347,8 @@ void end_pipeline(PGconn* raw, const create_context& limit) {
   }
 }
 
-/// Returns true between commands, with nothing unread. Encrypted connections may have read ahead.
+/// Returns true if the connection is between commands, and nothing is left unread. An encrypted
+/// connection may have read ahead.
 bool is_idle(PGconn* raw) {
   return PQstatus(raw) == CONNECTION_OK && PQpipelineStatus(raw) == PQ_PIPELINE_OFF &&
          PQtransactionStatus(raw) == PQTRANS_IDLE && detail::is_quiet(PQsocket(raw));
@@ -367,8 +376,8 @@ postgres_connection::twin::~twin() {
   }
 }
 
-/// Returns what the server reported of its role, and the size of the event procedures: no function
-/// lists these, but each result has copies.
+/// Returns what the server reported about its role, and the size of the event procedures. No
+/// function lists event procedures, but each result contains copies of them.
 std::string postgres_connection::marks() const {
   const postgres_result copy(PQmakeEmptyPGresult(get(), PGRES_COMMAND_OK));
   std::string all = std::to_string(PQresultMemorySize(copy.get()));
@@ -399,7 +408,7 @@ void postgres_connection::check(const pg_result* result) noexcept {
   unfit_ = unfit_ || state == "25006" || state.starts_with("57P") || state.starts_with("08");
 }
 
-/// Calls the user's `on_connect`, and remembers what a session is like before any use.
+/// Calls the user's `on_connect`, and records the state of the session before any use.
 void postgres_factory::begin_session(postgres_connection& made,
                                      const create_context& context) const {
   made.patience_ = target_.reset_timeout;
@@ -423,14 +432,14 @@ postgres_connection postgres_factory::create(const create_context& context) cons
     const bool begins = fault.empty();
     postgres_connection made(begins ? start(target) : nullptr);
     const std::string failure = begins ? connect(made.get(), {until, context.stop}) : fault;
-    // A primary is no worse for being no standby.
+    // A primary is not at fault for not being a standby.
     const bool is_late = std::chrono::steady_clock::now() >= until;
     const bool is_known = failure.empty() || is_late || !prefers_standby(all);
     if (begins && is_known && targets.size() > 1 && !context.stop.stop_requested()) {
       memory_->note(name_of(target), !failure.empty());
     }
     if (failure.empty()) {
-      // Without a free number its uses cannot be interrupted.
+      // If no file descriptor is free, uses of the connection cannot be interrupted.
       made.twin_ = postgres_connection::twin(
           ::fcntl(PQsocket(made.get()), F_DUPFD_CLOEXEC, 3));  // NOLINT(*-vararg): of the system
       begin_session(made, context);
@@ -457,7 +466,7 @@ bool postgres_factory::reset(postgres_connection& used) const {
   PGconn* const raw = used.get();
   const PGTransactionStatusType state = PQtransactionStatus(raw);
   const bool is_open = state == PQTRANS_INTRANS || state == PQTRANS_INERROR;
-  PQuntrace(raw);  // into a file of the user
+  PQuntrace(raw);  // the trace file belongs to the user
   if (used.unfit_ || PQpipelineStatus(raw) != PQ_PIPELINE_OFF || !(is_open || is_idle(raw))) {
     return false;
   }
@@ -474,7 +483,7 @@ bool postgres_factory::reset(postgres_connection& used) const {
   (void)PQsetErrorContextVisibility(raw, PQSHOW_CONTEXT_ERRORS);
   (void)PQsetNoticeReceiver(raw, used.receiver_, nullptr);
   (void)PQsetNoticeProcessor(raw, used.processor_, nullptr);
-  while (PGnotify* const heard = PQnotifies(raw)) {  // from before the reset
+  while (PGnotify* const heard = PQnotifies(raw)) {  // notifications from before the reset
     PQfreemem(heard);
   }
   if (target_.on_connect) {
@@ -500,7 +509,7 @@ void postgres_factory::destroy(postgres_connection& ended, destroy_reason /*reas
       postgres_result last;
       (void)end_query(raw, limit, last);
     }
-  } catch (...) {  // no memory, or no thread: it is closed nevertheless
+  } catch (...) {  // no memory, or no thread: the connection is closed nevertheless
   }
 }
 

@@ -38,7 +38,8 @@ void check_status(const redisContext* context, int result) {
   }
 }
 
-/// Returns a word in capitals, not by toupper: its capital of i depends on the language.
+/// Returns a word in capital letters. Does not use toupper, whose result for the letter i depends
+/// on the language.
 std::string capitals_of(std::string_view word) {
   std::string capitals;
   std::transform(word.begin(), word.end(), std::back_inserter(capitals), [](char c) {
@@ -47,17 +48,19 @@ std::string capitals_of(std::string_view word) {
   return capitals;
 }
 
-/// Looks for a word in the list, which has capital letters, and a blank at both ends.
+/// Returns true if the list contains the word, which may be in lower case. The list has capital
+/// letters, and a blank at both ends.
 bool is_among(std::string_view list, std::string_view word) {
   return list.find(' ' + capitals_of(word) + ' ') != std::string_view::npos;
 }
 
-/// Searches as `is_among`, for the first word.
+/// Returns true if the list contains the first word of the text; see `is_among`.
 bool begins_with_any(std::string_view list, std::string_view text) {
   return is_among(list, text.substr(0, text.find(' ')));
 }
 
-/// Commands whose effects stay with the connection, and then those that stay even after RESET.
+/// Commands whose effects stay with the connection. `outlasts_reset` finds those whose effects stay
+/// even after RESET.
 constexpr std::string_view changing =
     " MULTI WATCH SUBSCRIBE PSUBSCRIBE SSUBSCRIBE MONITOR SELECT AUTH HELLO CLIENT READONLY ASKING "
     "SYNC PSYNC REPLCONF RESET QUIT ";
@@ -67,7 +70,7 @@ bool outlasts_reset(const words& command) {
          (is_among(" SCRIPT ", command[0]) && is_among(" DEBUG ", second));
 }
 
-/// Refuses commands whose answer does not come, or cannot be read by hiredis.
+/// Refuses commands that get no answer, or whose answer hiredis cannot read.
 void refuse_unanswered(const words& command) {
   const auto word = [&command](std::size_t index) {
     return index < command.size() ? command[index] : std::string_view();
@@ -83,17 +86,19 @@ void refuse_unanswered(const words& command) {
 #endif
 }
 
-/// Errors of a server that became a replica, or has no data: another connection may do better.
+/// Errors of a server that has become a replica, or has no data. Another connection may do better.
 constexpr std::string_view unfit = " READONLY LOADING MASTERDOWN UNBLOCKED ";
 
-/// Returns true for errors that would recur. Before Redis 6 they begin with ERR alone.
+/// Returns true for errors that would recur. Before Redis 6, such errors have no code of their own:
+/// they begin with ERR.
 bool is_permanent(std::string_view error) {
   constexpr std::string_view old(" INVALID DB AUTH CLIENT SELECT ");
   return begins_with_any(" WRONGPASS NOAUTH NOPERM DENIED ", error) ||
          (error.starts_with("ERR ") && begins_with_any(old, error.substr(4)));
 }
 
-/// Returns true if PING was refused for want of a right, or by a server that cannot save its data.
+/// Returns true if PING was refused because the user lacks the right, or because the server cannot
+/// save its data.
 bool is_refused_alone(const redis_answer& answer) {
   return answer.is_error && begins_with_any(" NOPERM MISCONF ", answer.text);
 }
@@ -128,7 +133,8 @@ std::string format(const words& command) {
   return size < 0 ? throw std::bad_alloc() : std::string(raw, static_cast<std::size_t>(size));
 }
 
-/// Sends without SIGPIPE, which hiredis does not prevent, and within the time-out of the context.
+/// Sends within the time-out of the context, and without causing SIGPIPE, which hiredis does not
+/// prevent.
 void send(redisContext* context, std::string_view bytes) {
   check_status(context, context->err);
   while (!bytes.empty()) {
@@ -148,13 +154,14 @@ bool is_pushed(std::string_view command) {
                   command);
 }
 
-/// Returns true if a push reports that `command` was done: its first element is the name.
+/// Returns true if a push reports that `command` was done, that is, if its first element is the
+/// name of the command.
 bool answers(const redisReply& push, std::string_view command) {
   return is_pushed(command) && push.elements != 0 && push.element[0]->str != nullptr &&
          is_among(" " + capitals_of(command) + ' ', text_of(*push.element[0]));
 }
 
-/// Writes as hiredis' own function does, but without SIGPIPE.
+/// Writes like hiredis' own function, but without causing SIGPIPE.
 ssize_t write_quietly(redisContext* context) {
   const ssize_t sent = ::send(context->fd, context->obuf, sdslen(context->obuf), MSG_NOSIGNAL);
   const bool waits = errno == EWOULDBLOCK && (context->flags & REDIS_BLOCK) == 0;
@@ -179,9 +186,9 @@ void write_without_signal(redisContext* context) {
 #else
 void ignore(int /*signal*/) {}
 
-/// Survives SIGPIPE with older versions, which call write(2), for which it cannot be turned off.
-/// Uses a handler, since programs that this one starts would inherit an ignored signal. Does not
-/// change what the program itself has set for the signal.
+/// Makes the process survive SIGPIPE with older versions of hiredis. They call write(2), for which
+/// the signal cannot be turned off. Uses a handler, since programs that this one starts would
+/// inherit an ignored signal. Does not change what the program itself has set for the signal.
 void survive_sigpipe() {
   static const bool is_done = [] {
     struct sigaction now {};
@@ -197,8 +204,8 @@ void survive_sigpipe() {
 }
 #endif
 
-/// Returns the next answer, to `command`. Does not use hiredis' own time-out, which begins anew
-/// with each byte that arrives.
+/// Returns the next answer, which is to `command`. Does not use the time-out of hiredis, which
+/// starts over with each byte that arrives.
 redis_answer receive(redisContext* context, const create_context& limit,
                      [[maybe_unused]] std::string_view command = {}) {
   const auto begin = std::chrono::steady_clock::now();
@@ -207,7 +214,7 @@ redis_answer receive(redisContext* context, const create_context& limit,
     check_status(context, redisGetReplyFromReader(context, &raw));
     const std::unique_ptr<void, void (*)(void*)> owner(raw, &freeReplyObject);
     const auto* const reply = static_cast<const redisReply*>(raw);
-#ifdef REDIS_REPLY_PUSH  // pushes that a user subscribed to answer no command
+#ifdef REDIS_REPLY_PUSH  // pushes for a user's subscriptions answer no command
     if (reply != nullptr && reply->type == REDIS_REPLY_PUSH && !answers(*reply, command)) {
       continue;
     }
@@ -227,7 +234,7 @@ redis_answer receive(redisContext* context, const create_context& limit,
   }
 }
 
-/// Connects, and notes what hiredis would need to reconnect, had it connected itself.
+/// Connects, and sets what hiredis needs to reconnect, as if hiredis had connected itself.
 void connect(redisContext* made, const redis_target& target, detail::address_memory& memory,
              const create_context& limit) {
   const bool by_path = !target.path.empty();
@@ -254,22 +261,23 @@ void connect(redisContext* made, const redis_target& target, detail::address_mem
   }
 }
 
-/// Returns what a server says, without the words of a command: one that does not know AUTH repeats
-/// them, and may escape them.
+/// Returns the text of a server's error without the words of a command. A server that does not know
+/// AUTH repeats those words, and may escape them.
 std::string without_words(const std::string& text) {
   return text.substr(0, text.find(", with args"));
 }
 
-/// Signs in and asks something, in one round trip; with a `word` after a RESET. A user may have
-/// left answers unread, and only a word of our own tells this answer from those. If PING is
-/// refused, the word is sent as a command that the server does not know, and so repeats.
+/// Signs in and sends PING, in one round trip. If `word` is not empty, sends RESET first, and
+/// `word` with PING. A user may have left answers unread, and only a word of our own distinguishes
+/// the answer to PING from them. If PING is refused, sends the word as a command, which the server
+/// does not know and therefore repeats.
 void sign_in(redisContext* context, const create_context& limit, const redis_target& target,
              const std::string& word) {
   std::vector<words> all;
   if (!word.empty()) {
     all.push_back({"RESET"});
   }
-  if (!target.user.empty()) {  // which may have no password
+  if (!target.user.empty()) {  // a user may have no password
     all.push_back({"AUTH", target.user, target.password});
   } else if (!target.password.empty()) {
     all.push_back({"AUTH", target.password});
@@ -298,7 +306,7 @@ void sign_in(redisContext* context, const create_context& limit, const redis_tar
   }
 }
 
-/// Returns true between commands, with nothing unsent or unread.
+/// Returns true if the connection is between commands, and nothing is left unsent or unread.
 bool is_idle(const redisContext* context) {
   const redisReader* const reader = context->reader;
   return context->err == 0 && sdslen(context->obuf) == 0 && reader->pos == reader->len &&
@@ -312,7 +320,7 @@ redis_connection::redis_connection(redisContext* context) noexcept
 #ifdef REDIS_REPLY_PUSH
   push_ = context != nullptr ? context->push_cb : nullptr;
 #else
-  (void)push_;  // there are none
+  (void)push_;  // this version of hiredis has no pushes
 #endif
 }
 
@@ -405,22 +413,22 @@ bool redis_factory::reset(redis_connection& used) const {
 }
 
 void redis_factory::interrupt(redis_connection& used) noexcept {
-  if (used.context_ != nullptr) {          // else the user has moved it out
-    detail::shut_down(used.context_->fd);  // which hiredis closes only to connect anew
+  if (used.context_ != nullptr) {          // otherwise the user has moved it out
+    detail::shut_down(used.context_->fd);  // hiredis closes the socket only to reconnect
   }
 }
 
 void redis_factory::begin(redis_connection& session, const create_context& context,
                           const std::string& word) const {
   redisContext* const raw = session.context_.get();
-  // The time-out of hiredis, whose functions a user may call. Zero would mean for ever.
+  // Sets the time-out of hiredis, since a user may call its functions. Zero would mean no time-out.
   const auto us = std::max<std::int64_t>(target_.command_timeout.count() / 1000, 1);
   check_status(raw, redisSetTimeout(raw, {.tv_sec = us / 1'000'000, .tv_usec = us % 1'000'000}));
   sign_in(raw, context, target_, word);
   if (target_.on_connect) {
     target_.on_connect(session, context);
   }
-  session.changed_ = session.unfit_ = false;  // what the hook does stays
+  session.changed_ = session.unfit_ = false;  // the effects of the hook stay
 }
 
 }  // namespace lido::inline v0

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. What connections need from the system, and how it names failures.
+/// Internal. What connections need from the system, and how the system names failures.
 #pragma once
 
 #include <fcntl.h>
@@ -25,22 +25,23 @@ inline constexpr int no_memory_for_name = EAI_MEMORY;
   return errno;
 }
 
-/// Returns false if this machine has no way to the address, which says nothing about the server.
+/// Returns false if a connect failed because this machine has no route to the address, which says
+/// nothing about the server.
 [[nodiscard]] inline bool tells_of_server(int failed) noexcept {
   return failed != EADDRNOTAVAIL && failed != ENETUNREACH && failed != EAFNOSUPPORT;
 }
 
-/// Returns true if a connect has begun and continues.
+/// Returns true if a connect has begun and is still in progress.
 [[nodiscard]] inline bool goes_on(int failed) noexcept {
   return failed == EINPROGRESS || failed == EINTR;
 }
 
-/// Returns true if the queue of a server by path is full.
+/// Returns true if the queue of a server that is addressed by a path is full.
 [[nodiscard]] inline bool is_full(int failed) noexcept {
   return failed == EAGAIN;
 }
 
-/// Returns what getaddrinfo(3) reports, as a code that is no error number.
+/// Returns the failure that getaddrinfo(3) reports, as a code that differs from all error numbers.
 [[nodiscard]] inline int name_error(int code) noexcept {
   return code;
 }
@@ -56,11 +57,11 @@ inline void shut_down(socket_handle socket) noexcept {
   (void)::shutdown(socket, SHUT_RDWR);
 }
 
-/// Opens a socket that does not block, and that started programs do not inherit.
+/// Opens a non-blocking socket that programs started by this one do not inherit.
 [[nodiscard]] inline socket_handle open(int family) noexcept {
 #if defined(SOCK_CLOEXEC) && defined(SOCK_NONBLOCK)
   socket_handle made = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-#else  // macOS: a program that another thread starts in between inherits it
+#else  // macOS: a program that another thread starts in between inherits the socket
   socket_handle made = ::socket(family, SOCK_STREAM, 0);
   if (made != no_socket &&
       (::fcntl(made, F_SETFD, FD_CLOEXEC) != 0 || ::fcntl(made, F_SETFL, O_NONBLOCK) != 0)) {
@@ -68,7 +69,7 @@ inline void shut_down(socket_handle socket) noexcept {
     return no_socket;
   }
 #endif
-  if (made == 0) {  // of a program without standard input: hiredis 0.14 does not close that
+  if (made == 0) {  // the program has no standard input; hiredis 0.14 does not close socket 0
     made = ::fcntl(0, F_DUPFD_CLOEXEC, 1);
     (void)::close(0);
   }
@@ -80,12 +81,12 @@ inline void shut_down(socket_handle socket) noexcept {
   return flags >= 0 && ::fcntl(socket, F_SETFL, flags & ~O_NONBLOCK) == 0;
 }
 
-/// Returns how many sockets are ready; `time` is in milliseconds.
+/// Waits for sockets to become ready, for at most `time` milliseconds. Returns how many are ready.
 inline int poll(pollfd* all, std::size_t count, int time) noexcept {
   return ::poll(all, static_cast<nfds_t>(count), time);
 }
 
-/// Says if `poll` does not report a connect that has failed; here it does.
+/// Says whether `poll` fails to report a connect that has failed. Here, it reports one.
 inline constexpr bool poll_misses_failures = false;
 
 [[nodiscard]] inline bool wait_for_ever(socket_handle socket) noexcept {
@@ -104,7 +105,7 @@ inline void look_after(socket_handle socket, const tcp_keep_alive& how) noexcept
   set(SOL_SOCKET, SO_KEEPALIVE, how.on ? 1 : 0);
 #ifdef TCP_KEEPIDLE
   set(IPPROTO_TCP, TCP_KEEPIDLE, whole_seconds(how.idle));
-#else  // of macOS
+#else  // macOS
   set(IPPROTO_TCP, TCP_KEEPALIVE, whole_seconds(how.idle));
 #endif
   set(IPPROTO_TCP, TCP_KEEPINTVL, whole_seconds(how.interval));

@@ -1,10 +1,10 @@
 /// @file
-/// Internal. What connections need from the system, and how it names failures. Asio has begun to
-/// use its sockets.
+/// Internal. What connections need from the system, and how the system names failures. Asio has
+/// already initialised the system's sockets.
 #pragma once
 
 #include "lido/connect/dial.hpp"
-// after it
+// must follow dial.hpp
 #include <mstcpip.h>
 
 #include <string>
@@ -22,22 +22,23 @@ inline constexpr int no_memory_for_name = -WSA_NOT_ENOUGH_MEMORY;
   return ::WSAGetLastError();
 }
 
-/// Returns false if this machine has no way to the address, which says nothing about the server.
+/// Returns false if a connect failed because this machine has no route to the address, which says
+/// nothing about the server.
 [[nodiscard]] inline bool tells_of_server(int failed) noexcept {
   return failed != WSAEADDRNOTAVAIL && failed != WSAENETUNREACH && failed != WSAEAFNOSUPPORT;
 }
 
-/// Returns true if a connect has begun and continues.
+/// Returns true if a connect has begun and is still in progress.
 [[nodiscard]] inline bool goes_on(int failed) noexcept {
   return failed == WSAEWOULDBLOCK;
 }
 
-/// Returns false, since Windows has no servers by path here.
+/// Returns false, since servers that are addressed by a path are not supported on Windows.
 [[nodiscard]] inline bool is_full(int /*failed*/) noexcept {
   return false;
 }
 
-/// Returns what getaddrinfo reports, as a code that is no error number.
+/// Returns the failure that getaddrinfo reports, as a code that differs from all error numbers.
 [[nodiscard]] inline int name_error(int code) noexcept {
   return -code;
 }
@@ -58,8 +59,8 @@ inline void shut_down(socket_handle socket) noexcept {
   return ::ioctlsocket(socket, static_cast<long>(FIONBIO), &is_non_blocking) == 0;
 }
 
-/// Opens a socket that does not block, and that started programs do not inherit. Its operations may
-/// continue after the call, as those of Asio's sockets.
+/// Opens a non-blocking socket that programs started by this one do not inherit. Its operations may
+/// continue after the call, like those of Asio's sockets.
 [[nodiscard]] inline socket_handle open(int family) noexcept {
   constexpr DWORD no_handle_inherit = 0x80;
   const socket_handle made =
@@ -75,12 +76,13 @@ inline void shut_down(socket_handle socket) noexcept {
   return set_blocking(socket, true);
 }
 
-/// Returns how many sockets are ready; `time` is in milliseconds.
+/// Waits for sockets to become ready, for at most `time` milliseconds. Returns how many are ready.
 inline int poll(pollfd* all, std::size_t count, int time) noexcept {
   return ::WSAPoll(all, static_cast<ULONG>(count), time);
 }
 
-/// Says if `poll` does not report a connect that has failed; before Windows 10, version 2004.
+/// Says whether `poll` fails to report a connect that has failed. It does before Windows 10,
+/// version 2004.
 inline constexpr bool poll_misses_failures = true;
 
 [[nodiscard]] inline bool wait_for_ever(socket_handle socket) noexcept {
@@ -93,8 +95,8 @@ inline constexpr bool poll_misses_failures = true;
   return wait(SO_RCVTIMEO) && wait(SO_SNDTIMEO);
 }
 
-/// Sets options by number, since older headers lack the names, and older versions of Windows some
-/// options.
+/// Sets options by number, since older headers lack their names. Older versions of Windows lack
+/// some of the options.
 inline void look_after(socket_handle socket, const tcp_keep_alive& how) noexcept {
   const auto set = [socket](int level, int name, int value) {
     const void* const bytes = &value;
