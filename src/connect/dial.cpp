@@ -93,11 +93,11 @@ int take_failure(socket_handle socket) noexcept {
   return refused == 0 ? failed : sockets::last_error();
 }
 
-/// Returns zero if a socket that is ready is connected, and otherwise the error number. `failed` is
-/// the result of `take_failure`.
+/// Returns zero if a socket that has become ready is connected, and otherwise the error number.
+/// `failed` is the result of `take_failure`.
 int end_connect(socket_handle socket, int failed) noexcept {
   if (failed == 0 && is_own_peer(socket)) {
-    return sockets::refused;  // the echo of a question would pass for an answer
+    return sockets::refused;  // the echo of a request would pass for its answer
   }
   return failed != 0 || let_block(socket) ? failed : sockets::last_error();
 }
@@ -215,8 +215,8 @@ class race {
   int failed_ = 0;
 };
 
-/// Rotates addresses that the system prefers equally by a random number, and alternates the address
-/// families.
+/// Rotates each run of addresses that the system prefers equally by a random number. Then
+/// alternates the address families.
 void spread(std::vector<address>& found) {
   std::random_device random;
   const auto is_of = [](const address& one) {

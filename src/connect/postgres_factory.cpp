@@ -100,7 +100,7 @@ bool has_several_hosts(settings& all) {
   return all.contains("service") || (all["host"] + all["hostaddr"]).find(',') != std::string::npos;
 }
 
-/// Returns true if a retry would be in vain. One such failure is a missing password, which libpq
+/// Returns true if a retry would be in vain. For example, the password may be missing, which libpq
 /// notices only at this point.
 bool is_permanent(const std::string& failure, const PGconn* raw) {
   return is_refusal(failure) || PQconnectionNeedsPassword(raw) == 1;
@@ -441,7 +441,7 @@ postgres_connection postgres_factory::create(const create_context& context) cons
     if (failure.empty()) {
       // If no file descriptor is free, uses of the connection cannot be interrupted.
       made.twin_ = postgres_connection::twin(
-          ::fcntl(PQsocket(made.get()), F_DUPFD_CLOEXEC, 3));  // NOLINT(*-vararg): of the system
+          ::fcntl(PQsocket(made.get()), F_DUPFD_CLOEXEC, 3));  // NOLINT(*-vararg): a system call
       begin_session(made, context);
       return made;
     }

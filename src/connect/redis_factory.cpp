@@ -204,8 +204,8 @@ void survive_sigpipe() {
 }
 #endif
 
-/// Returns the next answer, which is to `command`. Does not use the time-out of hiredis, which
-/// starts over with each byte that arrives.
+/// Returns the next answer. Skips pushes that do not answer `command`. Does not use the time-out of
+/// hiredis, which starts over with each byte that arrives.
 redis_answer receive(redisContext* context, const create_context& limit,
                      [[maybe_unused]] std::string_view command = {}) {
   const auto begin = std::chrono::steady_clock::now();
@@ -269,8 +269,8 @@ std::string without_words(const std::string& text) {
 
 /// Signs in and sends PING, in one round trip. If `word` is not empty, sends RESET first, and
 /// `word` with PING. A user may have left answers unread, and only a word of our own distinguishes
-/// the answer to PING from them. If PING is refused, sends the word as a command, which the server
-/// does not know and therefore repeats.
+/// the answer to PING from those answers. If PING is refused, sends the word as a command, which
+/// the server does not know and therefore repeats.
 void sign_in(redisContext* context, const create_context& limit, const redis_target& target,
              const std::string& word) {
   std::vector<words> all;
@@ -421,7 +421,7 @@ void redis_factory::interrupt(redis_connection& used) noexcept {
 void redis_factory::begin(redis_connection& session, const create_context& context,
                           const std::string& word) const {
   redisContext* const raw = session.context_.get();
-  // Sets the time-out of hiredis, since a user may call its functions. Zero would mean no time-out.
+  // Sets the time-out of hiredis, whose functions a user may call. Zero would mean no time-out.
   const auto us = std::max<std::int64_t>(target_.command_timeout.count() / 1000, 1);
   check_status(raw, redisSetTimeout(raw, {.tv_sec = us / 1'000'000, .tv_usec = us % 1'000'000}));
   sign_in(raw, context, target_, word);

@@ -81,12 +81,12 @@ inline void shut_down(socket_handle socket) noexcept {
   return flags >= 0 && ::fcntl(socket, F_SETFL, flags & ~O_NONBLOCK) == 0;
 }
 
-/// Waits for sockets to become ready, for at most `time` milliseconds. Returns how many are ready.
+/// Waits until sockets are ready, but at most `time` milliseconds. Returns how many are ready.
 inline int poll(pollfd* all, std::size_t count, int time) noexcept {
   return ::poll(all, static_cast<nfds_t>(count), time);
 }
 
-/// Says whether `poll` fails to report a connect that has failed. Here, it reports one.
+/// True if `poll` may not report a connect that has failed. Here, it always reports one.
 inline constexpr bool poll_misses_failures = false;
 
 [[nodiscard]] inline bool wait_for_ever(socket_handle socket) noexcept {

@@ -1,6 +1,6 @@
 /// @file
-/// Internal. What connections need from the system, and how the system names failures. Asio has
-/// already initialised the system's sockets.
+/// Internal. What connections need from the system, and how the system names failures. By the time
+/// these functions are called, Asio has initialised the system's sockets.
 #pragma once
 
 #include "lido/connect/dial.hpp"
@@ -76,13 +76,13 @@ inline void shut_down(socket_handle socket) noexcept {
   return set_blocking(socket, true);
 }
 
-/// Waits for sockets to become ready, for at most `time` milliseconds. Returns how many are ready.
+/// Waits until sockets are ready, but at most `time` milliseconds. Returns how many are ready.
 inline int poll(pollfd* all, std::size_t count, int time) noexcept {
   return ::WSAPoll(all, static_cast<ULONG>(count), time);
 }
 
-/// Says whether `poll` fails to report a connect that has failed. It does before Windows 10,
-/// version 2004.
+/// True if `poll` may not report a connect that has failed. It does not before Windows 10, version
+/// 2004.
 inline constexpr bool poll_misses_failures = true;
 
 [[nodiscard]] inline bool wait_for_ever(socket_handle socket) noexcept {

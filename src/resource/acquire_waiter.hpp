@@ -34,7 +34,7 @@ struct refusal {
 enum class grant_kind : std::uint8_t {
   resource,  ///< a resource that is fit for use
   validate,  ///< a resource that the waiter validates, and uses if it is valid
-  create     ///< an empty slot in which the waiter creates a resource; only without threads
+  create     ///< an empty slot for a resource that the waiter creates; in pools without threads
 };
 
 /// When a waiter arrived, and its position in the order of all waiters.
@@ -61,7 +61,7 @@ struct queue_links {
 /// One wait, by a thread or a callback. The waiter of a thread is on its stack; the waiter of a
 /// callback is on the heap.
 ///
-/// The pool's mutex guards everything except `word`: the waiting thread and the kernel change it
+/// The pool's mutex guards everything except `word`, which the waiting thread and the kernel change
 /// without relying on the mutex. Once the wait has ended, `grant` and `kind` belong to the waiter.
 class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter> {
  public:
@@ -96,7 +96,7 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
   slot_grant grant;
   grant_kind kind = grant_kind::resource;
   arrival came;
-  nanos wakes_at = never;  ///< when a thread that looks itself looks next, in real time
+  nanos wakes_at = never;  ///< when its thread next looks for a resource, in real time
   bool is_awake = false;   ///< its thread looks for a resource before it sleeps
   bool may_look;           ///< false for callbacks, and for threads inside one, which may take long
   bool holds = false;      ///< its thread holds a resource of the pool

@@ -24,7 +24,7 @@ struct ready_tag {};
 /// A timekeeping thread, and workers that run tasks. The runner of each pool joins these threads,
 /// gives them tasks, and leaves them. No thread is started before there is a task, and each thread
 /// ends after some time without one. When the last runner has left, all threads have ended, except
-/// those in user code. Those end when they return from it.
+/// those in user code. A thread in user code ends once that code has returned.
 ///
 /// Each runner limits how many workers its pool may use at once. A pool whose tasks hang therefore
 /// does not block other pools: further workers are started for them.

@@ -42,7 +42,8 @@ void create_planner::plan(slot_group& group) noexcept {
                      group.queue.after_first(served + supply.for_any - supply.late));
   nanos due = next_try(group, is_asked, /*makes_ahead=*/ahead != 0);
   const nanos replaces = waiters_.next_replacement(group);
-  due = replaces > now ? (std::min)(due, replaces) : due;  // or a late check matches it again
+  // If a replacement is due already, the next late check matches the group again.
+  due = replaces > now ? (std::min)(due, replaces) : due;
   timers_.remove(group);
   if (due != never) {
     timers_.push(group, due);
@@ -105,7 +106,8 @@ nanos create_planner::next_try(const slot_group& group, bool is_asked,
              : never;
 }
 
-/// Wakes the first waiting thread, in a pool without threads, so that it does what is due.
+/// Wakes the first thread that waits, so that it does what is due. Called in a pool without
+/// threads.
 void create_planner::wake_for_timer(slot_group& group, nanos due) noexcept {
   due = (std::min)(due, group.counts.awaited() != 0 ? slots_.next_answer() : never);
   acquire_waiter* waiter = due != never ? group.queue.first() : nullptr;
@@ -155,7 +157,7 @@ void create_planner::start_creates() noexcept {
   }
 }
 
-/// Evicts a resource, unless enough resources are already closing for the waiters.
+/// Evicts a resource, unless enough resources for the waiters are closing already.
 bool create_planner::evict_for(const slot_group& group) noexcept {
   return group.request.wanted != 0 && slots_.counts().evicted() < quota_.wanted() &&
          slots_.evict(create_quota::order_of(group));

@@ -20,7 +20,7 @@ struct create_supply {
   std::uint32_t for_any = 0;   ///< creates whose resources any waiter may get
   std::uint32_t creating = 0;  ///< creates in progress; for some, the creator keeps the resource
   std::uint32_t idle = 0;      ///< idle resources, including those being checked
-  std::uint32_t late = 0;      ///< creates in `for_any` on which waiters no longer count
+  std::uint32_t late = 0;      ///< creates in `for_any` on which waiters no longer rely
 };
 
 struct create_limits {

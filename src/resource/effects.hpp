@@ -54,7 +54,7 @@ class slot_queue {
 /// after all.
 struct lease_report {
   pool_event event;
-  std::shared_ptr<const std::string> pool;  ///< name with the key; null without keys
+  std::shared_ptr<const std::string> pool;  ///< the pool's name with the key; null without keys
 };
 
 using sleep_word = const atomic<std::uint32_t>*;
@@ -69,7 +69,7 @@ struct pool_tasks {
 /// What `kernel_shell` does once it has unlocked the mutex; see `kernel_shell::run` for the order.
 struct effects : pool_tasks {
   static constexpr std::size_t most_wakes = 16;   ///< after so many wakes, no further step begins
-  static constexpr std::size_t most_in_step = 4;  ///< wakes of one step, even past `most_wakes`
+  static constexpr std::size_t most_in_step = 4;  ///< the most wakes that a single step adds
 
   std::array<sleep_word, most_wakes + most_in_step>
       wake{};  ///< words on which threads sleep; the threads may be gone

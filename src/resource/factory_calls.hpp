@@ -30,7 +30,7 @@ class factory_calls {
   /// has been flushed: the kernel destroys a flushed resource in any case.
   [[nodiscard]] bool validate(pool_slot& slot, const deadline& until,
                               const std::stop_token& stop) noexcept;
-  /// Resets a resource. Returns false if the resource is unusable now.
+  /// Resets a resource. Returns false if the resource is no longer usable.
   [[nodiscard]] bool reset(pool_slot& slot) noexcept { return check(slot, nullptr); }
   static void destroy(pool_slot& slot) noexcept;
   /// Runs the task of a slot. Called by a thread that keeps the core alive.

@@ -19,7 +19,8 @@ void idle_cache::release_slow(const slot_grant& grant, bool refused) noexcept {
 
 /// Lets the kernel decide what happens to the slot.
 void idle_cache::release_marked(const slot_grant& grant) noexcept {
-  const auto alive = core_->weak_from_this().lock();  // keeps the core alive during this function
+  const auto alive =
+      core_->weak_from_this().lock();  // keeps the core alive while this function runs
   platform::tell_release(grant.slot);
   core_->shell().apply(
       [&](pool_kernel& kernel) { kernel.on_released(*grant.slot, /*resets=*/false); });

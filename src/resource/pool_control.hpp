@@ -35,12 +35,13 @@ class pool_control {
   void on_limits(slot_group& group, const group_limits& limits, std::uint32_t total) noexcept;
   void on_suspended(bool suspended) noexcept;
   /// Destroys all resources that the group has created so far. Creates and validations in progress
-  /// become outdated. They no longer delay others, but count against max_size until they end.
+  /// become outdated. They delay no other creates and validations, but count against max_size until
+  /// they end.
   void on_flush(slot_group& group, ongoing_uses uses = ongoing_uses::finish) noexcept;
   /// Ends the pause after a failed create.
   void on_retry_now(slot_group& group) noexcept;
   /// Flushes the group if `generation` is its current generation, and so at most once for each
-  /// generation. Returns false if it is not.
+  /// generation. Otherwise returns false.
   [[nodiscard]] bool on_flush_of(slot_group& group, std::uint32_t generation) noexcept;
   /// Destroys a resource, either at once or when it is released. Sets `found` to true if the
   /// resource exists, and otherwise to false.

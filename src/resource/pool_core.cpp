@@ -57,7 +57,7 @@ void pool_core::start(std::shared_ptr<factory_hooks> hooks) {
                                             &pool_reports::fill, this);
   }
   shell_->runner().start(settings_.maintenance);
-  shell_->apply([this](pool_kernel& kernel) {  // also with keys, since this starts the clock
+  shell_->apply([this](pool_kernel& kernel) {  // also with keys, since this event starts the clock
     if (!groups_.has_keys()) {
       kernel.on_idle(*groups_.main().group());
     }
@@ -146,7 +146,7 @@ void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
   if (shell_->is_foreign()) {
     return;
   }
-  const auto alive = weak_from_this().lock();  // keeps the core alive during this function
+  const auto alive = weak_from_this().lock();  // keeps the core alive while this function runs
   pool_slot& slot = *grant.slot;
   platform::tell_release(&slot);
   const bool is_cut_short = unwound && !is_left_to_hooks(settings_.after_exception, slot);
@@ -458,7 +458,7 @@ std::size_t pool_core::close_without_report(const deadline& until) noexcept {
   shell_->apply([](pool_kernel& kernel) { kernel.control.on_close(); });
   const std::uint64_t round =
       shell_->locked([this] { return shell_->kernel().groups().begin_round(); });
-  const auto next = [&] {  // no create begins any more
+  const auto next = [&] {  // no further create begins now
     const slot_group* const group = shell_->kernel().groups().next_in(round);
     return group != nullptr ? group->factory.stop : std::stop_source(std::nostopstate);
   };
@@ -491,7 +491,7 @@ void pool_core::let_go() noexcept {
   (void)close_without_report(deadline::after(settings_.close_timeout));
   call_before_sleep();
   shell_->runner().stop();
-  // In a pool without threads, runs what was posted since the last check, as no tick will follow.
+  // In a pool without threads, run what was posted since the last check, as no tick will follow.
   shell_->runner().run_posted();
   const auto report = [this] {
     std::vector<lease_info> orphans = reports_.leases();

@@ -118,7 +118,7 @@ class pool_kernel {
   /// Does everything that is due. `age` is the time by the pool's clock. It may be 0, unless that
   /// clock stands still between ticks.
   void on_tick(nanos age) noexcept;
-  /// Continues an event that stopped early, since it would have woken more threads than one event
+  /// Continues an event that stopped early because it would have woken more threads than one event
   /// may.
   void on_more() noexcept;
 

@@ -12,11 +12,11 @@ class pool_core;
 class pool_scope;
 
 /// The innermost scope of this thread, or null. Resource pools have no other thread_local variable,
-/// since a module that is loaded later has little space for them.
+/// since a module that is loaded later has little space for such variables.
 extern constinit thread_local const pool_scope* innermost_scope;
 
-/// Marks its thread, as long as the object exists, as running a task or a callback of a pool. Such
-/// a thread cannot wait for that task or callback to end.
+/// While it exists, marks its thread as running a task or a callback of a pool. Such a thread
+/// cannot wait for that task or callback to end.
 class pool_scope {
  public:
   explicit pool_scope(const pool_core& pool) noexcept : pool_scope(&pool, calling()) {}

@@ -27,7 +27,8 @@ void pool_waiters::join(acquire_waiter& waiter) noexcept {
     next = acquire_queue::after(*next);
   }
   group.queue.insert(waiter, next);
-  note_awake(waiter, waiter.may_look && !waiter.until.is_at_once());  // an acquire at once never sleeps
+  // A waiter whose deadline allows no waiting never sleeps.
+  note_awake(waiter, waiter.may_look && !waiter.until.is_at_once());
   deadlines_.push(waiter, waiter.until.nanoseconds());
   set_flags(group);  // before idle resources are read: see slow_path_flags.hpp (2)
 }

@@ -22,16 +22,16 @@ namespace lido::inline v0::detail {
 /// A wait times out in one of three ways. A sleeping thread notices that its time is up, ends its
 /// own wait and notifies the kernel (`on_left`). It needs no other thread for that. A tick ends all
 /// waits whose time is up (`refuse_late`). Callbacks depend on ticks, since they have no thread
-/// that sleeps. A release that finds a late waiter first in the queue skips that waiter
-/// (`first_open`), which would not use the resource.
+/// that sleeps. A release that finds a late waiter first in the queue skips it (`first_open`),
+/// since that waiter would not use the resource.
 ///
 /// Order: waiters are served first in, first out, but running threads may overtake them. A released
 /// resource is left idle. As many waiters are woken as there are idle resources, and each of them
 /// looks for one itself. Once the first waiter has been overtaken for half a millisecond, the next
 /// resource is handed to it, but a pool does so at most once every 100 us. Handing over every
 /// resource would cost a context switch for each use. Callbacks, and threads inside a callback,
-/// cannot look for a resource. In their turn, they are handed a resource at once. Source: eventual
-/// fairness, as in WebKit's WTF::Lock.
+/// cannot look for a resource. When it is their turn, they are handed a resource at once. Source:
+/// eventual fairness, as in WebKit's WTF::Lock.
 ///
 /// Invariant I4: a waiter whose wait is open is in the queue of its group and in the heap of
 /// deadlines. Once the kernel has ended its wait, the waiter is in neither.
@@ -97,8 +97,8 @@ class pool_waiters {
   /// time; the caller then still owns the slot.
   [[nodiscard]] bool hand_over(acquire_waiter& waiter, pool_slot& slot, grant_kind kind) noexcept;
   /// Begins to validate idle resources for waiters, at most one for each waiter. A thread that is
-  /// the only waiter for the only resource validates it itself if it has enough time. In a pool
-  /// without threads, each thread validates resources itself.
+  /// the only waiter for the only resource validates that resource itself if it has enough time. In
+  /// a pool without threads, each thread validates resources itself.
   void validate_idle(slot_group& group) noexcept;
 
   /// Returns the real time at which a resource of the group must be replaced for a waiter.
@@ -109,8 +109,8 @@ class pool_waiters {
   /// Returns true if the pool is full, and each of its resources is held by a thread that is
   /// waiting itself.
   [[nodiscard]] bool is_deadlock(const slot_group& group) const noexcept;
-  /// Ends a deadlock that no further thread completes by joining it, for example one that arises
-  /// when a pool becomes smaller. Refuses the last of its waiters.
+  /// Ends a deadlock that arises without a further thread joining it, for example when a pool
+  /// becomes smaller. Refuses the last of its waiters.
   void end_deadlock(slot_group& group) noexcept;
 
  private:

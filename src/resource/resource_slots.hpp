@@ -15,9 +15,9 @@
 
 namespace lido::inline v0::detail {
 
-/// Moves slots from state to state. Nothing else does, except that threads acquire and release idle
-/// resources without the mutex. During each of these calls, any slot may therefore change from idle
-/// to in use, and back.
+/// Moves slots from state to state. Nothing else moves them, except that threads acquire and
+/// release idle resources without the mutex. During each of these calls, any slot may therefore
+/// change from idle to in use, and back.
 ///
 /// Invariants
 ///  I1 Each slot is counted once in its group and once in the total: `change` and `take_idle`
@@ -85,7 +85,8 @@ class resource_slots {
   [[nodiscard]] bool close_if_over(slot_group& group, pool_slot& slot) noexcept;
   /// Closes a resource if it is idle.
   bool close_if_idle(pool_slot& slot, destroy_reason why) noexcept;
-  /// Closes a resource that is too old, or was created before a flush, if it is idle.
+  /// Closes an idle resource that is too old, or was created before a flush. Returns false if the
+  /// resource is not idle.
   bool close_expired(pool_slot& slot) noexcept { return close_if_idle(slot, why_expired(slot)); }
   /// Closes a slot that the caller owns, and that is in use or being checked.
   void close(pool_slot& slot, destroy_reason why) noexcept;

@@ -46,7 +46,7 @@ class retry_backoff {
   /// Returns when the next create is due: a create that an acquire asks for if `is_asked` is true,
   /// otherwise any create.
   [[nodiscard]] nanos at(bool is_asked) const noexcept { return is_asked ? asked_at_ : at_; }
-  /// Returns true while the next create is not due yet; `is_asked` is as in `at`.
+  /// Returns true while the next create is not due yet. See `at` for `is_asked`.
   [[nodiscard]] bool waits(nanos now, bool is_asked = false) const noexcept {
     return now < at(is_asked);
   }

@@ -26,7 +26,7 @@ namespace lido::inline v0::detail {
 struct group_limits {
   std::uint32_t max_size = 0;
   std::uint32_t min_idle = 0;
-  std::uint32_t max_creating = 1;  ///< limit of concurrent creates; validations may be one more
+  std::uint32_t max_creating = 1;  ///< limit of concurrent creates; that of validations is one more
 };
 
 [[nodiscard]] inline group_limits limits_of(const pool_settings& settings, std::size_t max_size,

@@ -39,9 +39,9 @@ void slot_sweep::look_at_more() noexcept {
 }
 
 /// Makes threads forget, from time to time, which resource they used last. Otherwise, threads that
-/// take turns would each use their own resource, and no resource would stay idle and expire. After
-/// that, threads begin with the lowest resources, and use only as many as they need at the same
-/// time.
+/// take turns would each use their own resource, and no resource would stay idle and expire. Once
+/// they have forgotten, threads begin with the lowest resources, and use only as many as they need
+/// at the same time.
 void slot_sweep::let_surplus_age() noexcept {
   const nanos idle_timeout = context_.settings.life.idle_timeout;
   if (idle_timeout != never && context_.now.age >= forgets_at_) {
@@ -80,7 +80,7 @@ void slot_sweep::look_at_idle(pool_slot& slot) noexcept {
 bool slot_sweep::needs_keepalive(const pool_slot& slot) const noexcept {
   constexpr std::uint32_t golden_ratio = 0x9e3779b9U;  // spreads consecutive numbers
   const nanos longest = context_.settings.life.keepalive;
-  const nanos part = (slot.number * golden_ratio) >> 24U;  // in parts of 256
+  const nanos part = (slot.number * golden_ratio) >> 24U;  // from 0 to 255
   return context_.now.age - slot.ages.looked_after.get() >= longest - longest / 1280 * part &&
          slot.maker->can_validate() && group_of(slot).queue.empty() && !context_.is_closed &&
          !context_.is_suspended;

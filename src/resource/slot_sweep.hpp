@@ -85,7 +85,7 @@ class slot_sweep {
   pool_numbers& numbers_;
   nanos next_ = 0;                      // when the next sweep is due in real time
   nanos next_age_ = 0;                  // or by the pool's clock, if that is earlier
-  nanos forgets_at_ = 0;                // by the pool's clock: see let_surplus_age
+  nanos forgets_at_ = 0;                // when threads forget next, by the pool's clock
   std::uint32_t keeps_from_ = no_slot;  // the first slot whose keepalive may be due
   std::uint32_t from_ = 0;              // the first slot that has not been visited yet
   bool is_resting_ = false;

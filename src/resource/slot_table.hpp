@@ -66,8 +66,8 @@ class pool_slot_table {
     last_ = end.get();
   }
 
-  /// Removes the empty slot that was used last from the stack and returns it, or returns null if
-  /// the stack is empty.
+  /// Takes the slot that was used last off the stack of empty slots. Returns null if the stack is
+  /// empty.
   [[nodiscard]] pool_slot* take_empty() noexcept {
     pool_slot* const slot = empty_;
     if (slot != nullptr) {
@@ -96,7 +96,7 @@ class pool_slot_table {
   void for_each(const F& f) const {
     (void)find([&](pool_slot& slot) { return f(slot), false; });
   }
-  /// Returns the slot with the number `number`, or null if there is none.
+  /// Returns the slot numbered `number`, or null if there is none.
   [[nodiscard]] pool_slot* at(std::uint32_t number) const noexcept {
     return find([number](const pool_slot& slot) { return slot.number == number; });
   }

@@ -24,10 +24,10 @@ void task_runner::post(effects& out, bool all) noexcept {
   lock guard(*mutex_);
   limit_.set(out.most_threads);
   pending_.start.append(out.start);
-  if (threads_ != nullptr && !stopping_) {  // otherwise the caller destroys them
+  if (threads_ != nullptr && !stopping_) {  // otherwise the caller destroys the resources
     pending_.start.append(out.destroy);
   }
-  if (all && !stopping_) {  // as above
+  if (all && !stopping_) {  // otherwise the caller runs them
     pending_.call.append(out.call);
     pending_.tell.splice(pending_.tell.end(), out.tell);
   }

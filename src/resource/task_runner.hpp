@@ -36,8 +36,8 @@ class task_limit {
     --busy_;
     beyond_ = (std::min)(beyond_, busy_ > most_ ? busy_ - most_ : 0);
   }
-  /// Lets one more task run at once. Called when tasks have had to wait for others that do not
-  /// return from user code.
+  /// Lets one more task run at the same time. Called when tasks have had to wait for others that do
+  /// not return from user code.
   void raise() noexcept {
     constexpr std::uint32_t most_beyond = 64;
     beyond_ = (std::min)(beyond_ + 1, most_beyond);
@@ -80,8 +80,8 @@ class task_runner : public heap_hook<task_runner, alarm_tag>,
   /// tasks are left.
   [[nodiscard]] std::size_t wait_until_ended(const deadline& until) noexcept;
   void wake_closing() noexcept;
-  /// Leaves the threads, which no longer touch the pool, unless tasks are left. Such tasks keep the
-  /// core alive.
+  /// Leaves the threads. They no longer touch the pool, except to run tasks that are left. Such
+  /// tasks keep the core alive.
   void stop() noexcept;
 
   // ---- called by the threads, with their mutex held ---------------------------------------------
