@@ -9,7 +9,8 @@
 
 namespace lido::inline v0 {
 
-/// Tag: default-initialise, so that a trivial object gets the bytes that the slot happens to have.
+/// Tag that requests default-initialisation: a trivial object keeps whatever bytes its slot
+/// contains.
 struct default_init_t {
   explicit default_init_t() = default;
 };
@@ -34,8 +35,9 @@ concept makeable = std::is_constructible_v<T, Args...> || requires {
   T{std::declval<Args>()...};
 };
 
-/// Constructs a T from `args`: none value-initialises, `default_init` default-initialises, and an
-/// aggregate takes its members in braces.
+/// Constructs a T in `slot` from `args`. Without arguments, value-initialises it; with
+/// `default_init`, default-initialises it. If no constructor matches, list-initialises it, as an
+/// aggregate needs.
 template <class T, class... Args>
 T* make(void* slot, Args&&... args) noexcept(makes_nothrow<T, Args...>) {
   if constexpr (asks_default_init<Args...>::value) {
@@ -47,7 +49,8 @@ T* make(void* slot, Args&&... args) noexcept(makes_nothrow<T, Args...>) {
   }
 }
 
-/// Constructs a temporary as `make` does an object; value-initialises for `default_init`, too.
+/// Returns a temporary made from `args` as `make` does, but value-initialised for `default_init`,
+/// too.
 template <class T, class... Args>
 T make_value(Args&&... args) noexcept(makes_nothrow<T, Args...>) {
   if constexpr (asks_default_init<Args...>::value) {

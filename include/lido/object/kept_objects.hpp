@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The lifetime of a pool's objects: one use each, or many.
+/// Internal. The lifetime of a pool's objects: for a single use, or for many uses.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,8 @@
 
 namespace lido::inline v0::detail {
 
-/// Constructs the object from the arguments of an acquire, and destroys it in the release.
+/// Constructs an object in each acquire, from its arguments, and destroys the object in the
+/// release.
 template <class T>
 struct constructed_each_time {
   static constexpr bool keeps = false;
@@ -51,7 +52,7 @@ struct constructed_each_time {
   }
 };
 
-/// Keeps objects after their release, and calls hooks around their uses. See `pool_traits`.
+/// Keeps released objects for later acquires, and calls hooks around each use; see `pool_traits`.
 template <class T, class Hooks, class Checks>
 class kept_objects final : private object_keeper {
   template <class... Args>
@@ -59,7 +60,7 @@ class kept_objects final : private object_keeper {
 
   static constexpr bool creates_nothrow() noexcept {
     if constexpr (names_create<Hooks>) {
-      return noexcept(std::declval<Hooks&>().create());  // which makes the T in its slot
+      return noexcept(std::declval<Hooks&>().create());  // makes the T in its slot directly
     } else {
       return std::is_nothrow_default_constructible_v<T>;
     }
@@ -67,7 +68,7 @@ class kept_objects final : private object_keeper {
 
   template <class... Args>
   static constexpr bool activates_nothrow() noexcept {
-    // Arguments that do not fit get a message in `activate`.
+    // Arguments that do not fit are rejected by a static_assert in `activate`.
     if constexpr (passes_nothing<Args...> && activating_hooks<Hooks, T>) {
       return noexcept(std::declval<Hooks&>().activate(std::declval<T&>()));
     } else if constexpr (activating_hooks<Hooks, T, Args...>) {
@@ -81,24 +82,25 @@ class kept_objects final : private object_keeper {
   static constexpr bool keeps = true;
   template <class... Args>
   static constexpr bool makes_nothrow = creates_nothrow() && activates_nothrow<Args...>();
-  /// True if an acquire with these arguments compiles.
+  /// True if an acquire with arguments of types `Args` compiles.
   template <class... Args>
   static constexpr bool takes = passes_nothing<Args...> || activating_hooks<Hooks, T, Args...>;
 
-  /// Requires: `checks` outlives this.
+  /// Requires: `checks` outlives this object.
   kept_objects(Hooks hooks, Checks& checks) : hooks_(std::move(hooks)), checks_(checks) {
     (void)fitting_hooks<T, Hooks>();
   }
 
   [[nodiscard]] object_keeper* keeper() noexcept { return this; }
 
-  /// Returns true if the slot contains an object. Only for the slot's owner.
+  /// Returns true if the slot contains an object. Requires: the caller owns the slot.
   [[nodiscard]] static bool has_object(const slot_memory& memory, const void* slot) noexcept {
     return memory.has_object(index_in(memory, slot));
   }
 
-  /// Returns an active object in the slot: the one in it, or a new one. Throws what the hooks
-  /// throw, and the slot is then empty: how far an activation got is unknown.
+  /// Returns an active object in the slot. If `made` is false, creates the object first. Throws
+  /// whatever the hooks throw. After an exception the slot is empty: an object whose activation
+  /// failed is in an unknown state, so it is destroyed.
   template <class... Args>
   [[LIDO_FAST_PATH]] T* make(slot_memory& memory, void* slot, bool made,
                              Args&&... args) noexcept(makes_nothrow<Args...>) {
@@ -117,7 +119,8 @@ class kept_objects final : private object_keeper {
     return object;
   }
 
-  /// Ends a use. Returns true if it destroyed the object, since `deactivate` refused or threw.
+  /// Ends a use of the object. Returns true if `deactivate` refused or threw, so the object has
+  /// been destroyed.
   [[nodiscard, LIDO_FAST_PATH]] bool finish(slot_memory& memory, T* object) noexcept {
     if (deactivate(*object)) [[likely]] {
       return false;
@@ -148,7 +151,7 @@ class kept_objects final : private object_keeper {
     leave(slot);
   }
   [[nodiscard]] std::size_t live() const noexcept override {
-    // relaxed: a number for statistics
+    // relaxed: used only for statistics
     return live_.load(std::memory_order_relaxed);
   }
   void leave(void* slot) noexcept {
@@ -164,7 +167,7 @@ class kept_objects final : private object_keeper {
       ::new (slot) T();
     }
     memory.set_unused(index, slot_content::kept);
-    // relaxed: a number for statistics
+    // relaxed: used only for statistics
     live_.fetch_add(1, std::memory_order_relaxed);
   }
 
@@ -188,7 +191,7 @@ class kept_objects final : private object_keeper {
     }
   }
 
-  /// Returns true if the object may be kept.
+  /// Calls `deactivate`, if the hooks have it. Returns true if the object may be kept.
   [[nodiscard, LIDO_FAST_PATH]] bool deactivate([[maybe_unused]] T& object) noexcept {
     if constexpr (!names_deactivate<Hooks>) {
       return true;
@@ -208,10 +211,11 @@ class kept_objects final : private object_keeper {
     }
   }
 
-  /// Destroys the object. The child of a fork during this may find the slot, but no object.
+  /// Destroys the object. First marks the slot as empty: if another thread forks during the call,
+  /// the child process may find the slot, but it must not find an object there.
   [[LIDO_SLOW_PATH]] void destroy(slot_memory& memory, slot_index index, T* object) noexcept {
     memory.set_unused(index, slot_content::empty);
-    // relaxed: a number for statistics
+    // relaxed: used only for statistics
     live_.fetch_sub(1, std::memory_order_relaxed);
     if constexpr (names_destroy<Hooks>) {
       hooks_.destroy(*object);
@@ -221,7 +225,7 @@ class kept_objects final : private object_keeper {
 
   [[LIDO_NO_UNIQUE_ADDRESS]] Hooks hooks_;
   Checks& checks_;
-  // On another line than the members that every operation reads.
+  // Not on the cache line of the members that every operation reads.
   alignas(no_false_sharing) shared_atomic<std::size_t> live_{0};
 };
 

@@ -13,11 +13,13 @@ namespace lido::inline v0 {
 template <class T, class Traits = pool_traits<T>>
 class object_pool;
 
-/// Owns one acquired object and releases it on destruction. Empty after a failed `try_acquire`.
+/// Owns one acquired object and releases it on destruction. A failed `try_acquire` returns an empty
+/// lease.
 ///
-/// Every `object_pool<T>` has the same `lease<T>`, whatever its options. Move-only; two words. Not
-/// thread-safe itself, but may be moved to and destroyed in any thread. Must not outlive its pool
-/// unless empty. May be a member of T.
+/// Every `object_pool<T>` has the same `lease<T>`, whatever its options. A lease is move-only and
+/// has the size of two pointers. It is not thread-safe, but it may be moved to another thread and
+/// destroyed there. A non-empty lease must not outlive its pool. A T may have a `lease<T>` as a
+/// member.
 template <class T, class Traits = pool_traits<T>>
 class [[nodiscard]] lease {
   using pool_type = object_pool<T, Traits>;
@@ -26,8 +28,8 @@ class [[nodiscard]] lease {
   lease() noexcept = default;
   lease(lease&& other) noexcept
       : object_(std::exchange(other.object_, nullptr)), pool_(other.pool_) {}
-  /// Releases the previous object last, as it may contain `other`: `head = std::move(head->next)`
-  /// pops a list.
+  /// Releases the previous object last, because that object may contain `other`. For example, the
+  /// assignment `head = std::move(head->next)` pops the first element of a list.
   lease& operator=(lease&& other) noexcept {
     T* const before = std::exchange(object_, std::exchange(other.object_, nullptr));
     pool_type* const its_pool = std::exchange(pool_, other.pool_);
@@ -43,7 +45,7 @@ class [[nodiscard]] lease {
   [[nodiscard]] T* get() const noexcept { return object_; }
   [[nodiscard]] explicit operator bool() const noexcept { return object_ != nullptr; }
 
-  /// Requires: not empty.
+  /// Returns the object. Requires: the lease is not empty.
   [[nodiscard, LIDO_ASSERTS]] T& operator*() const noexcept {
     LIDO_ASSERT(object_ != nullptr, "an empty lease has no object");
     return *object_;
@@ -53,14 +55,14 @@ class [[nodiscard]] lease {
     return object_;
   }
 
-  /// Releases the object now; the lease is empty afterwards. No effect if it is empty already.
+  /// Releases the object now. The lease is empty afterwards. Has no effect on an empty lease.
   [[LIDO_FAST_PATH]] void reset() noexcept {
     if (object_ != nullptr) {
       pool_->release(std::exchange(object_, nullptr));
     }
   }
 
-  /// Gives up ownership: the object stays acquired, and the caller must release it.
+  /// Gives up ownership and returns the object. It stays acquired, and the caller must release it.
   [[nodiscard]] T* detach() noexcept { return std::exchange(object_, nullptr); }
 
  private:

@@ -31,31 +31,36 @@
 
 namespace lido::inline v0 {
 
-/// Objects that never move, in slots behind a lock-free free list with per-thread caches.
+/// Provides objects that never move, in slots of a lock-free free list with per-thread caches.
 ///
-/// An object is constructed when it is acquired and destroyed when it is released, or kept for the
-/// next acquire; see `pool_traits`. A constructor that throws costs no slot. `capacity()` objects
-/// can be in use at once, however many free slots are in the caches of other threads.
+/// An acquire constructs an object and a release destroys it, unless the pool keeps objects for
+/// later acquires; see `pool_traits`. If a constructor throws, its slot is free again. `capacity()`
+/// objects can be in use at the same time, no matter how many free slots are in the caches of other
+/// threads.
 ///
-/// All functions are thread-safe unless they say otherwise. An acquire or release that hits the
-/// thread's cache is wait-free, without a fence or (except in locked caches) a read-modify-write.
-/// Otherwise both are lock-free, except for an acquire that finds nothing while another thread is
-/// stopped in the middle of moving slots. It waits for that thread a tenth of a second, or a second
-/// while others move slots.
+/// All functions are thread-safe unless their comments say otherwise. An acquire or release that
+/// hits the thread's cache is wait-free. It needs no fence and, except in locked caches, no
+/// read-modify-write.
 ///
-/// With `when_full::grow` an acquire that needs more slots asks the system for memory. Or it waits
-/// for another thread that does so, up to three tenths of a second without progress.
+/// Other acquires and releases are lock-free, with one exception. An acquire that finds no slot,
+/// while another thread is suspended in the middle of moving slots, waits for that thread. It waits
+/// for a tenth of a second, or for a second while other threads move slots.
 ///
-/// Not movable. Requires on destruction: no object is in use, no other thread is in a call. Threads
-/// that used the pool may end before or after it.
-/// Not async-signal-safe. The child of a fork may use the pool, destroy it, and make others. It has
-/// all slots that were free, except those that another thread was moving at that moment. Objects
-/// that other threads had acquired stay in use there.
+/// With `when_full::grow`, an acquire that needs more slots asks the system for memory. If another
+/// thread is already adding slots, the acquire waits for that thread instead, for up to three
+/// tenths of a second without progress.
+///
+/// A pool cannot be moved. Requires on destruction: no object is in use, and no other thread is in
+/// a call. Threads that used the pool may end before or after its destruction.
+///
+/// Not async-signal-safe. The child process of a fork may use the pool, destroy it, and create
+/// others. There, all slots that were free are still free, except for those that another thread was
+/// moving during the fork. Objects that other threads had acquired stay in use.
 template <class T, class Traits>
 class object_pool : private detail::complete_traits<Traits> {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && std::is_same_v<T, std::decay_t<T>>,
                 "lido: a pool holds objects: no references, arrays, const or volatile types");
-  // T may be a class that is only declared: what needs more of it is in functions.
+  // T may be incomplete here: whatever needs its definition is in functions.
   static_assert(detail::has_checks<Traits, T>,
                 "lido: Traits::checked needs #include \"lido/checked.hpp\"");
 
@@ -64,8 +69,8 @@ class object_pool : private detail::complete_traits<Traits> {
   static constexpr bool keeps = !std::is_same_v<typename Traits::hooks, no_hooks>;
   using life = std::conditional_t<keeps, detail::kept_objects<T, typename Traits::hooks, checks>,
                                   detail::constructed_each_time<T>>;
-  // AddressSanitizer ends the program at a wrong release. The records of a checked pool say which
-  // slots are in use, too.
+  // With AddressSanitizer, a wrong release ends the program. A checked pool needs no such states,
+  // because its records also tell which slots are in use.
   static constexpr bool refuses = LIDO_POISON_FREE_SLOTS != 0 && !checks::active;
   static constexpr bool tracks = refuses || (Traits::track_in_use && !checks::active);
 
@@ -74,14 +79,15 @@ class object_pool : private detail::complete_traits<Traits> {
   using lease_type = lease<T, Traits>;
   using hooks_type = typename Traits::hooks;
 
-  /// Makes a pool of `capacity` slots. Throws std::invalid_argument (0, or more than 2^32 - 2),
-  /// std::bad_array_new_length or std::bad_alloc. Blocks briefly while other threads end.
+  /// Makes a pool of `capacity` slots. Throws std::invalid_argument if `capacity` is 0 or more than
+  /// 2^32 - 2. Also throws std::bad_array_new_length or std::bad_alloc. Blocks briefly while other
+  /// threads end.
   explicit object_pool(std::size_t capacity)
       : object_pool(object_pool_options{.capacity = capacity}) {}
 
-  /// Makes a pool with all options, and with hooks if they have no default. Also throws
-  /// std::invalid_argument for options that contradict each other, growth_failed, and with
-  /// `creation::eager` what hooks throw.
+  /// Makes a pool with all options. `hooks` must be passed if its type has no default constructor.
+  /// Also throws std::invalid_argument if options contradict each other, growth_failed, and, with
+  /// `creation::eager`, whatever the hooks throw.
   explicit object_pool(const object_pool_options& options, hooks_type hooks = hooks_type())
       : slots_(options, layout()),
         checks_(slots_.name(), slots_.memory().first(), slots_.max_capacity()),
@@ -95,22 +101,24 @@ class object_pool : private detail::complete_traits<Traits> {
   object_pool& operator=(const object_pool&) = delete;
   [[LIDO_ASSERTS]] ~object_pool() { end(); }
 
-  /// Returns an object made from `args` (none: value-initialised; `default_init`:
-  /// default-initialised). If exhausted, obeys `when_full`: throws pool_exhausted, waits, or grows,
-  /// and throws growth_failed without memory. Throws what T's constructor throws.
+  /// Acquires an object made from `args`. Without arguments it is value-initialised; with
+  /// `default_init` it is default-initialised. If the pool is exhausted, `when_full` decides
+  /// whether this throws pool_exhausted, waits, or adds slots. Adding slots throws growth_failed if
+  /// there is no memory. Also throws whatever T's constructor throws.
   template <class... Args>
   [[nodiscard, LIDO_FAST_PATH]] lease_type acquire(Args&&... args) {
     return acquire_at(code_address::here(), std::forward<Args>(args)...);
   }
 
-  /// Acquires as `acquire` does, but returns an empty lease if exhausted. Does not wait for a
-  /// release; see above for other waits.
+  /// Acquires as `acquire` does, but returns an empty lease if the pool is exhausted. Does not wait
+  /// for a release; for other waits, see the comment of the class.
   template <class... Args>
   [[nodiscard, LIDO_FAST_PATH]] lease_type try_acquire(Args&&... args) {
     return try_acquire_at(code_address::here(), std::forward<Args>(args)...);
   }
 
-  /// Acquires as `try_acquire` does, for callers that manage pointers; nullptr if exhausted.
+  /// Acquires as `try_acquire` does, but returns a pointer, which the caller must release. Returns
+  /// nullptr if the pool is exhausted.
   template <class... Args>
   [[nodiscard, LIDO_FAST_PATH]] T* try_acquire_ptr(Args&&... args) noexcept(
       life::template makes_nothrow<Args...>) {
@@ -122,9 +130,9 @@ class object_pool : private detail::complete_traits<Traits> {
     return construct(at, slot, std::forward<Args>(args)...);
   }
 
-  /// Acquires as `acquire` does, but waits at most `wait`, whatever `when_full` says, and then
-  /// returns an empty lease. Zero or less means no wait, more than a century means for ever.
-  /// Waiters are served in FIFO order.
+  /// Acquires as `acquire` does, but always waits for a slot, for at most `wait`, whatever
+  /// `when_full` is. Then returns an empty lease. Zero or less means no wait; more than a century
+  /// means no limit. Waiters are served in FIFO order.
   template <class Rep, class Period, class... Args>
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_for(std::chrono::duration<Rep, Period> wait,
                                                            Args&&... args) {
@@ -132,8 +140,8 @@ class object_pool : private detail::complete_traits<Traits> {
                           std::forward<Args>(args)...);
   }
 
-  /// Acquires likewise, but waits until `moment`. Reads a clock that is not steady once, at the
-  /// start: setting it during the wait changes nothing.
+  /// Acquires as `acquire_for` does, but waits until `moment`. A clock that is not steady is read
+  /// only once, at the start, so setting it during the wait has no effect.
   template <class Clock, class Duration, class... Args>
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_until(
       std::chrono::time_point<Clock, Duration> moment, Args&&... args) {
@@ -141,8 +149,9 @@ class object_pool : private detail::complete_traits<Traits> {
                           std::forward<Args>(args)...);
   }
 
-  /// Acquires likewise, but waits until a stop is requested. After an earlier request, takes only
-  /// what is free. Does not compile if T accepts the token, too, and can do without it.
+  /// Acquires as `acquire_for` does, but waits until a stop is requested. If that happened before
+  /// the call, acquires an object only if a slot is free. Does not compile if T, or the activate
+  /// hook, accepts `args` both with and without `stop` in front.
   template <class... Args>
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire(detail::stop_token stop, Args&&... args) {
     static_assert(
@@ -162,10 +171,11 @@ class object_pool : private detail::complete_traits<Traits> {
     return acquire_within(code_address::here(), stop, std::forward<Args>(args)...);
   }
 
-  /// Destroys `object` and frees its slot, in any thread. Never throws or blocks, and allocates
-  /// nothing itself. (The C library may, in a thread that used no pool before, if the process
-  /// created 32 or more thread-specific keys before its first pool.) Requires: `object` came from
-  /// this pool and was not released since, or is nullptr (no effect).
+  /// Destroys `object` and frees its slot. Any thread may call this. Has no effect if `object` is
+  /// nullptr. Never throws or blocks, and allocates no memory itself. (The C library may allocate
+  /// in a thread that has not used a pool before, if the process created 32 or more thread-specific
+  /// keys before its first pool.) Requires: `object` is nullptr, or came from this pool and has not
+  /// been released since.
   [[LIDO_FAST_PATH]] void release(T* object) noexcept {
     const code_address at = code_address::here();
     LIDO_ASSERT(checks::active || refuses || object == nullptr || owns(object),
@@ -177,46 +187,48 @@ class object_pool : private detail::complete_traits<Traits> {
     put_slot(object);
   }
 
-  /// Acquires value-initialised objects into the front of `out`; returns how many: fewer than
-  /// out.size() only if exhausted. If a constructor throws, none is acquired.
-  template <class = void>  // so that an explicit instantiation compiles where T needs arguments
+  /// Acquires value-initialised objects and stores their addresses at the front of `out`. Returns
+  /// their number, which is less than out.size() only if the pool is exhausted. If a constructor
+  /// throws, no object stays acquired.
+  template <class = void>  // lets explicit instantiations compile if T needs arguments
   [[nodiscard, LIDO_ALWAYS_INLINE]] std::size_t try_acquire_n(std::span<T*> out) {
     return acquire_many(code_address::here(), out);
   }
 
-  /// Releases each of `objects`, in few trips; nullptr has no effect here either. Requires: no
-  /// object is there twice, and none of them contains the array itself.
+  /// Releases each of `objects`, in few trips to the shared free list. Null pointers have no
+  /// effect. Requires: no object occurs twice, and none contains the array of pointers itself.
   [[LIDO_ALWAYS_INLINE]] void release_n(std::span<T* const> objects) noexcept {
     release_many(code_address::here(), objects);
   }
 
-  /// Returns true if `object` points at a slot of this pool, in use or not. Wait-free.
+  /// Returns true if `object` points to a slot of this pool, in use or not. Wait-free.
   [[nodiscard]] bool owns(const T* object) const noexcept {
     return slots_.memory().template owns<sizeof(T)>(object);
   }
 
-  /// Returns the number of slots; with `when_full::grow` of those that exist now.
+  /// Returns the number of slots. With `when_full::grow`, counts only slots that exist now.
   [[nodiscard]] std::size_t capacity() const noexcept { return slots_.capacity(); }
 
-  /// Returns the most slots that there can ever be.
+  /// Returns the largest number of slots that the pool can ever have.
   [[nodiscard]] std::size_t max_capacity() const noexcept { return slots_.max_capacity(); }
 
-  /// Returns the name, which lives as long as the pool.
+  /// Returns the name, which stays valid for the lifetime of the pool.
   [[nodiscard]] std::string_view name() const noexcept { return slots_.name(); }
 
-  /// Returns a snapshot. Wait-free.
+  /// Returns a snapshot of the statistics. Wait-free.
   [[nodiscard]] slot_pool_stats stats() const noexcept { return slots_.stats(Traits::counts); }
 
-  /// Returns `stats().total_bytes` of a pool with these options that no thread has used; if it
-  /// grows, once it has max_capacity slots. Each thread that uses the pool adds its cache.
-  /// Requires: a pool can be made with `options`.
+  /// Returns the `stats().total_bytes` that a pool with `options` has before a thread uses it. If
+  /// the pool grows, returns the value for max_capacity slots. Each thread that uses the pool adds
+  /// its cache. Requires: a pool can be made with `options`.
   [[nodiscard]] static std::size_t bytes_needed(const object_pool_options& options) noexcept {
     return detail::pool_slots::bytes_needed(options, layout());
   }
 
-  /// Calls `f(T&)` for every object in use, in the order of their addresses. `f` may release any of
-  /// them, including its argument. Requires: no other thread releases one during the call. Objects
-  /// acquired during it may be visited or not; those released before their turn are not.
+  /// Calls `f(T&)` for every object in use, in address order. `f` may release any object in use,
+  /// including its argument. Objects that are acquired during the call may or may not be visited.
+  /// Objects that are released before their turn are not visited. Requires: no other thread
+  /// releases an object during the call.
   template <class F>
   void for_each_in_use(F&& f) {
     static_assert(Traits::track_in_use || checks::active,
@@ -236,22 +248,24 @@ class object_pool : private detail::complete_traits<Traits> {
     }
   }
 
-  /// Adds segments until there are at least `count` slots; with `creation::eager` makes an object
-  /// in each new slot first. Throws std::invalid_argument for more than max_capacity(),
-  /// growth_failed without memory or if hooks of other calls occupy the missing segments for a
-  /// tenth of a second, and what `create` throws. Slots added before that stay. Blocking.
+  /// Adds segments until there are at least `count` slots. With `creation::eager`, first creates an
+  /// object in each new slot. Throws std::invalid_argument if `count` is more than max_capacity(),
+  /// and whatever `create` throws. Throws growth_failed if there is no memory, or if hooks in other
+  /// calls occupy the missing segments for a tenth of a second. Slots added before an exception
+  /// stay. Blocking.
   void reserve(std::size_t count) { slots_.reserve(count); }
 
   /// Gives the memory of segments whose slots are all free back to the system, highest addresses
-  /// first, as long as `count` slots are left; returns how many are left. A slot that a thread is
-  /// moving at that moment keeps its segment. Other threads continue; an acquire that finds no slot
-  /// waits until all free slots have been checked, or a hook has ended. Blocking.
+  /// first, as long as at least `count` slots remain. Returns the number of remaining slots. A
+  /// segment also stays if a thread is moving one of its slots at that moment. Other threads
+  /// continue. An acquire that finds no slot waits until all free slots have been checked, or until
+  /// a hook has returned. Blocking.
   std::size_t shrink_to(std::size_t count) noexcept { return slots_.shrink_to(count); }
 
  private:
-  /// An argument for constructors whose first parameter takes anything.
+  /// An argument that only a constructor with an unconstrained first parameter accepts.
   struct anything {};
-  /// True if a token in front of these arguments may be meant for T as well as for the wait.
+  /// True if a token in front of `Args` may be meant for T as well as for the wait.
   template <class... Args>
   static constexpr bool takes_or_waits =
       // NOLINTNEXTLINE(misc-redundant-expression): equal where T is made of nothing else
@@ -279,7 +293,8 @@ class object_pool : private detail::complete_traits<Traits> {
     checks_.close();
     slots_.end(LIDO_ASSERTIONS != 0 && !checks::active);
     if constexpr (keeps && checks::active) {
-      // A kept object in another thread's cache must not be reported as a write to a free slot.
+      // Otherwise, a kept object in the cache of another thread would be reported as a write to a
+      // free slot.
       for (detail::slot_index slot = 0; slot < slots_.max_capacity(); ++slot) {
         if (slots_.memory().has_object(slot) && !checks_.is_used(slot)) {
           checks_.after_destruction(slots_.memory().address_of(slot));
@@ -288,13 +303,15 @@ class object_pool : private detail::complete_traits<Traits> {
     }
   }
 
-  /// Returns null if exhausted, or if a checked pool reported that it is being or was destroyed.
+  /// Takes a free slot. Returns null if the pool is exhausted. Also returns null if a checked pool
+  /// is being destroyed, or has been destroyed, after reporting that.
   [[nodiscard, LIDO_FAST_PATH]] void* take_slot(code_address at) noexcept {
     return checks_.admits(at) ? slots_.allocator().template acquire<Traits::counts>() : nullptr;
   }
   [[LIDO_FAST_PATH]] void put_slot(void* slot) noexcept { slots_.allocator().release(slot); }
 
-  // The public functions are inlined into their callers, and pass on the callers' code address.
+  // The public functions are inlined into their callers, and pass on the code addresses of the
+  // callers.
   template <class... Args>
   lease_type acquire_at(code_address at, Args&&... args) {
     void* slot = take_slot(at);
@@ -314,7 +331,7 @@ class object_pool : private detail::complete_traits<Traits> {
     return lease_type(object, this);
   }
 
-  /// `Until` is a deadline or a stop token.
+  /// Acquires as above, but waits for a slot until `until`, which is a deadline or a stop token.
   template <class Until, class... Args>
   lease_type acquire_within(code_address at, const Until& until, Args&&... args) {
     void* slot = take_slot(at);
@@ -350,7 +367,8 @@ class object_pool : private detail::complete_traits<Traits> {
   void construct_many(code_address at, std::span<void* const> batch, std::span<T*> out,
                       std::size_t& count) {
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      // The caller undoes what is in `out`; this function returns the slots not yet used.
+      // If a constructor throws, the caller releases the objects in `out`, and this function
+      // releases the slots that are not yet used.
       detail::scope_exit give_back([&] { slots_.allocator().release_n(batch.subspan(i + 1)); });
       out[count] = construct(at, batch[i]);
       ++count;
@@ -387,7 +405,7 @@ class object_pool : private detail::complete_traits<Traits> {
     }
   }
 
-  /// Releases a slot after a constructor threw.
+  /// Releases a slot after the constructor of its object threw.
   void take_back(void* slot) noexcept {
     checks_.after_destruction(slot);
     detail::slot_shadow<sizeof(T)>::close(slot);

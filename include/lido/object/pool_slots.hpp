@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The parts of an object_pool that need not know the type of its objects.
+/// Internal. The parts of an object_pool that do not depend on the type of its objects.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ namespace lido::inline v0::detail {
 #if defined(__cpp_lib_jthread)
 using std::stop_token;
 #else
-struct stop_token {  ///< the standard library has none
+struct stop_token {  ///< replaces std::stop_token, which the standard library lacks
   stop_token() = delete;
 };
 #endif
@@ -35,29 +35,30 @@ struct stop_token {  ///< the standard library has none
 class registration;
 class slot_memory;
 
-/// Facts about T that a pool knows at compile time.
+/// Facts about T and its pool that are known at compile time.
 struct slot_layout {
   std::size_t size;
   std::size_t alignment;
-  bool keeps;                  ///< objects outlive their release
+  bool keeps;                  ///< the pool keeps released objects
   bool has_states;             ///< a byte per slot records its content
-  bool counts_states = false;  ///< included in statistics, unless for AddressSanitizer alone
+  bool counts_states = false;  ///< false if the states are only for AddressSanitizer
   std::size_t record_bytes;    ///< bytes of a slot's record in a checked pool
-  // For AddressSanitizer; see slot_shadow.
+  // Both are for AddressSanitizer; see slot_shadow.
   void (*close_all)(const std::byte* first, std::uint32_t count) noexcept;
   void (*open_all)(const std::byte* first, std::uint32_t count) noexcept;
 };
 
-/// Makes and destroys kept objects of a pool, for code that does not know their type.
+/// Creates and destroys the kept objects of a pool, for code that does not know their type.
 class object_keeper {
  public:
   object_keeper() = default;
   object_keeper(const object_keeper&) = delete;
   object_keeper& operator=(const object_keeper&) = delete;
 
-  /// Throws what the constructor or the hook throws. Requires: the slot is the caller's, and empty.
+  /// Creates an object. Throws whatever T's constructor or the hook throws. Requires: the caller
+  /// owns the slot, and the slot is empty.
   virtual void create_in(slot_memory& memory, slot_index slot) = 0;
-  /// Destroys an object. Requires: the slot is the caller's, and keeps one.
+  /// Destroys an object. Requires: the caller owns the slot, and the slot contains an object.
   virtual void destroy_in(slot_memory& memory, slot_index slot) noexcept = 0;
   [[nodiscard]] virtual std::size_t live() const noexcept = 0;
 
@@ -65,14 +66,14 @@ class object_keeper {
   ~object_keeper() = default;
 };
 
-/// Content of a slot. in_use appears only in pools that track it.
+/// Content of a slot. in_use occurs only in pools that track which objects are in use.
 enum class slot_content : std::uint8_t { empty, kept, in_use };
 
-/// The memory of the slots: all of it from the start, or by segments. In pools that keep objects or
-/// track their use, also a byte of state for each slot.
+/// Owns the memory of the slots, all of it from the start, or segment by segment. In pools that
+/// keep objects or track their use, it also holds a byte of state for each slot.
 ///
-/// A state belongs to the slot: only the thread that has taken the slot from the free list writes
-/// it, and the free list orders one owner after the other.
+/// Only the owner of a slot writes the slot's state. The owner is the thread that has taken the
+/// slot from the free list, and the free list orders successive owners.
 class slot_memory final : public segment_memory, public segment_fill {
  public:
   /// Throws std::bad_array_new_length if the size overflows, or std::bad_alloc.
@@ -87,7 +88,8 @@ class slot_memory final : public segment_memory, public segment_fill {
     return first_ + layout_.size * slot;
   }
 
-  /// Returns the index of a slot. Requires: `slot` is the start of a slot of `Size` bytes.
+  /// Returns the index of the slot at the address `slot`. Requires: a slot of `Size` bytes starts
+  /// there.
   template <std::size_t Size>
   [[nodiscard, LIDO_ASSERTS]] slot_index index_of(const void* slot) const noexcept {
     LIDO_ASSERT(owns<Size>(slot), "an address that is not that of a slot");
@@ -99,7 +101,8 @@ class slot_memory final : public segment_memory, public segment_fill {
     return object != nullptr && distance < Size * capacity_ && distance % Size == 0;
   }
 
-  /// Returns true if the slot contains an object, in use or kept. Only for the slot's owner.
+  /// Returns true if the slot contains an object, in use or kept. Requires: the caller owns the
+  /// slot.
   [[nodiscard]] bool has_object(slot_index slot) const noexcept {
     // relaxed: the free list orders the owners of a slot
     return states_[slot].load(std::memory_order_relaxed) != slot_content::empty;
@@ -112,29 +115,31 @@ class slot_memory final : public segment_memory, public segment_fill {
     // (2) - this release-store synchronizes-with the acquire-load (1)
     states_[slot].store(slot_content::in_use, std::memory_order_release);
   }
-  /// Sets the content to kept or empty.
+  /// Sets the content of the slot to `content`, which is kept or empty.
   void set_unused(slot_index slot, slot_content content) noexcept {
-    // relaxed: the caller prevents a walk beside a release of the same object
+    // relaxed: the caller ensures that no walk runs during a release of the same object
     states_[slot].store(content, std::memory_order_relaxed);
   }
 
-  /// Returns how many slots have ever had memory; the states of others may not be read.
+  /// Returns the number of slots that have ever had memory. The states of other slots must not be
+  /// read.
   [[nodiscard]] std::uint32_t backed() const noexcept {
-    // (3) - this acquire-load synchronizes-with the release-store slot_memory.cpp (1), so their
-    // states are readable
+    // (3) - this acquire-load synchronizes-with the release-store slot_memory.cpp (1), so the
+    // states of these slots are readable
     return backed_.load(std::memory_order_acquire);
   }
-  /// Returns the bytes of all states.
+  /// Returns the size of all states, in bytes.
   [[nodiscard]] std::size_t bookkeeping() const noexcept;
-  /// Writes to each page, so that all are resident. Requires: no slot contains an object.
+  /// Writes to each page, so that all pages are resident. Requires: no slot contains an object.
   void touch() noexcept;
 
-  /// Make AddressSanitizer refuse all slots, or allow them: later users of their addresses must
-  /// find them usable.
+  /// Make AddressSanitizer reject accesses to all slots, or allow them. They must be allowed again
+  /// before the memory is freed, for the sake of later users of its addresses.
   void close() noexcept { layout_.close_all(first_, backed()); }
   void open() noexcept { layout_.open_all(first_, backed()); }
 
-  /// Lets `keeper` make objects when a segment is filled, and destroy them when it is removed.
+  /// Lets `keeper` create the objects in a segment that is filled, and destroy those in a segment
+  /// that is removed.
   void use(object_keeper* keeper) noexcept { keeper_ = keeper; }
 
   [[nodiscard]] int commit(slot_index first, std::uint32_t count) noexcept override;
@@ -146,36 +151,38 @@ class slot_memory final : public segment_memory, public segment_fill {
   using state = atomic<slot_content>;
 
   [[nodiscard]] std::uintptr_t distance_to(const void* object) const noexcept {
-    // As numbers, since a foreign pointer must not be subtracted.
+    // Computed on integers, because pointers into different arrays must not be subtracted.
     return address_bits(object) - address_bits(first_);
   }
   [[nodiscard]] std::size_t alignment() const noexcept;
 
   std::byte* first_ = nullptr;
-  zeroed_array<state> states_;  ///< of all slots, or none
+  zeroed_array<state> states_;  ///< one for each slot, or none at all
   slot_layout layout_;
   std::uint32_t capacity_;
   atomic<std::uint32_t> backed_{0};
   object_keeper* keeper_ = nullptr;
-  address_space* addresses_ = nullptr;  ///< owned; those of slots that grow, else null
+  address_space* addresses_ = nullptr;  ///< owned; null unless the slots grow
 };
 
-/// The slots of one pool: their memory, which of them are free, and errors that name the pool.
+/// The slots of one pool: owns their memory, manages the free ones, and throws errors that name the
+/// pool.
 class pool_slots {
  public:
-  /// Throws std::invalid_argument that names the option, std::bad_array_new_length or
+  /// Throws std::invalid_argument, which names the option, std::bad_array_new_length or
   /// std::bad_alloc.
   pool_slots(const object_pool_options& options, const slot_layout& layout);
   pool_slots(const pool_slots&) = delete;
   pool_slots& operator=(const pool_slots&) = delete;
   ~pool_slots();
 
-  /// Adds the slots and objects that `options` demand at the start; `keeper` is null if the pool
-  /// keeps none. Throws growth_failed and what `keeper` throws. Requires a later `end`.
+  /// Adds the slots and objects that `options` require at the start. `keeper` is null if the pool
+  /// keeps no objects. Throws growth_failed, and whatever `keeper` throws. Requires: `end` is
+  /// called later, even if this throws.
   void begin(const object_pool_options& options, object_keeper* keeper);
-  /// Ends the program if threads wait. Destroys the objects in free slots, some of which may be in
-  /// the caches of other threads, which cannot be inspected.
-  /// If `reports_leak`, tells the misuse handler of objects in use.
+  /// Aborts the program if threads are waiting for a slot. If `reports_leak` is true, reports
+  /// objects in use to the misuse handler. Takes all free slots, including those in other threads'
+  /// caches, which it cannot inspect, and destroys the objects in them.
   void end(bool reports_leak) noexcept;
 
   [[nodiscard]] slot_memory& memory() noexcept { return memory_; }
@@ -185,11 +192,11 @@ class pool_slots {
   [[nodiscard]] const slot_allocator& allocator() const noexcept { return allocator_; }
   // NOLINTEND(cppcoreguidelines-pro-type-union-access)
 
-  /// Waits or throws, as `when_full` says, once there is no free slot.
+  /// Acquires a slot when there is no free one: waits or throws, as `when_full` requires.
   [[nodiscard]] void* acquire_blocking();
-  /// Waits for a slot. Returns null if the time was up first.
+  /// Waits for a slot. Returns null if the deadline `until` passes first.
   [[nodiscard]] void* wait_for_slot(const deadline& until);
-  /// Waits for a slot. Returns null if a stop was requested first.
+  /// Waits for a slot. Returns null if a stop is requested first.
   [[nodiscard]] void* wait_for_slot(const stop_token& stop);
 
   void reserve(std::size_t count);
@@ -207,20 +214,20 @@ class pool_slots {
   void add(std::uint32_t count);
   [[noreturn]] void fail_to_grow(int error) const;
 
-  // First, so that a hit finds it at the address of the pool; but constructed after the memory, and
-  // destroyed before it.
+  // The first member, so that an acquire that hits the cache finds it at the address of the pool.
+  // In a union, so that it can be constructed after the memory and destroyed before it.
   union {
     slot_allocator allocator_;
   };
-  std::uint32_t max_capacity_;  ///< before the memory, since it checks the options
+  std::uint32_t max_capacity_;  ///< before the memory: its initialiser checks the options
   slot_memory memory_;
   std::string_view name_;  ///< owned by the allocator
   when_full when_full_;
   object_keeper* keeper_ = nullptr;  ///< null if the pool keeps no objects
-  bool eager_ = false;               ///< `reserve` makes objects in the slots that it adds
-  std::uint32_t forks_;              ///< forks that led to the process that made the pool
+  bool eager_ = false;               ///< `reserve` creates objects in the slots that it adds
+  std::uint32_t forks_;              ///< number of forks so far when the pool was made
   std::size_t record_bytes_;         ///< bytes of a slot's record
-  registration* entry_ = nullptr;    ///< owned; null if in no registry
+  registration* entry_ = nullptr;    ///< owned; null if the pool is in no registry
 };
 
 }  // namespace lido::inline v0::detail

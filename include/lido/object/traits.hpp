@@ -1,5 +1,5 @@
 /// @file
-/// Public. `pool_traits<T>`: the choices about an object pool at compile time.
+/// Public. `pool_traits<T>`: the compile-time options of an object pool.
 #pragma once
 
 #include <concepts>
@@ -12,35 +12,38 @@
 
 namespace lido::inline v0 {
 
-/// Hooks of a pool that keeps its objects and does nothing else to them.
+/// Hooks for a pool that keeps its objects and does nothing else to them.
 struct keep {};
 
-/// Traits of an `object_pool<T, Traits>`; derive from it to change one.
+/// Default traits of an `object_pool<T, Traits>`. Derive from this class to change some of its
+/// members.
 ///
-/// `hooks` is a class with any of these functions, static or not. A pool with hooks keeps a
-/// released object for the next acquire. It has one `hooks` object, given to its constructor, and
-/// calls it from all threads, perhaps at once:
-///  - `T create()` returns a new object, as it is between uses. Default: a value-initialised one.
-///  - `void activate(T&, args...)` is called at each acquire, with its arguments. Default: nothing,
-///    and an acquire takes no arguments.
-///  - `void` or `bool deactivate(T&)` is called at each release. False, or an exception, refuses
-///    the object: it is destroyed, and the next acquire of the slot makes another.
-///  - `void destroy(T&) noexcept` is called before the destructor.
+/// `hooks` is a class with any of the functions below, static or not. A pool with hooks keeps a
+/// released object for the next acquire. The pool has one `hooks` object, which is passed to its
+/// constructor. All threads call this object, perhaps at the same time.
+///  - `T create()` returns a new object in the state that objects have between uses. By default, an
+///    object is value-initialised.
+///  - `void activate(T&, args...)` is called by each acquire, with the arguments of the acquire. By
+///    default, nothing is called, and an acquire takes no arguments.
+///  - `void deactivate(T&)` or `bool deactivate(T&)` is called by each release. If it returns false
+///    or throws, the object is destroyed, and the next acquire of the slot creates another one.
+///  - `void destroy(T&) noexcept` is called before the destructor of T.
 ///
 /// If `create` throws, the slot is free and empty. If `activate` throws, the object is destroyed
-/// without `deactivate`. Either error reaches the caller of the acquire.
+/// without a call of `deactivate`. In both cases the exception reaches the caller of the acquire.
 template <class T>
 struct pool_traits {
   using hooks = no_hooks;                      ///< `lido::keep` keeps objects without hooks
-  static constexpr bool track_in_use = false;  ///< a byte per slot, for `for_each_in_use`
-  static constexpr bool checked = false;       ///< finds misuse; see lido/checked.hpp
-  static constexpr bool counts = false;        ///< counts hits, at about 0.3 ns each
+  static constexpr bool track_in_use = false;  ///< needs a byte per slot; for `for_each_in_use`
+  static constexpr bool checked = false;       ///< detects misuse; see lido/checked.hpp
+  static constexpr bool counts = false;        ///< counts cache hits, at about 0.3 ns each
 };
 
-/// Traits of a checked pool: `object_pool<job, checked_traits<job>>`, with lido/checked.hpp. Every
-/// release is checked, free slots are watched, and the pool's destructor reports what is still in
-/// use; see set_misuse_handler. In a free slot of more than `Watched` bytes the first and last
-/// sixteen are watched, and a window of 32 that moves through the slot from use to use.
+/// Traits of a checked pool, as in `object_pool<job, checked_traits<job>>`. Needs lido/checked.hpp.
+/// The pool checks every release and watches its free slots. Its destructor reports objects that
+/// are still in use; see set_misuse_handler. In a free slot of more than `Watched` bytes, the pool
+/// watches the first and last sixteen bytes, and a window of 32 bytes. The window moves through the
+/// slot from use to use.
 template <class T, std::size_t Watched = 64>
 struct checked_traits : pool_traits<T> {
   static constexpr bool checked = true;
@@ -94,7 +97,7 @@ concept has_checked = requires {
   typename std::bool_constant<Traits::checked>;
 };
 
-/// Refuses to be instantiated for traits that are incomplete.
+/// Rejects incomplete traits by static_assert when it is instantiated.
 template <class Traits>
 struct complete_traits {
   static_assert(has_hooks<Traits>,
@@ -104,7 +107,7 @@ struct complete_traits {
   static_assert(has_checked<Traits>, "lido: Traits::checked must be a static constexpr bool");
 };
 
-/// Refuses to be instantiated for hooks that do not fit T.
+/// Rejects hooks that do not fit T by static_assert when it is instantiated.
 template <class T, class Hooks>
 struct fitting_hooks {
   static_assert(hook_class<Hooks>, "lido: Traits::hooks must be a class that is not final");

@@ -305,7 +305,7 @@ class concurrent_slot_map {
   }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   [[nodiscard]] std::size_t used_up_slots() const noexcept {
-    // relaxed: a number for statistics
+    // relaxed: used only for statistics
     return used_up_.load(std::memory_order_relaxed);
   }
   /// Returns statistics of the slots.
@@ -397,7 +397,7 @@ class concurrent_slot_map {
     if (states_[slot].retire_value(last_generation_)) {
       slots_.allocator.release(geometry_.address_of(slot));
     } else {
-      // relaxed: a number for statistics
+      // relaxed: used only for statistics
       used_up_.fetch_add(1, std::memory_order_relaxed);
     }
   }

@@ -56,8 +56,8 @@ class walk {
   // of turns.
   //
   // If a random quarter of the indices are holes, a window of 64 indices has 48 values on average.
-  // Nearly always it has 38 or more, since a standard deviation is at most four, and three of them
-  // make about ten. If few indices have values, visiting all values of a window is worth the
+  // Nearly always it has 38 or more: ten fewer than average is about three standard deviations,
+  // each of four at most. If few indices have values, visiting all values of a window is worth the
   // misprediction.
   template <class Store>
   static std::uint32_t turns_for(const Store& store) noexcept {
