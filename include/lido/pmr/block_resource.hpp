@@ -1,6 +1,6 @@
 /// @file
-/// Public. `block_resource`: blocks of one or several sizes as a std::pmr::memory_resource, and
-/// `block_allocator<T>`: the same as an allocator of containers.
+/// Public. `block_resource`: blocks of one or several sizes as a std::pmr::memory_resource;
+/// `block_allocator<T>`: the same blocks as an allocator for containers.
 #pragma once
 
 #include <array>
@@ -32,59 +32,62 @@ class registry;
 
 /// Options of a `block_resource`. Use designated initialisers.
 struct block_resource_options {
-  /// Bytes of a block, at least 1; rounded up to a multiple of the alignment and of 8. A node of a
-  /// container is larger than its value: std::list adds two pointers, std::unordered_map one or two
-  /// words.
+  /// Size of a block in bytes, at least 1. It is rounded up to a multiple of both the alignment and
+  /// 8. The node of a container is larger than its value: std::list adds two pointers,
+  /// std::unordered_map one or two words.
   std::size_t block_bytes = 0;
 
-  /// Number of blocks, exactly. 1 to 2^32 - 2.
+  /// Number of blocks, exactly: 1 to 2^32 - 2.
   std::size_t blocks = 0;
 
-  /// Several sizes, in any order, instead of the two above. A request gets a block of the smallest
-  /// size that it fits into. If that is exhausted, larger blocks are not used.
+  /// Sizes of blocks, in any order, if there are several; block_bytes and blocks must then be 0. A
+  /// request gets a block of the smallest size that it fits into. If no such block is free, larger
+  /// blocks are not used.
   std::vector<block_size> sizes = {};
 
   /// Alignment of every block, a power of two from 1 to 4096.
   std::size_t alignment = alignof(std::max_align_t);
 
-  /// Name of the resource, copied; appears in errors.
+  /// Name of the resource, for error messages. The resource copies it.
   std::string_view name = "unnamed";
 
-  /// Most free blocks of one size in one thread's cache, 0 to 1022; see object_pool_options.
+  /// Largest number of free blocks of one size in one thread's cache, 0 to 1022; see
+  /// object_pool_options.
   std::size_t max_cached = 512;
 
-  /// Resource for requests that no block is large or aligned enough for. nullptr: the value of
-  /// std::pmr::get_default_resource() at construction. Must outlive this resource, and be
-  /// thread-safe if several threads use this one.
+  /// Resource for requests that are too large, or need too large an alignment, for every block. If
+  /// it is nullptr, the resource uses the result of std::pmr::get_default_resource() at
+  /// construction. Must outlive this resource, and be thread-safe if several threads use this one.
   std::pmr::memory_resource* upstream = nullptr;
 
-  /// Asks upstream, rather than throw no_block, when all blocks of the right size are in use.
+  /// If true, requests memory from upstream, instead of throwing no_block, when all blocks of the
+  /// right size are in use.
   bool overflow_to_upstream = false;
 
-  /// Reports misuse as `checked_traits` do for an object_pool. Every operation then takes a slow
-  /// path, and a block needs 128 bytes more.
+  /// If true, detects and reports misuse as an object_pool with `checked_traits` does. Then every
+  /// operation takes a slow path, and each block needs 128 more bytes.
   bool checked = false;
 
-  /// Registry that lists the resource by name; null for none. With several sizes, each is
-  /// registered separately, as in `nodes[64]`.
+  /// Registry that lists the resource by name; null for none. If there are several sizes, each is
+  /// listed separately, with a name such as `nodes[64]`.
   lido::registry* registry = nullptr;
 };
 
 /// Statistics of the blocks of one size.
 struct block_stats {
   std::size_t block_bytes = 0;
-  slot_pool_stats blocks;        ///< counts blocks as slots
-  std::uint64_t overflowed = 0;  ///< requests that would have fitted, but found no free block
-  std::uint64_t upstream_requests = 0;  ///< requests of any size that went upstream
-  std::size_t largest_upstream = 0;     ///< bytes of the largest such request
+  slot_pool_stats blocks;               ///< statistics in which a slot is a block
+  std::uint64_t overflowed = 0;         ///< requests of a fitting size that found no free block
+  std::uint64_t upstream_requests = 0;  ///< requests of any size that were sent upstream
+  std::size_t largest_upstream = 0;     ///< bytes of the largest request sent upstream
 };
 
 namespace detail {
 
 struct block_plan;
 
-/// Options for compiled code, without standard containers: those of a program with _GLIBCXX_DEBUG
-/// differ from the library's.
+/// Options for compiled code. They contain no standard containers, because those of a program with
+/// _GLIBCXX_DEBUG differ from those of the library.
 struct resource_settings {
   block_settings blocks;
   block_size only;  ///< the size, if there is only one
@@ -92,7 +95,8 @@ struct resource_settings {
   bool overflow_to_upstream;
 };
 
-/// Stores of all sizes but the smallest, in ascending order; finds the one for a request.
+/// Stores of blocks of all sizes but the smallest, in ascending order. Finds the store for a
+/// request.
 class larger_blocks {
  public:
   larger_blocks() noexcept = default;
@@ -100,49 +104,52 @@ class larger_blocks {
   larger_blocks& operator=(const larger_blocks&) = delete;
   ~larger_blocks();
 
-  /// Makes the stores, once. Throws std::bad_alloc, and may then have made some.
+  /// Makes the stores; called at most once. If it throws std::bad_alloc, it may have made some of
+  /// them.
   void make(const block_settings& options, const block_plan& plan, std::byte* memory);
 
   [[nodiscard]] std::span<block_store> all() const noexcept { return {stores_, count_}; }
 
-  // Return the store here with the smallest blocks that fit; null if none do, or if blocks of the
-  // smallest size do. The first is for requests in the list, the second for others.
+  // Return the store here with the smallest blocks that the request fits into. Return null if there
+  // is none, or if blocks of the smallest size, which are not here, suffice. `find_listed` is for
+  // requests of up to most_listed_ bytes, and `find_unlisted` for larger ones.
   [[nodiscard, LIDO_FAST_PATH]] block_store* find_listed(std::size_t bytes) const noexcept;
   [[nodiscard]] block_store* find_unlisted(std::size_t bytes) const noexcept;
 
  private:
-  /// Most bytes of requests that are looked up, by their number of granules.
+  /// Largest request, in bytes, for which a list gives the store by the number of granules.
   static constexpr std::size_t most_ever_listed = 4096;
 
   std::unique_ptr<aligned_buffer> memory_;  ///< memory of the stores and the list; null for none
   block_store* none_ = nullptr;             ///< the list if there are no stores
   std::size_t most_listed_ = 0;
-  block_store** listed_ = &none_;  ///< stores by granules; null for none
+  block_store** listed_ = &none_;  ///< the store for each number of granules, or null
   block_store* stores_ = nullptr;
   std::size_t count_ = 0;
 };
 
 }  // namespace detail
 
-/// Blocks for containers of nodes, with the free list and the thread caches of an `object_pool`.
+/// Provides blocks for containers of nodes, with the free list and the thread caches of an
+/// `object_pool`.
 ///
-/// A request gets a block of the smallest size that it fits into. A larger one, or one with a
-/// larger alignment, goes upstream. Throws no_block, which is a std::bad_alloc, if upstream must
-/// not be asked or throws std::bad_alloc; other exceptions of upstream pass. Deallocation finds the
-/// origin of memory by its address. Equal only to itself. Size classes: Bonwick, "The Slab
-/// Allocator", USENIX 1994.
+/// A request gets a block of the smallest size that it fits into. A request that is larger, or
+/// needs a larger alignment, is sent upstream. If upstream must not be used, or throws
+/// std::bad_alloc, the resource throws no_block, which is a std::bad_alloc. Other exceptions of
+/// upstream propagate. Deallocation finds the origin of memory by its address. A resource is equal
+/// only to itself. Size classes: Bonwick, "The Slab Allocator", USENIX 1994.
 ///
-/// Thread-safe. Progress: blocks are allocated and deallocated as an object_pool acquires and
-/// releases. That is wait-free if the thread's cache has or takes the block, and then needs no
-/// read-modify-write and no fence. Requests that go upstream progress as upstream does.
+/// Thread-safe. Progress: blocks are allocated and deallocated as objects are acquired and released
+/// by an object_pool. An operation that needs only the thread's cache is wait-free, without a
+/// read-modify-write or a fence. Requests that are sent upstream progress as upstream does.
 ///
-/// Not movable. Requires on destruction: no block is used or deallocated afterwards, and no other
-/// thread is in a call. All blocks are freed with it, also those in use. Memory of upstream that
-/// was not returned stays allocated there.
+/// A resource cannot be moved. Requires on destruction: no block is used or deallocated afterwards,
+/// and no other thread is in a call. The destructor frees all blocks, including those in use.
+/// Memory from upstream that was not deallocated stays allocated there.
 class block_resource final : public std::pmr::memory_resource {
  public:
-  /// Throws std::invalid_argument that names the resource, also if two sizes are equal after
-  /// rounding; std::bad_array_new_length or std::bad_alloc.
+  /// Throws std::invalid_argument, which names the resource, if an option is invalid or if two
+  /// sizes are equal after rounding. Also throws std::bad_array_new_length or std::bad_alloc.
   explicit block_resource(const block_resource_options& options)
       : block_resource({.blocks = {.alignment = options.alignment,
                                    .name = options.name,
@@ -161,18 +168,18 @@ class block_resource final : public std::pmr::memory_resource {
   [[nodiscard]] bool owns(const void* address) const noexcept;
 
   [[nodiscard]] std::size_t alignment() const noexcept { return alignment_; }
-  /// Returns the name, which lives as long as the resource.
+  /// Returns the name, which stays valid for the lifetime of the resource.
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
   [[nodiscard]] std::pmr::memory_resource* upstream() const noexcept { return upstream_; }
 
-  /// Returns the number of sizes of the blocks.
+  /// Returns the number of different block sizes.
   [[nodiscard]] std::size_t count_sizes() const noexcept;
 
-  /// Returns a snapshot of the blocks of one size, counted from the smallest; see pool_stats for
-  /// what it promises. Wait-free. Requires: size < count_sizes().
+  /// Returns a snapshot of the statistics for one size of blocks; size 0 is the smallest. See
+  /// pool_stats for what a snapshot guarantees. Wait-free. Requires: size < count_sizes().
   [[nodiscard]] block_stats stats(std::size_t size = 0) const noexcept;
 
-  /// Returns the number of requests that went upstream so far, for whatever reason. Wait-free.
+  /// Returns the number of all requests that have been sent upstream, for any reason. Wait-free.
   [[nodiscard]] std::uint64_t upstream_requests() const noexcept;
 
  private:
@@ -186,7 +193,7 @@ class block_resource final : public std::pmr::memory_resource {
   void do_deallocate(void* address, std::size_t bytes, std::size_t alignment) override;
   [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override;
 
-  // Inlined where the type of the resource is known.
+  // Inlined if the type of the resource is known.
   [[nodiscard, LIDO_FAST_PATH]] void* take(std::size_t bytes, std::size_t alignment) {
     if (bytes > smallest_.block_bytes() || alignment > alignment_) [[unlikely]] {
       return take_larger(bytes, alignment);
@@ -215,7 +222,8 @@ class block_resource final : public std::pmr::memory_resource {
                                      detail::code_address at);
   [[LIDO_SLOW_PATH]] void give_checked(void* address, std::size_t bytes, std::size_t alignment,
                                        detail::code_address at);
-  /// Returns the first of all stores for which `fits` returns true; null if there is none.
+  /// Returns the first store, in ascending order of sizes, for which `fits` returns true; null if
+  /// there is none.
   template <class Resource, class Fits>
   [[nodiscard]] static auto first(Resource& resource, const Fits& fits) noexcept
       -> decltype(&resource.smallest_);
@@ -226,17 +234,18 @@ class block_resource final : public std::pmr::memory_resource {
   detail::larger_blocks larger_;
   std::pmr::memory_resource* upstream_;
   bool overflow_to_upstream_;
-  std::string_view name_;  ///< owned by the smallest blocks
+  std::string_view name_;  ///< owned by the store of the smallest blocks
   detail::atomic<std::size_t> largest_upstream_{0};
-  detail::striped_count misfits_;  ///< requests for which no block is large or aligned enough
+  detail::striped_count misfits_;  ///< requests whose size or alignment no block has
 };
 
-/// Allocator for a `std::list`, `std::map`, `std::unordered_map` or another container of nodes,
-/// with its nodes in the blocks of one resource. Works as `std::pmr::polymorphic_allocator`, but
-/// without a virtual call, and moves along when a container is moved or swapped.
+/// Allocator for a `std::list`, `std::map`, `std::unordered_map` or another container of nodes. It
+/// takes the nodes from the blocks of one resource. It works like
+/// `std::pmr::polymorphic_allocator`, but makes no virtual call, and is moved or swapped along with
+/// a container.
 ///
-/// A pointer to the resource, which must outlive the container. Two are equal if they share it.
-/// Thread-safe as far as the resource is.
+/// An allocator is a pointer to the resource, which must outlive the container. Two allocators are
+/// equal if they share a resource. Thread-safe, as the resource is.
 template <class T>
 class block_allocator {
  public:
@@ -251,8 +260,8 @@ class block_allocator {
   // NOLINTNEXTLINE(google-explicit-constructor): containers rebind
   block_allocator(const block_allocator<U>& other) noexcept : resource_(other.resource()) {}
 
-  /// Returns memory for `count` objects. Throws std::bad_array_new_length if that is too many for
-  /// any memory, std::bad_alloc, and what upstream throws.
+  /// Returns memory for `count` objects. Throws std::bad_array_new_length if their size exceeds any
+  /// possible memory. Also throws std::bad_alloc, and whatever upstream throws.
   [[nodiscard]] T* allocate(std::size_t count) {
     if (count > PTRDIFF_MAX / sizeof(T)) [[unlikely]] {
       detail::throw_bad_array_length();
@@ -260,8 +269,9 @@ class block_allocator {
     return static_cast<T*>(resource_->take(count * sizeof(T), alignof(T)));
   }
 
-  /// Takes back what `allocate(count)` of an equal allocator returned, in any thread; destroys no
-  /// object. Progress: as release of an object_pool for a block, else as upstream.
+  /// Deallocates memory that `allocate(count)` of an equal allocator returned. Any thread may call
+  /// this. Destroys no object. Progress: for a block, the same as a release of an object_pool;
+  /// otherwise, the same as upstream.
   [[LIDO_ALWAYS_INLINE]] void deallocate(T* objects, std::size_t count) noexcept {
     resource_->give(objects, count * sizeof(T), alignof(T));
   }

@@ -19,18 +19,18 @@ namespace lido::inline v0 {
 
 class registry;
 
-/// One of several sizes, and its number of blocks.
+/// One of several sizes of blocks, with its number of blocks.
 struct block_size {
-  std::size_t bytes = 0;   ///< bytes of a block, as in block_resource_options
-  std::size_t blocks = 0;  ///< number of blocks, as there
+  std::size_t bytes = 0;   ///< size of a block, as in block_resource_options
+  std::size_t blocks = 0;  ///< number of blocks, as in block_resource_options
 };
 
 namespace detail {
 
-/// Unit of the sizes of blocks, so that no two share a byte of a sanitizer's shadow.
+/// Unit of block sizes. It keeps two blocks from sharing a byte of a sanitizer's shadow.
 inline constexpr std::size_t granule = 8;
 
-/// Largest alignment of a block.
+/// Largest possible alignment of a block.
 inline constexpr std::size_t most_block_alignment = 4096;
 
 [[nodiscard]] constexpr std::size_t rounded_up(std::size_t bytes, std::size_t unit) noexcept {
@@ -40,7 +40,7 @@ inline constexpr std::size_t most_block_alignment = 4096;
 struct block_checks;
 class registration;
 
-/// Settings that blocks of every size have in common.
+/// Settings that are the same for blocks of all sizes.
 struct block_settings {
   std::size_t alignment;
   std::string_view name;
@@ -52,31 +52,32 @@ struct block_settings {
 /// Reasons why options are invalid.
 enum class block_problem : std::uint8_t { none, bytes, alignment, blocks, memory };
 
-/// Returns what is wrong with options, as far as can be seen before any memory is requested.
+/// Returns the first problem of the options, as far as it can be found before any memory is
+/// requested.
 [[nodiscard]] block_problem find_problem(const block_settings& options,
                                          const block_size& size) noexcept;
 
-/// Returns the size of blocks for `bytes` that are asked for. Requires: there is no problem.
+/// Returns the size of a block for requests of `bytes` bytes. Requires: find_problem finds none.
 [[nodiscard]] std::size_t rounded_bytes(const block_settings& options, std::size_t bytes) noexcept;
 
 /// Returns the alignment of the memory that contains the blocks.
 [[nodiscard]] std::size_t memory_alignment(const block_settings& options) noexcept;
 
-/// Adjacent blocks of one size. Thread-safe; progress as in `slot_allocator`.
+/// A store of adjacent blocks of one size. Thread-safe; its progress is that of `slot_allocator`.
 class block_store {
  public:
-  /// Uses `memory`, which stays the caller's. Throws std::bad_alloc. Requires: no problem is found
-  /// in these options, and `size` is rounded.
+  /// Divides `memory`, which the caller owns, into blocks. Throws std::bad_alloc. Requires:
+  /// find_problem finds none in the options, and `size` is rounded.
   block_store(const block_settings& options, block_size size, std::byte* memory);
   block_store(const block_store&) = delete;
   block_store& operator=(const block_store&) = delete;
   ~block_store();
 
-  /// Returns the size of a block, rounded.
+  /// Returns the size of a block after rounding.
   [[nodiscard]] std::size_t block_bytes() const noexcept { return block_bytes_; }
 
-  /// Takes a free block from the thread's cache. If it returns false, `acquire_after_miss` must
-  /// follow. Requires: wanted <= block_bytes().
+  /// Takes a free block from the thread's cache. If it returns false, the caller must call
+  /// `acquire_after_miss`. Requires: wanted <= block_bytes().
   [[nodiscard, LIDO_FAST_PATH]] bool try_hit(void*& block, std::size_t wanted) noexcept {
     LIDO_ASSERT(wanted <= block_bytes_, "a request that is larger than a block");
     const bool hit = slots_.try_hit(block);
@@ -89,7 +90,7 @@ class block_store {
   /// Returns a free block, or null if there is none.
   [[nodiscard]] void* acquire_after_miss(std::size_t wanted, code_address at) noexcept;
 
-  /// Releases a block. Requires: `block` is from here.
+  /// Releases a block. Requires: `block` came from this store.
   [[LIDO_FAST_PATH]] void release(void* block) noexcept {
     LIDO_ASSERT(owns(block) && distance_to(block) % block_bytes_ == 0,
                 "release of an address within a block");
@@ -100,11 +101,11 @@ class block_store {
     slots_.release(block);
   }
 
-  /// Releases a checked block. If that is wrong, reports it and returns false.
+  /// Releases a checked block. If the release is wrong, reports it and returns false.
   bool release_checked(void* block, code_address at) noexcept;
   [[nodiscard]] bool is_checked() const noexcept { return checks_ != nullptr; }
 
-  /// Returns true if `address` is within a block that `release` takes.
+  /// Returns true if `address` is within a block that `release` accepts.
   [[nodiscard, LIDO_FAST_PATH]] bool may_hit(const void* address) const noexcept {
     return distance_to(address) < unchecked_bytes_;
   }
@@ -113,20 +114,20 @@ class block_store {
     return distance_to(address) < bytes_;
   }
 
-  /// Returns statistics, counted in blocks.
+  /// Returns the statistics, in which a slot is a block.
   [[nodiscard]] slot_pool_stats stats() const noexcept;
   /// Returns the number of requests that found no free block.
   [[nodiscard]] std::uint64_t overflowed() const noexcept { return slots_.count_exhausted(); }
   [[nodiscard]] std::string_view name() const noexcept { return slots_.name(); }
 
-  /// Registers the blocks; called once, after construction. Throws std::bad_alloc.
+  /// Registers the blocks. Called at most once, after construction. Throws std::bad_alloc.
   void enter(registry& where, std::string_view name);
 
  private:
   [[nodiscard, LIDO_FAST_PATH]] std::uintptr_t distance_to(const void* address) const noexcept {
     return address_bits(address) - first_;
   }
-  /// Reports a block that is free already: such blocks are poisoned, to the first byte.
+  /// Reports a double release: a free block is poisoned from its first byte.
   static void refuse_free([[maybe_unused]] void* block) noexcept {
 #if LIDO_POISON_FREE_SLOTS
     if (__asan_address_is_poisoned(block) != 0) {
@@ -136,7 +137,7 @@ class block_store {
   }
   void open(const void* block, std::size_t wanted) const noexcept {
     if (poisons_) {
-      unpoison(block, wanted > 0 ? wanted : 1);  // not all, or it would look free
+      unpoison(block, wanted > 0 ? wanted : 1);  // never 0 bytes, or the block would look free
     }
   }
 
@@ -148,11 +149,11 @@ class block_store {
   std::size_t block_bytes_;
   std::uintptr_t first_;         ///< address of the memory
   std::size_t bytes_;            ///< bytes of the memory
-  std::size_t unchecked_bytes_;  ///< bytes for `release`: all, or none if blocks are checked
-  bool poisons_;                 ///< AddressSanitizer is in the library, not only in the program
+  std::size_t unchecked_bytes_;  ///< bytes that `release` accepts: all, or 0 if checked
+  bool poisons_;  ///< the library is built with AddressSanitizer, not only the program
   slot_allocator slots_;
-  std::unique_ptr<block_checks> checks_;  ///< null if unchecked
-  std::unique_ptr<registration> entry_;   ///< null if in no registry
+  std::unique_ptr<block_checks> checks_;  ///< null if the blocks are not checked
+  std::unique_ptr<registration> entry_;   ///< null if the blocks are in no registry
 };
 
 }  // namespace detail
