@@ -1,9 +1,10 @@
 /// @file
 /// Public. `lido::boost_list()`: `boost::lockfree::stack` as the shared free list of a pool.
 ///
-/// An alternative for users who trust Boost more, and a peer to measure against. By the letter of
-/// the standard its links race. Its tags have 16 bits, so a thread suspended for 65,536 pops (a
-/// time slice) can be fooled; Lido's own list has 32 to 63.
+/// An alternative for users who trust Boost more, and a reference for measurements. By the letter
+/// of the standard, its links have a data race. Its tags have 16 bits. So a thread that is
+/// suspended for 65,536 pops, which take one time slice, may mistake an old head for the current
+/// one. The tags of Lido's own list have 32 to 63 bits.
 #pragma once
 
 #include <boost/lockfree/policies.hpp>
@@ -21,13 +22,13 @@
 namespace lido::inline v0 {
 namespace detail {
 
-/// An index_list over boost::lockfree::stack. Pushes and pops a chain index by index.
+/// An index_list over boost::lockfree::stack. Pushes and pops the indices of a chain one by one.
 ///
 /// Progress: lock-free, except that a push waits while another thread's pop still holds a node.
-/// Never allocates after construction (bounded_push on preallocated nodes).
+///   Never allocates after construction, because bounded_push uses only preallocated nodes.
 class boost_index_list final : public index_list {
  public:
-  /// Throws std::bad_alloc. Boost 1.74 then leaks the nodes it already had.
+  /// Throws std::bad_alloc. Boost 1.74 then leaks the nodes that it has already allocated.
   boost_index_list(std::uint32_t nodes, slot_index first) : stack_(nodes), nodes_(nodes) {
     for (slot_index index = nodes; index > first; --index) {
       push(index - 1);
@@ -35,8 +36,9 @@ class boost_index_list final : public index_list {
   }
 
   void push(slot_index index) noexcept override {
-    // A spare node may be in another thread's hands for a moment: its pop has read the value but
-    // not yet returned the node. There is one node for each index, so it comes back.
+    // The spare node may be held by another thread for a moment: its pop has read the value, but
+    // has not yet returned the node. There is one node for each index, so this push gets a node in
+    // the end.
     while (!stack_.bounded_push(index)) {
     }
     // (1) - this release-fetch-add synchronizes-with the acquire-load (2)
