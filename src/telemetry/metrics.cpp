@@ -25,17 +25,19 @@ maybe any(const source& from) {
 
 template <auto Member>
 maybe of_slots(const source& from) {
-  return from.slots != nullptr ? maybe(from.slots->*Member) : std::nullopt;
+  return from.slot_stats != nullptr ? maybe(from.slot_stats->*Member) : std::nullopt;
 }
 
 template <auto Member>
 maybe of_growing(const source& from) {
-  return from.slots != nullptr && from.slots->growth ? maybe(*from.slots->growth.*Member)
-                                                     : std::nullopt;
+  return from.slot_stats != nullptr && from.slot_stats->growth
+             ? maybe(*from.slot_stats->growth.*Member)
+             : std::nullopt;
 }
 
 maybe has_locked_caches(const source& from) {
-  return from.slots != nullptr ? maybe(from.slots->caches == cache_kind::locked) : std::nullopt;
+  return from.slot_stats != nullptr ? maybe(from.slot_stats->caches == cache_kind::locked)
+                                    : std::nullopt;
 }
 
 constexpr std::array<std::string_view, 5> states{"used", "idle", "creating", "checking", "closing"};
@@ -195,13 +197,13 @@ metric::source detail::source_of(const pool_report& report) noexcept {
   resources = report.resources != nullptr ? &report.resources->stats : nullptr;
 #endif
   return {.pool = report.stats,
-          .slots = report.slot_stats ? &*report.slot_stats : nullptr,
+          .slot_stats = report.slot_stats ? &*report.slot_stats : nullptr,
           .resources = resources};
 }
 
 #if defined(__cpp_lib_jthread)
 std::ostream& operator<<(std::ostream& out, const resource_pool_stats& stats) {
-  return out << detail::text_of({.pool = stats, .slots = nullptr, .resources = &stats});
+  return out << detail::text_of({.pool = stats, .slot_stats = nullptr, .resources = &stats});
 }
 #endif
 

@@ -87,11 +87,11 @@ std::string detail::text_of(const metric::source& from) {
 }
 
 std::ostream& operator<<(std::ostream& out, const pool_stats& stats) {
-  return out << detail::text_of({.pool = stats, .slots = nullptr, .resources = nullptr});
+  return out << detail::text_of({.pool = stats, .slot_stats = nullptr, .resources = nullptr});
 }
 
 std::ostream& operator<<(std::ostream& out, const slot_pool_stats& stats) {
-  return out << detail::text_of({.pool = stats, .slots = &stats, .resources = nullptr});
+  return out << detail::text_of({.pool = stats, .slot_stats = &stats, .resources = nullptr});
 }
 
 std::ostream& operator<<(std::ostream& out, const pool_report& report) {

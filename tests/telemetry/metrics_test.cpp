@@ -108,7 +108,7 @@ TEST(PoolMetrics, ASumOfKeysHasEachMember) {
     sum.add(second);
     for (const metric& row : pool_metrics()) {
       detail::for_each_value_of(
-          row, {.pool = sum, .slots = nullptr, .resources = &sum},
+          row, {.pool = sum, .slot_stats = nullptr, .resources = &sum},
           [&](const metric&, std::size_t index, std::uint64_t value) {
             const std::uint64_t left = *row.read({one, nullptr, &one, index});
             const std::uint64_t right = *row.read({two, nullptr, &two, index});

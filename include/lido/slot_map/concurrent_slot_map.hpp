@@ -348,8 +348,8 @@ class concurrent_slot_map {
   [[nodiscard]] T* values() const noexcept { return static_cast<T*>(geometry_.address_of(0)); }
   /// Returns the number of blocks that a walk visits.
   [[nodiscard]] std::uint32_t blocks() const noexcept { return count_blocks(end_.get()); }
-  [[nodiscard]] static std::uint32_t count_blocks(std::uint32_t slots) noexcept {
-    return slots / block_size + (slots % block_size != 0 ? 1 : 0);
+  [[nodiscard]] static std::uint32_t count_blocks(std::uint32_t count) noexcept {
+    return count / block_size + (count % block_size != 0 ? 1 : 0);
   }
   [[nodiscard]] detail::walk_block& block_of(std::uint32_t slot) const noexcept {
     return blocks_[slot / block_size];

@@ -25,7 +25,7 @@ enum class metric_unit : std::uint8_t { count, flag, nanoseconds };
 struct metric {
   struct source {
     const pool_stats& pool;
-    const slot_pool_stats* slots;          ///< null except for a pool of slots
+    const slot_pool_stats* slot_stats;     ///< null except for a pool of slots
     const resource_pool_stats* resources;  ///< null except for a pool of resources
     std::size_t index = 0;                 ///< index of a value in `values`, or 0 if there are none
   };
