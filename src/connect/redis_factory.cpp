@@ -234,7 +234,8 @@ redis_answer receive(redisContext* context, const create_context& limit,
   }
 }
 
-/// Connects, and sets what hiredis needs to reconnect, as if hiredis had connected itself.
+/// Connects, and sets the fields that hiredis needs to reconnect, as if hiredis had connected
+/// itself.
 void connect(redisContext* made, const redis_target& target, detail::address_memory& memory,
              const create_context& limit) {
   const bool by_path = !target.path.empty();

@@ -40,8 +40,9 @@ class background_threads : public std::enable_shared_from_this<background_thread
   /// Joins the threads that all pools of the process share, or new threads if `is_shared` is false.
   /// Throws std::bad_alloc.
   [[nodiscard]] static std::shared_ptr<background_threads> join(bool is_shared);
-  /// Undoes one `join`. The runner has forgotten its alarm by then. The last call ends the threads.
-  /// It does not wait for a thread that is running a task: that thread ends after the task.
+  /// Undoes one `join`. Called once the runner has forgotten its alarm. The last call ends the
+  /// threads. It does not wait for a thread that is running a task: that thread ends after the
+  /// task.
   void leave() noexcept;
   /// Starts afresh in the child of a fork, which has none of these threads.
   static void note_fork() noexcept;

@@ -163,7 +163,7 @@ bool create_planner::evict_for(const slot_group& group) noexcept {
          slots_.evict(create_quota::order_of(group));
 }
 
-/// Begins a create, which the pool's threads run. In a pool without threads, the first waiter runs
+/// Begins a create for the pool's threads to run. In a pool without threads, the first waiter runs
 /// it, if that is a thread. If no waiter is left in such a pool, undoes the create, since no tick
 /// may follow.
 bool create_planner::begin_create(slot_group& group) noexcept {

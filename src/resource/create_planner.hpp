@@ -30,8 +30,8 @@ class create_planner {
   /// first waiters arrived. If the total limit is reached, evicts the resource that has been unused
   /// the longest.
   void start_creates() noexcept;
-  /// Returns true if what a group releases is owed to another group, whose first waiter arrived
-  /// earlier, and longer than `prefer_same_key_for` ago.
+  /// Returns true if resources that a group releases are owed to another group, whose first waiter
+  /// arrived earlier and has waited for longer than `prefer_same_key_for`.
   [[nodiscard]] bool is_owed(const slot_group& group) const noexcept;
   /// Makes the next tick match the group again, or the current event if that is a tick.
   void look_again(slot_group& group) noexcept;

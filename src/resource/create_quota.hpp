@@ -18,8 +18,8 @@ namespace lido::inline v0::detail {
 ///
 /// The request with the earliest first waiter is served next. A group without a working resource
 /// may have one create in progress at any time. It may begin further creates only while the creates
-/// of all such groups are less than half of the total limit. Hosts to which connects hang thus
-/// leave capacity for others. Guarded by the pool's mutex.
+/// of all such groups are less than half of the total limit. Hosts whose connects hang thus leave
+/// capacity for others. Guarded by the pool's mutex.
 class create_quota {
   using asking_groups = deadline_heap<slot_group, by_request>;
 
@@ -66,7 +66,7 @@ class create_quota {
         all_.unproven() < max_total_ / 2 && bounded_.least_key() < free_.least_key();
     return is_bounded ? bounded_.first() : free_.first();
   }
-  /// Returns the order of the first waiter that the request of a group is for.
+  /// Returns the order of the first waiter in the request of a group.
   [[nodiscard]] static std::int64_t order_of(const slot_group& group) noexcept {
     return asking_groups::key_of(group);
   }

@@ -66,7 +66,7 @@ void pool_control::on_kill(pool_slot& slot, std::uint64_t birth, ongoing_uses us
 }
 
 /// Closes a resource if it is idle. If it is in use, marks it and, depending on `uses`, interrupts
-/// the use. Until then, a thread may acquire or release the resource at any time.
+/// the use. Until the resource is closed or marked, a thread may acquire or release it at any time.
 void pool_control::end_use(pool_slot& slot, destroy_reason why, ongoing_uses uses) noexcept {
   for (resource_state now = slot.state();
        now == resource_state::idle || now == resource_state::in_use; now = slot.state()) {

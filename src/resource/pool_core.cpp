@@ -232,8 +232,8 @@ bool pool_core::kill(const resource_handle& handle, ongoing_uses uses) noexcept 
 }
 
 /// Flushes one group after the other. Requests a stop of the creates in progress with the mutex
-/// unlocked, since users may have stop callbacks. If there is no memory, requests no stop for the
-/// second and later groups.
+/// unlocked, since this may run stop callbacks of users. If there is no memory, requests no stop
+/// for the second and later groups.
 bool pool_core::flush(const sought_key* key, ongoing_uses uses) {
   require_own_copy(origin_);
   const auto alive = weak_from_this().lock();

@@ -66,8 +66,8 @@ void pool_kernel::finish() noexcept {
     waiter->wakes_at = next_timer();
     waiter->word.begin_sleep();  // under the mutex, so that the next wake-up finds it asleep
   }
-  // Creates, validations and destroys may hang, and must delay neither each other nor anything
-  // else.
+  // Count a thread for each create, validation and destroy: these may hang, and must delay neither
+  // each other nor anything else.
   constexpr std::uint32_t rest = 4;
   out.most_threads =
       slots_.counts().creating() + slots_.counts().validations() + slots_.destroying() + rest;

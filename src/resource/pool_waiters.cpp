@@ -135,7 +135,7 @@ void pool_waiters::set_flags(slot_group& group) const noexcept {
   group.cache.set_flags(flags, first != nullptr ? due_at(*first) : never);
 }
 
-// ---- ends ---------------------------------------------------------------------------------------
+// ---- ends of waits ------------------------------------------------------------------------------
 
 /// Ends the wait of a waiter that is in no queue: the waiter was given something, or there is a
 /// cause. The effects then wake its thread, or call its callback. Returns false if its thread has

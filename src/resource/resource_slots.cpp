@@ -161,7 +161,7 @@ void resource_slots::list(pool_slot& slot) noexcept {
   }
 }
 
-// ---- ends ---------------------------------------------------------------------------------------
+// ---- closing and destroying ---------------------------------------------------------------------
 
 bool resource_slots::close_if_over(slot_group& group, pool_slot& slot) noexcept {
   destroy_reason why{};

@@ -78,7 +78,7 @@ class resource_slots {
   /// use.
   void list(pool_slot& slot) noexcept;
 
-  // ---- ends -------------------------------------------------------------------------------------
+  // ---- closing and destroying -------------------------------------------------------------------
 
   /// Closes a resource that the caller owns if it must not be used again. Returns true if it has
   /// closed the resource.

@@ -80,13 +80,13 @@ std::size_t task_runner::wait_until_ended(const deadline& until) noexcept {
     if (shell_.is_drained() && busy() == 0) {
       break;
     }
-    call_before_sleep();  // this thread itself may have to do what is left
+    call_before_sleep();  // it may be up to this thread to call what is left
     run_posted();
     in_time = park(finished_, seen, until);
   }
   // relaxed: as above
   closers_.fetch_sub(1, std::memory_order_relaxed);
-  wake_closing();  // wakes another closer: a wake-up reaches one thread, perhaps this one
+  wake_closing();  // another closer: a wake-up reaches only one thread, perhaps this one
   return busy();
 }
 
