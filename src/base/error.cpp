@@ -13,7 +13,7 @@
 
 #if defined(__cpp_exceptions) && !LIDO_ELF
 bool lido::detail::may_throw() noexcept {
-  return true;  // no file of the program can say that it has no exceptions
+  return true;  // no file of the program can report that it is built without exceptions
 }
 #elif defined(__cpp_exceptions)
 extern "C" {
@@ -68,7 +68,7 @@ growth_failed::growth_failed(std::string_view pool_name, std::size_t capacity, s
 
 no_block::no_block(std::string_view resource_name, std::size_t bytes, std::size_t alignment,
                    std::size_t blocks, std::size_t in_use)
-    // NOLINTNEXTLINE(bugprone-throw-keyword-missing): a member that keeps text
+    // NOLINTNEXTLINE(bugprone-throw-keyword-missing): it initialises a member
     : text_("lido: block_resource '" + std::string(resource_name) + "' has no block for " +
             std::to_string(bytes) + " bytes aligned to " + std::to_string(alignment) + ": " +
             (blocks != 0

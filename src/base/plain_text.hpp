@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Text that needs no escape in any export or trace.
+/// Internal. Text that needs no escaping in any export or trace.
 #pragma once
 
 #include <algorithm>
@@ -10,14 +10,15 @@
 
 namespace lido::inline v0::detail {
 
-/// Returns the number of bytes of the character in UTF-8 that the text, which is not empty, begins
-/// with. Returns 0 if there is none by RFC 3629: shortest form, no surrogates, at most U+10FFFF.
+/// Returns the length in bytes of the UTF-8 character at the start of `text`. Returns 0 if `text`
+/// does not begin with a valid character as in RFC 3629: in its shortest form, no surrogate, at
+/// most U+10FFFF. Requires: `text` is not empty.
 [[nodiscard]] constexpr std::size_t first_character(std::string_view text) noexcept {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   struct form {
     unsigned first_lead;
     unsigned last_lead;
-    unsigned first_second;  // the second byte
+    unsigned first_second;  // lowest second byte
     unsigned last_second;
     std::size_t size;
   };
@@ -31,7 +32,7 @@ namespace lido::inline v0::detail {
   if (lead < 0x80) {
     return 1;
   }
-  // NOLINTNEXTLINE(readability-qualified-auto): a pointer in some libraries alone
+  // NOLINTNEXTLINE(readability-qualified-auto): a pointer only in some libraries
   const auto found = std::find_if(forms.begin(), forms.end(),
                                   [&](const form& one) { return lead <= one.last_lead; });
   if (found == forms.end() || lead < found->first_lead || text.size() < found->size ||
@@ -45,8 +46,9 @@ namespace lido::inline v0::detail {
   return whole ? found->size : 0;
 }
 
-/// Copies the whole characters that fit, and returns their length. A quote, a backslash, a control
-/// character of ASCII and each byte that is not UTF-8 become a `?`.
+/// Copies the characters that fit completely into `to`, and returns the number of bytes written.
+/// Writes a `?` instead of each quote, backslash, ASCII control character and byte that is not
+/// UTF-8.
 constexpr std::size_t copy_plain(std::string_view from, std::span<char> to) noexcept {
   std::size_t length = 0;
   while (!from.empty()) {

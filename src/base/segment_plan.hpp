@@ -13,19 +13,21 @@
 
 namespace lido::inline v0::detail {
 
-/// Divides slots into segments of equal size, a power of two; the capacity may cut the last one
-/// short. Each begins on its own page, so that its memory is independent of its neighbours'.
+/// Divides slots into segments of equal size, a power of two. If the capacity is no multiple of
+/// that size, the last segment is shorter. Each segment begins on a new page, so that its memory is
+/// independent of the memory of its neighbours.
 class segment_plan {
  public:
   static constexpr std::uint32_t most_segments = 1U << 16U;
 
-  /// Plans up to `capacity` slots of `stride` bytes. Requires: none is 0; their product is an
-  /// object size; `page` is a power of two.
+  /// Plans segments for up to `capacity` slots of `stride` bytes each. Requires: neither `stride`
+  /// nor `capacity` is 0; their product is at most PTRDIFF_MAX; `page` is a power of two.
   constexpr segment_plan(std::size_t stride, std::uint32_t capacity, std::size_t page) noexcept
       : capacity_(capacity), segment_slots_(slots_in_one(stride, capacity, page)) {}
 
-  /// Returns the most slots, up to `wanted`, whose segments together fit into `bytes` bytes:
-  /// `wanted`, or whole segments only; 0 if not even one fits.
+  /// Returns the largest number of slots, at most `wanted`, whose segments together fit into
+  /// `bytes` bytes. The result is `wanted`, or the number of slots in some whole segments. It is 0
+  /// if not even one segment fits.
   [[nodiscard]] static constexpr std::uint32_t slots_within(std::size_t bytes, std::size_t stride,
                                                             std::uint32_t wanted,
                                                             std::size_t page) noexcept {
@@ -37,7 +39,7 @@ class segment_plan {
     return most / one * one;
   }
 
-  /// Returns the most slots of all segments together.
+  /// Returns the largest number of slots in all segments together.
   [[nodiscard]] constexpr std::uint32_t capacity() const noexcept { return capacity_; }
 
   [[nodiscard]] constexpr std::uint32_t segments() const noexcept {
@@ -61,7 +63,7 @@ class segment_plan {
     LIDO_ASSERT(stride != 0 && capacity != 0 && stride <= PTRDIFF_MAX / capacity,
                 "a plan for no slots, or for more than the addresses");
     LIDO_ASSERT(std::has_single_bit(page), "a page size that is no power of two");
-    // stride * 2^k is a multiple of the page as soon as the powers of two in it are.
+    // stride * 2^k is a multiple of `page` as soon as the largest power of two that divides it is.
     const std::size_t factor = stride & (~stride + 1);
     const std::size_t aligned = factor < page ? page / factor : 1;
     const std::size_t large = std::bit_ceil((tuning::segment_bytes + stride - 1) / stride);

@@ -27,11 +27,13 @@ namespace {
 
 constexpr std::size_t usual_alignment = alignof(std::max_align_t);
 constexpr std::size_t usual_cached = 512;
-/// Bytes of the options in the first version, and more than those of any later one.
+/// The size of the options in bytes: in the first version, and a limit that no later version
+/// exceeds.
 constexpr std::size_t least_options = offsetof(lido_pool_options, flags) + sizeof(std::size_t);
 constexpr std::size_t most_options = 4096;
 
-/// Returns true if the options are of this version, or a later one without a member unknown here.
+/// Returns true if the options are of this version, or of a later version but with all members that
+/// are unknown here set to 0.
 bool are_known(const lido_pool_options& options) noexcept {
   if (options.size < least_options || options.size > most_options ||
       (options.flags & ~std::size_t{LIDO_POOL_CHECKED}) != 0) {

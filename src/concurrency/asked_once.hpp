@@ -1,5 +1,5 @@
 /// @file
-/// Internal. A yes or no from the system, asked for once.
+/// Internal. A yes-or-no answer of the system, which is asked only once.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,15 @@
 
 namespace lido::inline v0::detail {
 
-/// A yes or no that does not change. Threads that need it at the same time may each ask, so none
-/// waits for another. A static variable with an initializer would make them wait for one thread,
-/// which may not exist in the child of a fork. Progress: wait-free, except for `ask`.
+/// A yes-or-no answer that never changes. Threads that need it at the same time may all ask, so
+/// that none waits for another. With a static local variable, they would wait for the thread that
+/// initialises the variable. That thread may not exist in the child of a fork. Progress: wait-free,
+/// except for `ask`.
 class asked_once {
  public:
   template <class Ask>
   [[nodiscard]] bool answer(const Ask& ask) noexcept {
-    // relaxed: nothing else is read because of it
+    // relaxed: a reader uses only the answer itself
     std::uint8_t seen = answer_.load(std::memory_order_relaxed);
     if (seen == unknown) {
       seen = ask() ? yes : no;

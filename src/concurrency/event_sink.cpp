@@ -12,7 +12,7 @@ std::int64_t read_event_clock() noexcept {
 
 void tell_event(traced_act what, std::string_view pool, std::int64_t begin,
                 std::size_t slots) noexcept {
-  // relaxed: as in is_traced; the trace may have ended since
+  // relaxed: as in is_traced; the trace may have ended in the meantime
   const event_sink sink = current_sink.load(std::memory_order_relaxed);
   if (sink != nullptr && begin != 0) {
     sink(what, pool, begin, slots);

@@ -13,12 +13,13 @@ namespace lido::inline v0::detail {
 
 enum class traced_act : std::uint8_t { refill, flush, theft, wait, grow, create };
 
-/// Receives an event that began at `begin`, in nanoseconds of the steady clock. Called in the
-/// middle of an operation of any pool, so it uses no pool and no memory of `operator new`.
+/// Receives an event that began at `begin`, in nanoseconds of the steady clock. It may be called in
+/// the middle of any operation of a pool, so it uses neither a pool nor memory from `operator new`.
 using event_sink = void (*)(traced_act what, std::string_view pool, std::int64_t begin,
                             std::size_t slots) noexcept;
 
-/// Null while no trace runs. The function stays valid for threads that have read it.
+/// The sink of the running trace; null if no trace runs. A thread that has read the pointer may
+/// call the function even after the trace has ended.
 [[LIDO_VISIBLE]] LIDO_IMPORTED extern constinit unscheduled_atomic<event_sink> current_sink;
 
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline bool is_traced() noexcept {
@@ -29,7 +30,8 @@ using event_sink = void (*)(traced_act what, std::string_view pool, std::int64_t
 [[LIDO_COLD]] void tell_event(traced_act what, std::string_view pool, std::int64_t begin,
                               std::size_t slots) noexcept;
 
-/// Returns the time at which an event begins, or 0 if no trace runs; then it is not reported.
+/// Returns the current time, at which an event begins. Returns 0 if no trace runs; such an event is
+/// not reported.
 [[nodiscard]] inline std::int64_t begin_event() noexcept {
   return is_traced() ? read_event_clock() : 0;
 }

@@ -20,11 +20,13 @@ constinit thread_local std::size_t thread_offset = no_thread_offset;
 
 namespace {
 
-// A thread that forks holds the registry's mutex, and fork handlers of others may use pools.
+// True while this thread forks. It then holds the registry's mutex, and fork handlers of other code
+// may use pools.
 constinit thread_local bool thread_is_forking = false;
 
-/// A page of its own, which the system clears in a process that gets a copy of this memory. A child
-/// that shares the memory, as after vfork, is not recognised: it uses its parent's pools.
+/// A separate page, which the system clears in each process that gets a copy of this memory. A
+/// child that shares the memory, for example after vfork, is not recognised: it uses the pools of
+/// its parent.
 struct alignas(4096) process_page {
   registry_word<std::uint32_t> id{0};
 };
@@ -33,34 +35,36 @@ constinit process_page own_process;
 
 }  // namespace
 
-/// Numbers in use and live pools, under one mutex. Never destroyed: threads and static pools may
-/// outlive every static object. Visible as `thread_offset` is; see there.
-// NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): a destructor of its own would not be
-class [[LIDO_VISIBLE]] thread_registry {  // trivial, and a global that outlives all has none
+/// The thread numbers in use and the live pools, guarded by one mutex. Never destroyed, because
+/// threads and static pools may outlive every static object. Has the same visibility as
+/// `thread_offset`; see there.
+// NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): its destructor must stay trivial,
+class [[LIDO_VISIBLE]] thread_registry {  // because this global is never destroyed
  public:
   constexpr thread_registry() noexcept = default;
   thread_registry(const thread_registry&) = delete;
   thread_registry& operator=(const thread_registry&) = delete;
 
-  /// Assigns a number; see assign_thread_number.
+  /// Assigns a number to the calling thread; see assign_thread_number.
   bool assign(bool waits) noexcept;
   void add(thread_exit_listener& listener) noexcept;
   void remove(thread_exit_listener& listener) noexcept;
   [[nodiscard]] bool note(thread_use& use, thread_exit_listener& listener) noexcept;
 
-  /// Registers the fork handlers once; tries again if the system has refused.
+  /// Registers the fork handlers once. If the system has refused, the next call tries again.
   void watch_forks() noexcept;
 
-  /// Joins the other copies; threads get no numbers before that.
+  /// Joins the other copies of the library. Threads get no numbers before this call.
   void join_copies() noexcept { source_.join(); }
 
   [[nodiscard]] std::uint32_t lowest() const noexcept {
-    // relaxed: written before the first number is given, and never again
+    // relaxed: written before the first number is assigned, and never again
     return lowest_.load(std::memory_order_relaxed) + 1;
   }
   [[nodiscard]] std::uint32_t highest() const noexcept { return source_.highest(); }
 
-  /// Returns false if this process was made from one with pools, but not by fork.
+  /// Returns false if this process was created from a process that has pools, by other means than
+  /// fork.
   // relaxed (whole function): in one process only one value is ever stored
   [[nodiscard]] bool is_of_this_process() noexcept {
     const std::uint32_t process = process_.load(std::memory_order_relaxed);
@@ -94,7 +98,8 @@ class [[LIDO_VISIBLE]] thread_registry {  // trivial, and a global that outlives
     }
   }
 
-  /// Returns the number for an element of `uses_`, which the hook of a thread is armed with.
+  /// Returns the thread number that belongs to `uses`, the address of an element of `uses_`. The
+  /// exit hook of each thread is armed with such an address.
   [[nodiscard]] std::uint32_t number_of(void* uses) const noexcept {
     return static_cast<std::uint32_t>(static_cast<thread_use**>(uses) - uses_.data());
   }
@@ -125,25 +130,25 @@ class [[LIDO_VISIBLE]] thread_registry {  // trivial, and a global that outlives
   thread_registry_mutex mutex_;
   thread_exit_listener* first_ = nullptr;
   number_source source_;
-  std::array<bool, number_ranges_count> ranges_{};  ///< those of this copy
-  registry_word<std::uint32_t> lowest_{0};          ///< one less than its first number
+  std::array<bool, number_ranges_count> ranges_{};  ///< true if this copy has taken the range
+  registry_word<std::uint32_t> lowest_{0};          ///< one less than the first number of this copy
   std::array<std::uint64_t, (max_thread_number + word_bits - 1) / word_bits> free_{};
-  std::array<thread_use*, max_thread_number + 1> uses_{};  ///< first use of each number
+  std::array<thread_use*, max_thread_number + 1> uses_{};  ///< first use in each number's list
   registry_word<bool> full_{false};
   thread_exit_hook exit_hook_;
   bool has_fork_handlers_ = false;
   registry_word<std::uint32_t> process_{0};
-  registry_word<bool> was_asked_{false};  ///< the system was asked about the process
+  registry_word<bool> was_asked_{false};  ///< is_made_here has asked the system
 };
 
 constinit thread_registry thread_numbers;
 
 bool thread_registry::assign(bool waits) noexcept {
-  // relaxed: a number that is given back just now is found on the next call
+  // relaxed: a number that is just being given back is found by the next call
   if (!waits && (thread_is_forking || full_.load(std::memory_order_relaxed))) {
-    return false;  // without the mutex, which all threads past the table would contend for
+    return false;  // without the mutex, for which all threads without a number would contend
   }
-  const bool is_joined = source_.is_joined();  // before the look, or a join in between is missed
+  const bool is_joined = source_.is_joined();  // read first, to notice a join during the search
   const std::unique_lock lock =
       waits ? lock_unless_forking() : std::unique_lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) {
@@ -153,7 +158,7 @@ bool thread_registry::assign(bool waits) noexcept {
     return false;
   }
   if (void* const uses = exit_hook_.armed(); uses != nullptr) {
-    thread_offset = number_of(uses) * thread_stride;  // this variable was reset in an ending thread
+    thread_offset = number_of(uses) * thread_stride;  // it was reset when the thread began to end
     return true;
   }
   if (lowest_free() == 0 && !add_range()) {
@@ -170,14 +175,15 @@ bool thread_registry::assign(bool waits) noexcept {
   return true;
 }
 
-/// Takes numbers that no other copy of the library has, for ever. Returns false if none are left.
+/// Takes a range of numbers that no other copy of the library has. The range is never given back.
+/// Returns false if no range is left.
 bool thread_registry::add_range() noexcept {
   const std::optional<std::uint32_t> range = source_.take();
   if (!range.has_value()) {
     return false;
   }
   if (std::find(ranges_.begin(), ranges_.end(), true) == ranges_.end()) {
-    // relaxed: see lowest. Later ranges are higher
+    // relaxed: see lowest. Ranges that are taken later are higher
     lowest_.store(*range * numbers_in_range, std::memory_order_relaxed);
   }
   ranges_[*range] = true;
@@ -206,7 +212,7 @@ void thread_registry::remove(thread_exit_listener& listener) noexcept {
 
 bool thread_registry::note(thread_use& use, thread_exit_listener& listener) noexcept {
   if (use.listener_ != nullptr) {
-    return true;  // only this thread, and the end of the listener, change it
+    return true;  // changed only by this thread, and when the listener is removed
   }
   if (thread_is_forking) {
     return false;
@@ -235,8 +241,9 @@ std::unique_lock<thread_registry_mutex> thread_registry::lock_unless_forking() n
   return std::unique_lock(mutex_);
 }
 
-/// Asks the system. From the second time on, notes the answer in memory that no copy of the process
-/// gets. Programs with one pool do without that page.
+/// Asks the system whether `process` is the id of this process. From the second call on, stores the
+/// answer in a page that copies of the process do not inherit. Programs with one pool do not need
+/// that page.
 // relaxed (whole function): in one process only one value is ever stored
 bool thread_registry::is_made_here(std::uint32_t process) noexcept {
   if (process != platform::process_id()) {
@@ -250,11 +257,11 @@ bool thread_registry::is_made_here(std::uint32_t process) noexcept {
   return true;
 }
 
-/// Asks the system once for what the registry needs; tries again if it has refused. Returns whether
-/// threads can have numbers.
+/// Requests from the system what the registry needs, once. If the system has refused, the next call
+/// tries again. Returns true if threads can get numbers.
 bool thread_registry::prepare() noexcept {
-  // The call passes the number: if the compiler emulates thread-local variables, they may be gone
-  // by then.
+  // The argument of the hook identifies the thread. The thread's own variables cannot do so: if the
+  // compiler emulates thread-local variables, they may no longer exist by then.
   const bool has_hook =
       exit_hook_.prepare([](void* uses) { thread_numbers.leave(thread_numbers.number_of(uses)); });
   // relaxed: see is_of_this_process
@@ -274,12 +281,14 @@ void thread_registry::watch_forks() noexcept {
   }
 }
 
-/// Runs when the library is loaded, so that fork locks the mutex after those of users' handlers. A
-/// thread that constructs a pool under a lock of the user locks in the same order. Runs after the
-/// constructor of the registry of checked pools, which a thread with this mutex may use.
+/// Runs when the library is loaded. Fork therefore locks this mutex after the mutexes that handlers
+/// of users lock. A thread that constructs a pool while it holds a mutex of the user locks in the
+/// same order. Runs after `lock_registry_for_forks`, since a thread that holds this mutex may lock
+/// the mutex of the registry of checked pools.
 ///
-/// Searches for other copies here and not later: the loader calls this with its own mutex, under
-/// which code may use pools.
+/// Searches for other copies here and not later. The search needs the loader's mutex, which the
+/// loader holds during this call. Code that runs under that mutex may use pools, and so lock the
+/// mutex of this registry.
 LIDO_RUN_AT_LOAD(1002, begin_with_the_process);
 void begin_with_the_process() noexcept {
   thread_numbers.join_copies();
@@ -300,7 +309,8 @@ void thread_registry::leave(std::uint32_t number) noexcept {
   full_.store(false, std::memory_order_relaxed);
 }
 
-/// Locks the mutex: a child must not inherit it locked by a thread that it does not have.
+/// Locks the mutex, so that the child does not inherit it locked by a thread that does not exist
+/// there.
 void thread_registry::before_fork() noexcept {
   mutex_.lock();
   thread_is_forking = true;
@@ -312,7 +322,7 @@ void thread_registry::after_fork() noexcept {
 }
 
 void thread_registry::after_fork_in_child() noexcept {
-  // relaxed: there is one thread
+  // relaxed: there is only one thread
   if (process_.load(std::memory_order_relaxed) != 0) {
     // relaxed: as above
     process_.store(platform::process_id(), std::memory_order_relaxed);
@@ -334,7 +344,7 @@ void thread_registry::after_fork_in_child() noexcept {
   if (survivor != 0) {
     set_used(survivor, /*is_used=*/true);
   }
-  // relaxed: there is one thread
+  // relaxed: there is only one thread
   full_.store(false, std::memory_order_relaxed);
   after_fork();
 }

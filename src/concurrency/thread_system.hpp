@@ -1,6 +1,7 @@
 /// @file
-/// Internal. What the registry of threads needs from the system: a mutex, words, and a call when a
-/// thread ends. A model-checking build names its own header in LIDO_THREAD_SYSTEM_SEAM.
+/// Internal. What the registry of threads needs from the system: a mutex, atomic words, and a call
+/// when a thread ends. A model-checking build includes its own header instead, which
+/// LIDO_THREAD_SYSTEM_SEAM names.
 #pragma once
 
 #ifdef LIDO_THREAD_SYSTEM_SEAM
@@ -18,19 +19,20 @@ namespace lido::inline v0::detail {
 
 using thread_registry_mutex = platform::static_mutex;
 
-/// An atomic that lives as long as the process, and so longer than an execution of a model.
+/// An atomic that lives as long as the process, and therefore longer than one execution of a model.
 template <class T>
 using registry_word = atomic<T>;
 
 using platform::thread_exit_hook;
 
-/// Source of the registry's numbers: ranges that all copies of the library in this process share.
+/// The source of the registry's numbers. It takes ranges from an object that all copies of the
+/// library in this process share.
 class number_source {
  public:
-  /// Agrees with the other copies. Must be called when the library is loaded; a second call has no
-  /// effect.
+  /// Agrees with the other copies on the shared object. Must be called when the library is loaded;
+  /// a second call has no effect.
   ///
-  /// The object lies in memory of its own, so that any copy may be unloaded.
+  /// The object lies in separately mapped memory, so that any copy may be unloaded.
   void join() noexcept {
     common_ranges common;
     platform::visit_copies(
@@ -47,13 +49,13 @@ class number_source {
     ranges_.store(static_cast<number_ranges*>(agreed), std::memory_order_relaxed);
   }
 
-  /// Returns false as long as `take` returns nothing.
+  /// Returns true if there is a shared object. As long as there is none, `take` returns nothing.
   [[nodiscard]] bool is_joined() const noexcept {
     // relaxed: as in join
     return ranges_.load(std::memory_order_relaxed) != nullptr;
   }
 
-  /// Takes a range as `number_ranges::take` does; returns nothing before `join`, too.
+  /// Takes a range as `number_ranges::take` does. Also returns nothing before `join` was called.
   [[nodiscard]] std::optional<std::uint32_t> take() noexcept {
     // relaxed: as in join
     number_ranges* const ranges = ranges_.load(std::memory_order_relaxed);
@@ -71,14 +73,14 @@ class number_source {
   atomic<number_ranges*> ranges_{nullptr};
 };
 
-// One file includes this, so each copy of the library has its own of what follows.
+// Only one file includes this header, so each copy of the library has one instance of what follows.
 // NOLINTBEGIN(google-build-namespaces,cert-dcl59-cpp,misc-definitions-in-headers)
 namespace {
 
 constinit thread_local bool ending_thread = false;
 
-/// Marks the thread when its number is taken back. Never undone: destructors of other keys may
-/// still use pools.
+/// Marks the calling thread as ending, when its number is taken back. The mark is never removed,
+/// because destructors of other thread-specific keys may still use pools.
 void mark_thread_ending() noexcept {
   ending_thread = true;
 }

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Constants of the waits in a queue; a test build may replace them, as in tuning.hpp.
+/// Internal. Constants for waits in a queue. A test build may replace them, as in tuning.hpp.
 #pragma once
 
 #ifdef LIDO_TUNING_SEAM
@@ -11,9 +11,10 @@
 namespace lido::inline v0::detail {
 
 struct wait_tuning {
-  static constexpr int spins_before_sleep = 64;              ///< least spins of a waiter
-  static constexpr std::int64_t nanoseconds_awake = 20'000;  ///< first waiter's spin: a wake-up
-  // How often a waiter looks for slots by itself if the kernel refuses the heavy fence.
+  static constexpr int spins_before_sleep = 64;              ///< minimum spins of a waiter
+  static constexpr std::int64_t nanoseconds_awake = 20'000;  ///< first waiter's spin: one wake-up
+  // The interval at which a waiter searches for slots by itself if the kernel refuses the heavy
+  // fence.
   static constexpr std::int64_t nanoseconds_between_looks = 1'000'000;
 };
 

@@ -12,19 +12,21 @@ namespace lido::inline v0::detail {
 
 /// The state of one wait: waiting (awake), asleep, given or cancelled.
 ///
-/// A compare-and-swap on the word decides how the wait ends: by the giver, by the waiter when its
-/// time is up, or by a thread that cancels the wait. So an item is given exactly if the waiter
-/// knows that it has it, and a cancelled waiter is given nothing.
+/// A compare-and-swap on the word decides how the wait ends. It is made by the giver of an item, by
+/// the waiter after its deadline, or by a thread that cancels the wait. An item is therefore given
+/// exactly if the waiter knows that it holds the item. A cancelled waiter is given nothing.
 ///
-/// Memory ordering: the waiter sees what happened to the item before it was given (1, 2).
+/// Memory ordering: the waiter sees everything that was done to the item before it was given (1,
+///   2).
 /// Progress: everything except `sleep` is lock-free.
 class wait_word {
  public:
-  /// State before `give` or `cancel`: the wait had ended, or its thread was awake or asleep.
+  /// The state that `give` or `cancel` found: the wait had already ended, or the waiter was awake
+  /// or asleep.
   enum class ending : std::uint8_t { too_late, awake, asleep };
 
   [[nodiscard]] ending give() noexcept { return end(given_state); }
-  /// Cancels the wait. `cause` is below 2^24, and the waiter reads it afterwards.
+  /// Cancels the wait. The waiter reads `cause` afterwards. Requires: `cause` is below 2^24.
   [[nodiscard, LIDO_ASSERTS]] ending cancel(std::uint32_t cause) noexcept {
     LIDO_ASSERT(cause < 1U << (32 - cause_shift), "a cause that the word of a wait cannot store");
     return end(cancelled_state | cause << cause_shift);
@@ -32,12 +34,12 @@ class wait_word {
 
   [[nodiscard]] bool open() const noexcept { return is_open(bits()); }
   [[nodiscard]] bool given() const noexcept { return (bits() & state_mask) == given_state; }
-  /// Returns true if the waiter sleeps, as far as the caller happens to know.
+  /// Returns true if the waiter seems to be asleep. The answer may be out of date.
   // relaxed (whole function): a hint
   [[nodiscard]] bool asleep() const noexcept {
     return word_.load(std::memory_order_relaxed) == asleep_state;
   }
-  /// Returns the cause. Requires: cancelled.
+  /// Returns the cause of the cancellation. Requires: the wait was cancelled.
   [[nodiscard, LIDO_ASSERTS]] std::uint32_t cause() const noexcept {
     const std::uint32_t seen = bits();
     LIDO_ASSERT((seen & state_mask) == cancelled_state,
@@ -45,20 +47,24 @@ class wait_word {
     return seen >> cause_shift;
   }
 
-  /// Note that the waiter is about to sleep, or does not after all. Only by the waiter.
+  /// Note that the waiter is about to sleep, or that it is awake again. Only the waiter may call
+  /// them.
   void begin_sleep() noexcept { (void)swap(waiting_state, asleep_state); }
   void end_sleep() noexcept { (void)swap(asleep_state, waiting_state); }
-  /// Sleeps, after `begin_sleep`, until the wait ends, a poke, or spuriously. False if late.
+  /// Sleeps until the wait ends or another thread calls `poke`; may wake spuriously. Returns false
+  /// if `until` has passed. Requires: `begin_sleep` was called.
   [[nodiscard]] bool sleep(const deadline& until) const noexcept {
     return park(word_, asleep_state, until);
   }
-  /// Lets a sleeping waiter look again, without an end. Returns true if the caller must wake it.
+  /// Makes a sleeping waiter check again, without ending its wait. Returns true if the caller must
+  /// wake the waiter.
   [[nodiscard]] bool poke() noexcept { return swap(asleep_state, waiting_state); }
-  /// Returns the address to wake the sleeper by; the waiter itself may be gone by then.
+  /// Returns the address for `unpark`. The waiter itself may no longer exist when `unpark` is
+  /// called.
   [[nodiscard]] const atomic<std::uint32_t>* address() const noexcept { return &word_; }
 
-  /// Begins another wait. Only while no other thread knows the waiter.
-  // relaxed (whole function): the mutex of the queue publishes it
+  /// Begins another wait. Requires: no other thread can reach the waiter.
+  // relaxed (whole function): the mutex of the queue publishes the word
   void reopen() noexcept { word_.store(waiting_state, std::memory_order_relaxed); }
 
  private:
@@ -79,7 +85,7 @@ class wait_word {
   }
 
   [[nodiscard]] bool swap(std::uint32_t from, std::uint32_t to) noexcept {
-    // relaxed (2x): says only whether a wake-up is needed; (1) is what the waiter acts on
+    // relaxed (2x): shows only whether a wake-up is needed; the waiter acts on what (1) reads
     return word_.compare_exchange_strong(from, to, std::memory_order_relaxed,
                                          std::memory_order_relaxed);
   }

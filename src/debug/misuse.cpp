@@ -33,7 +33,7 @@ std::string_view to_string(misuse_kind kind) noexcept {
 
 misuse_handler set_misuse_handler(misuse_handler handler) noexcept {
   // (1) - this acq_rel-exchange synchronizes-with the acquire-load (2) and itself, the
-  // acq_rel-exchange (1), so a handler finds what was made ready for it
+  // acq_rel-exchange (1), so a handler sees everything that was prepared for it
   return current_handler.exchange(handler != nullptr ? handler : &print_and_abort,
                                   std::memory_order_acq_rel);
 }

@@ -1,4 +1,5 @@
-// The registries of pools: that of checked pools, and those that users visit. One mutex serves all.
+// The registries of pools: the registry of checked pools, and those that users visit. One mutex
+// guards all of them.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -19,14 +20,15 @@ namespace lido::inline v0::detail {
 
 namespace {
 
-// Never destroyed: pools may outlive every static object.
+// Never destroyed, because pools may outlive every static object.
 constinit platform::static_mutex pool_registry_mutex;
 constinit registry named_pools;
 constinit pool_trace* live_pools = nullptr;
 constinit std::array<pool_trace, 64> ended_pools{};
 constinit std::size_t next_ended_pool = 0;
 
-/// Locks the mutex at fork: a child must not inherit it locked by a thread that it does not have.
+/// Locks the mutex during each fork, so that the child does not inherit it locked by a thread that
+/// does not exist there.
 LIDO_RUN_AT_LOAD(1001, lock_registry_for_forks);
 void lock_registry_for_forks() noexcept {
   (void)platform::on_fork([] { pool_registry_mutex.lock(); }, [] { pool_registry_mutex.unlock(); },
@@ -58,7 +60,7 @@ template <class Condition>
   return {};
 }
 
-// NOLINTNEXTLINE(*-avoid-c-arrays): not a container, whose layout macros of the program may change
+// NOLINTNEXTLINE(*-avoid-c-arrays): macros of the program may change the layout of containers
 [[nodiscard]] std::unique_ptr<const char[]> copy_of(std::string_view text) {
   auto copy = std::make_unique<char[]>(text.size());  // NOLINT(*-avoid-c-arrays)
   std::copy(text.begin(), text.end(), copy.get());
@@ -72,7 +74,8 @@ void register_checked(pool_trace& pool) noexcept {
   pool.alive = true;
   pool.next = live_pools;
   live_pools = &pool;
-  // A pointer to a former slot there cannot be distinguished from one to the new pool.
+  // Forgets destroyed pools at the same addresses: a pointer to one of their slots cannot be
+  // distinguished from a pointer to a slot of the new pool.
   for (pool_trace& one : ended_pools) {
     if (one.pool == pool.pool || contains(one, pool.first) || contains(pool, one.first)) {
       one = {};
@@ -108,7 +111,7 @@ registration::registration(registry& where, std::string_view kind, std::string_v
       fill_(fill),
       pool_(pool) {
   const std::unique_lock lock = lock_registry();
-  // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): under the mutex
+  // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): assigned under the mutex
   number_ = ++where_.numbers_;
   older_ = std::exchange(where_.newest_, this);
   (older_ != nullptr ? older_->newer_ : where_.oldest_) = this;

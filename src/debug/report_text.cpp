@@ -20,7 +20,8 @@ constinit thread_local std::uint32_t checked_thread_id = 0;
 
 namespace {
 
-/// Resets the id in a forked child, whose thread has a new id but a copy of this variable.
+/// Resets the id in the child of a fork: its thread has a new id, but inherits the value of this
+/// variable.
 LIDO_RUN_AT_LOAD(1001, forget_id_in_children);
 void forget_id_in_children() noexcept {
   (void)platform::on_fork(nullptr, nullptr, [] { checked_thread_id = 0; });
@@ -28,7 +29,7 @@ void forget_id_in_children() noexcept {
 
 using path_buffer = std::array<char, 1024>;
 
-/// Returns the path of the file with an address, empty if unknown.
+/// Returns the path of the file that contains the code at `address`; empty if the path is unknown.
 std::string_view module_path(const void* address, path_buffer& buffer) noexcept {
   return {buffer.data(), platform::module_path(address, buffer)};
 }
@@ -54,7 +55,8 @@ report_text& report_text::operator<<(std::string_view text) noexcept {
   return *this;
 }
 
-/// Appends a number in one piece: part of one that does not fit would be garbage.
+/// Converts the number in a separate buffer: if its digits did not fit into the report,
+/// std::to_chars would leave garbage there.
 report_text& report_text::append(std::uint64_t number, int base) noexcept {
   std::array<char, std::numeric_limits<std::uint64_t>::digits10 + 1> digits;
   const auto done = std::to_chars(digits.data(), digits.data() + digits.size(), number, base);
@@ -87,7 +89,7 @@ report_text& report_text::thread(std::uint32_t id) noexcept {
   return *this;
 }
 
-// NOLINTNEXTLINE(readability-function-size): code addresses within modules
+// NOLINTNEXTLINE(readability-function-size): nested loops over modules and code addresses
 report_text& report_text::commands() noexcept {
   path_buffer buffer;
   const module_offset* const begin = noted_.data();

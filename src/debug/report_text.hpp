@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Text of a report, written where memory may be short and nothing may throw.
+/// Internal. The text of a report, built where memory may be short and no exception may be thrown.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace lido::inline v0::detail {
 
-/// Builds a report on a thread's stack; what does not fit is cut off.
+/// Builds the text of a report on the stack. Text that does not fit is cut off.
 class report_text {
  public:
   report_text& operator<<(std::string_view text) noexcept;
@@ -21,14 +21,16 @@ class report_text {
   }
   report_text& hex(std::uintptr_t number) noexcept { return (*this << "0x").append(number, 16); }
 
-  /// Appends `server+0x1a2b`: the module that has the code, and the offset in it.
+  /// Appends a text such as `server+0x1a2b`: the module that contains the code, and the offset of
+  /// the code in that module.
   report_text& where(code_address at) noexcept;
 
-  /// Appends `thread 7 'main'`, or `some thread` for 0; the system forgets the name when the thread
-  /// ends.
+  /// Appends a text such as `thread 7 'main'`, or `some thread` if `id` is 0. The name is missing
+  /// if the thread has ended, since the system no longer knows it.
   report_text& thread(std::uint32_t id) noexcept;
 
-  /// Appends a line for each module in the report: the command that turns its addresses into lines.
+  /// Appends one line for each module in the report: the command that translates its addresses into
+  /// source lines.
   report_text& commands() noexcept;
 
   [[nodiscard]] std::string_view view() const noexcept { return {buffer_.data(), size_}; }

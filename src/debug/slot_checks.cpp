@@ -16,16 +16,17 @@ namespace lido::inline v0::detail {
 
 namespace {
 
-/// Number of objects that a leak report describes; it counts all.
+/// Maximum number of objects that a leak report describes. The report counts all leaked objects.
 constexpr std::size_t described_leaks = 8;
 
-/// Appends `released by thread 7 'main' at server+0x12`.
+/// Appends a line such as `released by thread 7 'main' at server+0x12`.
 void append_event(report_text& text, std::string_view what, slot_record::event event) noexcept {
   (text << what << " by ").thread(event.thread) << " at ";
   text.where(event.at) << "\n";
 }
 
-/// Appends the last events of a slot, newest first. Acquires have odd steps, releases even ones.
+/// Appends the last events of a slot, newest first. Acquires have odd step numbers, releases have
+/// even ones.
 void append_history(report_text& text, const slot_record& record) noexcept {
   const std::uint64_t last = record.last_step();
   const std::uint64_t kept = slot_record::kept_steps - last % 2;
@@ -38,7 +39,7 @@ void append_history(report_text& text, const slot_record& record) noexcept {
   }
 }
 
-/// Appends `pointer 0x7f12: byte 8 of slot 3 of 16 in pool 'jobs', 64 bytes each`.
+/// Appends a line such as `pointer 0x7f12: byte 8 of slot 3 of 16 in pool 'jobs', 64 bytes each`.
 void append_pointer(report_text& text, const void* object, const pool_trace& owner) noexcept {
   const auto address = address_bits(object);
   (text << "  pointer ").hex(address);
@@ -93,13 +94,15 @@ checked_slots::~checked_slots() {
     }
   }
   unregister_checked(trace_);
-  // relaxed: for releases to a destroyed pool, which are wrong whatever they read. An atomic,
-  // because a compiler drops ordinary stores to an object that is about to end.
+  // relaxed: read only by releases to a destroyed pool, which are errors whatever they read. The
+  // member is atomic because compilers drop ordinary stores to an object that is about to be
+  // destroyed.
   admitted_.store(0, std::memory_order_relaxed);
 }
 
 void checked_slots::close() noexcept {
-  // relaxed: for acquires while the pool is being destroyed, which are wrong whatever they read
+  // relaxed: read by acquires while the pool is being destroyed, which are errors whatever they
+  // read
   ends_.store(true, std::memory_order_relaxed);
 }
 
@@ -145,7 +148,7 @@ void checked_slots::refuse(const void* object, code_address at) const noexcept {
 void checked_slots::report(misuse_kind kind, const void* object, code_address at) const noexcept {
   const pool_trace self = find_checked(this);
   const pool_trace owner = find_owner(object);
-  // While the pool is being destroyed, only what was remembered about it is read.
+  // While the pool is being destroyed, only what the registry has stored about it is read.
   // relaxed: as in close
   const bool lives = self.alive && !ends_.load(std::memory_order_relaxed);
   const std::string_view name = lives ? name_ : self.name.data();

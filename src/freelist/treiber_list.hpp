@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The lock-free LIFO of free indices.
+/// Internal. A lock-free LIFO list of free indices.
 #pragma once
 
 #include <cstddef>
@@ -24,20 +24,23 @@ namespace lido::inline v0::detail {
 ///     is not in the list keeps its stale link, which any thread may still read.
 ///  I3 Every push stores a tag that is one more than the tag it observed, so a head word returns to
 ///     an earlier value only after 2^tag_bits pushes.
-///  I4 A link is stored as its difference (xor, which costs a walk one cycle) from the index that
-///     follows, so zeroed memory is the chain of all indices in order. Index `nodes` ends it.
-///  I5 Lists that share links have each index in at most one of them. A pop that reads the link of
-///     an index which is in another list by now fails as in I3: its own head has moved.
-/// Memory ordering: push (4) -> pop (1, 2). All changes of the head are read-modify-writes, so a
-///   pop that reads any later head is still in the release sequence of the push of its node.
+///  I4 A link is stored as the difference between the next index in the list and the index that
+///     follows in order. Zeroed memory is therefore the chain of all indices in order. The
+///     difference is an xor, which costs a walk one cycle per index. Index `nodes` ends the chain.
+///  I5 Of several lists that share links, at most one contains a given index. A pop may read the
+///     link of an index that has meanwhile moved to another list. It then fails as in I3, because
+///     the head of its own list has changed.
+/// Memory ordering: push (4) -> pop (1, 2). All changes of the head are read-modify-writes, so even
+///   if a pop reads a later head, that head is in the release sequence of the push of its node.
 /// Progress: lock-free.
 ///
-/// `Head` is the word of the head; that of a test may fail its compare-and-swaps more often.
+/// `Head` is the type of the head word. Tests may use a type whose compare-and-swaps fail more
+/// often.
 template <class Head>
 class basic_treiber_list final : public index_list {
  public:
   /// Makes a list with the indices from `first` to nodes - 1. Throws std::bad_alloc. Requires:
-  /// nodes <= max_capacity; a list that grows starts empty, so `first` is `nodes`.
+  /// nodes <= max_capacity; `first` is `nodes` if the list grows, since such a list starts empty.
   [[LIDO_ASSERTS]] basic_treiber_list(std::uint32_t nodes, slot_index first, growth kind,
                                       unsigned most_tag_bits = 64)
       : format_(nodes, most_tag_bits), links_(nodes, kind), head_(format_.make(first, 0)) {
@@ -45,7 +48,8 @@ class basic_treiber_list final : public index_list {
     LIDO_ASSERT(kind == growth::none || first == nodes, "a list that grows starts with indices");
   }
 
-  /// Selects an empty list with the links of `owner`, which lives longer; see I5.
+  /// Selects the constructor of an empty list that uses the links of `owner`; see I5. Requires:
+  /// `owner` outlives the list.
   struct sharing {
     basic_treiber_list& owner;
   };
@@ -71,7 +75,7 @@ class basic_treiber_list final : public index_list {
     return pop_chain({&index, 1}) == 1 ? index : null_slot;
   }
 
-  /// Pops with one change of the head.
+  /// Pops all indices with a single change of the head.
   [[nodiscard]] std::uint32_t pop_chain(std::span<slot_index> out) noexcept override {
     exponential_backoff backoff;
     std::uint64_t retries = 0;
@@ -82,9 +86,10 @@ class basic_treiber_list final : public index_list {
       if (chain.count == 0) {
         return 0;
       }
-      // (2) - this acq_rel-CAS synchronizes-with the release-CAS (4), also when it fails, because
-      // the loop uses the head it then reads. Its release half shows the marks of slots in transit
-      // to a thread that sees the list shorter: it synchronizes-with the acquire-load (3).
+      // (2) - this acq_rel-CAS synchronizes-with the release-CAS (4), even if it fails, because the
+      // loop continues with the head that it has read. Its release half synchronizes-with the
+      // acquire-load (3), so a thread that sees the shorter list also sees the marks of slots in
+      // transit.
       if (head_.compare_exchange_weak(head, format_.make(chain.rest, format_.tag_of(head)),
                                       std::memory_order_acq_rel, std::memory_order_acquire)) {
         note(retries);
@@ -99,7 +104,7 @@ class basic_treiber_list final : public index_list {
     return format_.index_of(head()) == format_.end();
   }
 
-  /// Returns the tag, which only a push changes, and only upwards.
+  /// Returns the tag. Only pushes change it, and each push increases it.
   [[nodiscard]] std::uint64_t version() const noexcept override { return format_.tag_of(head()); }
 
   [[nodiscard]] unsigned tag_bits() const noexcept { return format_.tag_bits(); }
@@ -111,7 +116,7 @@ class basic_treiber_list final : public index_list {
   [[nodiscard]] std::size_t memory() const noexcept override {
     return bytes_needed(static_cast<std::uint32_t>(links_.size()));
   }
-  /// Returns `memory()` of a list with links for so many indices.
+  /// Returns `memory()` of a list with links for `nodes` indices.
   [[nodiscard]] static std::size_t bytes_needed(std::uint32_t nodes) noexcept {
     return nodes * sizeof(slot_index);
   }
@@ -156,9 +161,9 @@ class basic_treiber_list final : public index_list {
     for (;;) {
       link(last, format_.index_of(head));
       // (4) - this release-CAS synchronizes-with the acquire-load (1, 3) and the acq_rel-CAS (2),
-      // so a thread that pops sees the links and all that happened to the slots before. On failure
-      // relaxed: the new head is again only a guess. The tag comes from the head just observed
-      // (I3).
+      // so a thread that pops sees the links and everything that happened to the slots before. On
+      // failure relaxed: the new head is again only a guess. The tag comes from the head just
+      // observed (I3).
       if (head_.compare_exchange_weak(head, format_.make(first, format_.tag_of(head) + 1),
                                       std::memory_order_release, std::memory_order_relaxed)) {
         note(retries);
@@ -171,14 +176,14 @@ class basic_treiber_list final : public index_list {
 
   void note(std::uint64_t retries) noexcept {
     if (retries != 0) [[unlikely]] {
-      // relaxed: a number for statistics, in the line that the thread has just changed
+      // relaxed: a number for statistics, in the cache line that the thread has just changed
       retries_.fetch_add(retries, std::memory_order_relaxed);
     }
   }
 
   tagged_index_format format_;
   zeroed_array<atomic<slot_index>> links_;
-  alignas(cache_line) Head head_;  // the line before it is only read
+  alignas(cache_line) Head head_;  // the members before it are only read, and share no line with it
   unscheduled_atomic<std::uint64_t> retries_{0};
 };
 

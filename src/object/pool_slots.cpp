@@ -26,7 +26,7 @@ namespace lido::inline v0::detail {
 
 namespace {
 
-/// Most slots that fit beside a new cache, so that it never grows.
+/// The largest number of slots for which a new cache has room, so that the cache never grows.
 constexpr std::size_t most_cached_when_warm = 64;
 
 void check_growing(const object_pool_options& options, const slot_layout& layout) {
@@ -48,7 +48,7 @@ void check_fixed(const object_pool_options& options) {
   }
 }
 
-/// Refuses wrong options before any memory is requested.
+/// Throws if an option is wrong, before any memory is requested.
 void check(const object_pool_options& options, const slot_layout& layout) {
   if (options.when_full == when_full::grow) {
     check_growing(options, layout);
@@ -61,13 +61,14 @@ void check(const object_pool_options& options, const slot_layout& layout) {
   }
 }
 
-/// Returns the number of slots that the pool may have. Requires: the options are right.
+/// Returns the maximum number of slots of the pool. Requires: the options are valid.
 std::uint32_t most_slots(const object_pool_options& options) noexcept {
   const bool grows = options.when_full == when_full::grow;
   return static_cast<std::uint32_t>(grows ? options.max_capacity : options.capacity);
 }
 
-/// Returns the number of slots that the pool may have, or throws what its constructor says.
+/// Returns the maximum number of slots of the pool. Throws the exceptions that the constructor of
+/// the pool documents.
 std::uint32_t checked_most_slots(const object_pool_options& options, const slot_layout& layout) {
   check(options, layout);
   const std::uint32_t most = most_slots(options);
@@ -91,22 +92,23 @@ allocator_options to_allocator(const object_pool_options& options, std::uint32_t
           .name = options.name};
 }
 
-/// Counts the forks that led to this process. In a pool that is older, objects of threads that this
-/// process does not have stay in use.
+/// The number of forks that led to this process. If a pool was created before the last fork,
+/// objects that other threads of the parent held stay in use.
 constinit std::uint32_t forks = 0;
 LIDO_RUN_AT_LOAD(1001, watch_forks);
 void watch_forks() noexcept {
   (void)platform::on_fork(nullptr, nullptr, [] { ++forks; });
 }
 
-/// Ends the program with a message: the pool is being destroyed while threads wait for it.
+/// Aborts the program with a message, because the pool is being destroyed while threads wait for
+/// it.
 [[noreturn]] void end_for_waiters(std::string_view name, std::size_t waiting) noexcept {
   (void)std::fprintf(stderr, "lido: pool '%.*s' ends while %zu threads wait for it\n",
                      static_cast<int>(name.size()), name.data(), waiting);
   std::abort();
 }
 
-/// Hands a sentence to the misuse handler if objects are in use.
+/// Reports a leak to the misuse handler if objects are in use.
 void report_leak(const pool_stats& now, std::string_view name) noexcept {
   if (now.in_use == 0) {
     return;
@@ -125,7 +127,7 @@ pool_slots::pool_slots(const object_pool_options& options, const slot_layout& la
       when_full_(options.when_full),
       forks_(forks),
       record_bytes_(layout.record_bytes) {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-union-access): begins here
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-union-access): its lifetime begins here
   std::construct_at(&allocator_, to_allocator(options, max_capacity_, memory_));
   name_ = allocator().name();
 }
@@ -157,7 +159,7 @@ void pool_slots::begin(const object_pool_options& options, object_keeper* keeper
   }
 }
 
-// NOLINTNEXTLINE(readability-function-size): slots within batches
+// NOLINTNEXTLINE(readability-function-size): a loop over slots within a loop over batches
 void pool_slots::end(bool reports_leak) noexcept {
   delete std::exchange(entry_, nullptr);
   if (const std::size_t count = allocator().count_waiting(); count != 0) {
@@ -166,7 +168,7 @@ void pool_slots::end(bool reports_leak) noexcept {
   if (reports_leak && forks_ == forks) {
     report_leak(stats(), name_);
   }
-  // Only a slot taken out of the free list is known to be used by no thread.
+  // Only a slot that was taken out of the free list is certain not to be in use by any thread.
   std::array<void*, 64> taken;
   const slot_geometry slots = memory_.geometry();
   while (const std::size_t count =

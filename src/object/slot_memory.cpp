@@ -11,7 +11,7 @@
 
 namespace lido::inline v0::detail {
 
-// Zero bytes are the state of an empty slot, so no state is touched before its slot is used.
+// The state of an empty slot is a zero byte, so no state need be written before its slot is used.
 slot_memory::slot_memory(const slot_layout& layout, std::uint32_t capacity, bool grows)
     : states_(layout.has_states ? capacity : 0,
               layout.has_states && grows ? growth::by_steps : growth::none),
@@ -23,7 +23,7 @@ slot_memory::slot_memory(const slot_layout& layout, std::uint32_t capacity, bool
     first_ = addresses_->data();
   } else {
     first_ = static_cast<std::byte*>(::operator new (bytes, std::align_val_t{alignment()}));
-    // relaxed: the constructor of the pool
+    // relaxed: no other thread knows the pool while it is being constructed
     backed_.store(capacity_, std::memory_order_relaxed);
   }
 }
@@ -44,16 +44,16 @@ std::size_t slot_memory::bookkeeping() const noexcept {
   return layout_.counts_states ? backed() : 0;
 }
 
-// Not instrumented, since AddressSanitizer refuses free slots.
+// Not instrumented, because AddressSanitizer forbids access to free slots.
 LIDO_NO_SANITIZE_ADDRESS void slot_memory::touch() noexcept {
-  // The pool is new: no thread has a slot. Checks have filled all of theirs.
+  // The pool is new, so no thread holds a slot. A checked pool has already filled all of its slots.
   const std::size_t page = page_size();
   const std::size_t bytes = layout_.record_bytes != 0 ? 0 : layout_.size * backed();
   volatile std::byte* const first = first_;
   for (std::size_t at = 0; at < bytes; at += page) {
     first[at] = std::byte{0};
   }
-  if (bytes > 0) {  // slots need not begin with a page, so one more may be the last
+  if (bytes > 0) {  // slots may begin in the middle of a page, and so end on one more page
     first[bytes - 1] = std::byte{0};
   }
   for (slot_index slot = 0; layout_.has_states && slot < backed(); ++slot) {
@@ -97,7 +97,8 @@ void slot_memory::vacate(slot_index first, std::uint32_t count, work_progress& p
 }
 
 int slot_memory::decommit(slot_index first, std::uint32_t count) noexcept {
-  // The shadow stays closed: these addresses are the pool's as long as it lives.
+  // The sanitizer's shadow stays closed, because the addresses belong to the pool as long as it
+  // lives.
   return addresses_->decommit(layout_.size * first, layout_.size * count);
 }
 

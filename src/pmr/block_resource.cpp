@@ -16,7 +16,7 @@ namespace detail {
 
 namespace {
 
-/// Refuses a wrong size or option.
+/// Throws if the size or an option is wrong.
 void refuse_problem(const block_settings& options, const block_size& size) {
   const block_problem problem = find_problem(options, size);
   refuse_option_if(problem == block_problem::bytes, options.name,
@@ -33,8 +33,9 @@ void refuse_problem(const block_settings& options, const block_size& size) {
 
 }  // namespace
 
-/// Plans the sizes in ascending order, rounded, and where the blocks of each begin in one piece of
-/// memory. Refuses wrong sizes before any memory is allocated.
+/// The plan of a block_resource: the rounded sizes in ascending order, and where in a single piece
+/// of memory the blocks of each size begin. Its constructor throws if a size is wrong, before
+/// memory for blocks is allocated.
 struct block_plan {
   block_plan(const resource_settings& resource, std::span<const block_size> given)
       : alignment(memory_alignment(resource.blocks)) {
@@ -57,7 +58,8 @@ struct block_plan {
     }
   }
 
-  /// Returns where blocks that begin at `offset` end, and others may begin.
+  /// Returns the offset at which blocks of `size` that begin at `offset` end, and at which the next
+  /// blocks may begin.
   [[nodiscard]] std::size_t add(std::size_t offset, const block_size& size) const {
     const std::size_t more = rounded_up(size.bytes * size.blocks, alignment);
     if (more > PTRDIFF_MAX || offset > PTRDIFF_MAX - more) {
@@ -110,7 +112,7 @@ block_store* larger_blocks::find_unlisted(std::size_t bytes) const noexcept {
 
 namespace {
 
-/// Returns where the function that this is inlined into was called.
+/// Returns the address at which the function that this one is inlined into was called.
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline code_address caller() noexcept {
   return {call_address()};
 }
@@ -215,7 +217,8 @@ void* block_resource::take_larger(std::size_t bytes, std::size_t alignment) {
   return take_after_miss(*store, bytes, alignment);
 }
 
-/// Serves other requests. Separate, so that the function above calls nothing on a hit.
+/// Serves requests for which the table of sizes has no entry. A separate function, so that
+/// take_larger calls no other function on a hit.
 void* block_resource::take_unlisted(std::size_t bytes, std::size_t alignment) {
   detail::block_store* const store =
       alignment <= alignment_ ? larger_.find_unlisted(bytes) : nullptr;
@@ -252,7 +255,7 @@ void* block_resource::take_upstream(std::size_t bytes, std::size_t alignment) {
   try {
     return upstream_->allocate(bytes, alignment);
   } catch (const no_block&) {
-    throw;  // an upstream that is a block_resource, too, says which one
+    throw;  // an upstream that is itself a block_resource has put its name into it
   } catch (const std::bad_alloc&) {
     throw_no_block(bytes, alignment);
   }
@@ -269,7 +272,7 @@ void block_resource::throw_no_block(std::size_t bytes, std::size_t alignment) co
   detail::throw_error(no_block(name_, bytes, alignment, blocks.capacity, blocks.in_use));
 }
 
-/// Releases to the store that contains the address. The size is only a hint: a wrong one does no
+/// Releases to the store that contains `address`. `bytes` is only a hint, so a wrong value does no
 /// harm.
 void block_resource::give_larger(void* address, std::size_t bytes, std::size_t alignment) {
   detail::block_store* const store = larger_.find_listed(bytes);
@@ -295,7 +298,8 @@ void block_resource::give_other(void* address, std::size_t bytes, std::size_t al
   }
 }
 
-/// Gives foreign addresses to upstream, unless it gave no such memory: then blocks report them.
+/// Releases `address` in a checked resource. An address outside all blocks is passed to upstream,
+/// unless upstream cannot have allocated it. In that case, a store of blocks reports the misuse.
 void block_resource::give_checked(void* address, std::size_t bytes, std::size_t alignment,
                                   detail::code_address at) {
   detail::block_store* store =

@@ -15,7 +15,7 @@ namespace lido::inline v0::detail {
 
 namespace {
 
-/// Returns the unit of the sizes of blocks.
+/// Returns the unit to which block sizes are rounded up.
 std::size_t unit_of(const block_settings& options) noexcept {
   return (std::max)(options.alignment, granule);
 }
@@ -46,7 +46,7 @@ std::size_t memory_alignment(const block_settings& options) noexcept {
   return (std::max)(options.alignment, cache_line);
 }
 
-/// The checks of blocks, with a name that outlives them.
+/// The checks of the blocks, together with a copy of the name that outlives the checks.
 struct block_checks {
   block_checks(std::string_view of, std::byte* first, std::uint32_t blocks, std::size_t bytes)
       : name(of), slots(name, first, blocks, bytes, {bytes, fill_pattern::least_whole}) {}

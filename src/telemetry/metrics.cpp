@@ -1,11 +1,11 @@
-// The one table of numbers: text, JSON, Prometheus and docs/reference/stats.md all come from it.
+// The only table of statistics: text, JSON, Prometheus and docs/reference/stats.md all use it.
 #include "lido/telemetry/metrics.hpp"
 
 #include <array>
 #include <ostream>
 #include <version>
 
-#if defined(__cpp_lib_jthread)  // without it there are no pools of resources
+#if defined(__cpp_lib_jthread)  // resource pools need it
 #include "lido/resource/stats.hpp"
 #endif
 

@@ -17,10 +17,10 @@ using ::prometheus::ClientMetric;
 using ::prometheus::MetricFamily;
 using ::prometheus::MetricType;
 
-/// Bounds that OpenTelemetry advises for times of databases.
+/// Bucket bounds that OpenTelemetry recommends for durations of database operations.
 constexpr std::array<double, 9> bounds_in_seconds{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10};
 
-/// Adds a sample to the family of that name, which is made if it is not there.
+/// Adds a sample to the family called `name`. Creates the family if it does not exist yet.
 ClientMetric& sample_in(std::vector<MetricFamily>& families, const pool_report& of,
                         std::string_view name, std::string_view help, MetricType type) {
   auto found = std::find_if(families.begin(), families.end(),

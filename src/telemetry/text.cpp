@@ -1,4 +1,4 @@
-// The table of numbers as a line for people, and as JSON.
+// The table of statistics, as a line for people and as JSON.
 #include <ostream>
 
 #include "lido/resource/duration_histogram.hpp"
@@ -8,7 +8,7 @@ namespace lido::inline v0 {
 
 namespace {
 
-/// Returns an exact decimal fraction: 1.5 for 1'500'000'000 ns.
+/// Returns the time in seconds as an exact decimal fraction: 1.5 for 1'500'000'000 ns.
 std::string in_seconds(std::uint64_t nanoseconds) {
   constexpr std::uint64_t second = 1'000'000'000;
   std::string text = std::to_string(nanoseconds / second);
@@ -34,7 +34,7 @@ std::string json_value(const metric& row, std::uint64_t value) {
   return row.unit == metric_unit::nanoseconds ? in_seconds(value) : std::to_string(value);
 }
 
-/// Appends a value; those of a metric that has several form an object.
+/// Appends a value of a metric. If the metric has several values, they form one JSON object.
 void append_json(std::string& out, const metric& row, std::size_t i, std::uint64_t value) {
   const bool is_many = row.values.size() > 1;
   out += i == 0 ? ',' + in_quotes(row.member) + (is_many ? ":{" : ":") : ",";

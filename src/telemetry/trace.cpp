@@ -1,4 +1,4 @@
-// The rings of threads, and the file that their events are written to.
+// The ring buffers of threads, and the trace file to which their events are written.
 #include "lido/telemetry/trace.hpp"
 
 #include <array>
@@ -24,7 +24,7 @@ namespace lido::inline v0 {
 namespace detail {
 namespace {
 
-/// A text that ends with a zero, and needs no escapes in JSON.
+/// A zero-terminated text that needs no escaping in JSON.
 using short_text = std::array<char, 32>;
 
 struct event {
@@ -37,7 +37,8 @@ struct event {
   short_text pool;
 };
 
-/// Buffers events of a thread number, whichever thread has it; ring 0 those of unnumbered threads.
+/// Buffers the events of one thread number, whichever thread has the number. Ring 0 buffers the
+/// events of all threads without a number.
 struct ring {
   boost::lockfree::spsc_queue<event, boost::lockfree::capacity<trace::events_per_thread>> events;
   std::uint32_t thread = 0;
@@ -48,7 +49,7 @@ constinit std::array<atomic<ring*>, max_thread_number + 1> rings{};
 constinit atomic<std::uint64_t> lost{0};
 constinit platform::static_mutex reading;
 constinit platform::static_mutex
-    unnumbered;  ///< ring 0: ending threads, and those beyond the numbers
+    unnumbered;  ///< guards ring 0, which ending threads and threads without a number share
 
 short_text shorten(std::string_view text) noexcept {
   short_text out{};
@@ -59,7 +60,7 @@ short_text shorten(std::string_view text) noexcept {
 /// Returns the ring of this thread, or null if there is no memory.
 ring* own_ring() noexcept {
   atomic<ring*>& own = rings[own_thread_offset() / thread_stride];
-  // relaxed: written by this thread, or by one that had its number before
+  // relaxed: written by this thread, or by a thread that had its number before
   ring* found = own.load(std::memory_order_relaxed);
   if (found == nullptr) {
     void* const memory = std::calloc(1, sizeof(ring));  // NOLINT(*-no-malloc): see event_sink
@@ -91,7 +92,7 @@ void record(traced_act what, std::string_view pool, std::int64_t begin,
   }
 }
 
-/// Calls `f` with each event, and takes it out. Requires `reading`.
+/// Calls `f` with each event, and removes the event. Requires: the caller has locked `reading`.
 template <class F>
 void consume_all(const F& f) {
   for (const atomic<ring*>& one : rings) {
@@ -102,7 +103,7 @@ void consume_all(const F& f) {
   }
 }
 
-/// Writes an entry of the file, after the first.
+/// Writes an entry of the file that is not the first one.
 template <class... Args>
 void write_entry(std::ostream& out, const char* format, Args... args) {
   std::array<char, 256> text;
@@ -120,19 +121,19 @@ trace::trace(std::ostream& out) : out_(out) {
   }
   detail::consume_all([](const detail::event& /*late*/) {});
   out << R"({"traceEvents":[{"name":"trace_begins","ph":"M"})";
-  // relaxed (2x): what threads need for it is there
+  // relaxed (2x): everything that threads need for recording already exists
   detail::lost.store(0, std::memory_order_relaxed);
   detail::current_sink.store(&detail::record, std::memory_order_relaxed);
 }
 
 trace::~trace() {
   const std::scoped_lock lock(detail::reading);
-  // relaxed: an event that is being recorded now may come too late
+  // relaxed: an event that is just being recorded may come too late for the file
   detail::current_sink.store(nullptr, std::memory_order_relaxed);
   detail::attempt(
       [this] {
         write_events();
-        const std::string count = std::to_string(lost());  // whatever the locale of the stream
+        const std::string count = std::to_string(lost());  // independent of the stream's locale
         out_ << "\n],\"otherData\":{\"lost_events\":" << count << "}}\n" << std::flush;
       },
       [] {});
@@ -162,7 +163,7 @@ void trace::write_events() {
   });
 }
 
-// NOLINTNEXTLINE(readability-convert-member-functions-to-static): of the trace that runs
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static): it belongs to the running trace
 std::uint64_t trace::lost() const noexcept {
   // relaxed: a count
   return detail::lost.load(std::memory_order_relaxed);
