@@ -8,15 +8,15 @@ namespace {
 
 constexpr std::uint32_t unlocked = 0;
 constexpr std::uint32_t locked = 1;
-constexpr std::uint32_t awaited = 2;  ///< locked, and a thread may sleep
+constexpr std::uint32_t awaited = 2;  ///< locked, and threads may be asleep in `lock`
 
 }  // namespace
 
 bool static_mutex::try_lock() noexcept {
   std::uint32_t seen = unlocked;
-  // (1) - this acquire-CAS synchronizes-with the release-exchange (3), so the owner finds what the
-  // one before it wrote
-  // relaxed: nothing follows from a mutex that is locked
+  // (1) - this acquire-CAS synchronizes-with the release-exchange (3), so the new owner sees what
+  // the previous owner wrote
+  // relaxed: a caller that finds the mutex locked reads nothing that it guards
   const bool is_mine = state_.compare_exchange_strong(seen, locked, std::memory_order_acquire,
                                                       std::memory_order_relaxed);
   if (is_mine) {
@@ -32,7 +32,7 @@ void static_mutex::lock() noexcept {
   // (2) - this acquire-exchange synchronizes-with the release-exchange (3), as (1) does
   while (state_.exchange(awaited, std::memory_order_acquire) != unlocked) {
     if (!park(&state_, awaited, (std::numeric_limits<std::int64_t>::max)())) {
-      break;  // the system has ended the owner, with all other threads of a process that ends
+      break;  // the process is ending, and the system has already ended the owner
     }
   }
   tell_acquire(this);

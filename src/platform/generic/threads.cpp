@@ -4,7 +4,7 @@ namespace lido::inline v0::detail::platform {
 
 namespace {
 
-/// Calls the function in its destructor.
+/// Calls `function` with `argument` in its destructor.
 struct last_call {
   last_call() = default;
   last_call(const last_call&) = delete;
@@ -24,7 +24,7 @@ thread_local last_call at_exit;
 
 bool thread_exit_hook::prepare(void (*function)(void*)) noexcept {
   function_ = function;
-  (void)key_;  // there are none
+  (void)key_;  // no keys are used here
   return true;
 }
 

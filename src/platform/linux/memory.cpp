@@ -6,13 +6,13 @@
 
 namespace lido::inline v0::detail::platform {
 
-// Access stays allowed. Withdrawing it between ranges that stay in use would split the mapping, and
-// a process may have only so many mappings (vm.max_map_count).
+// The pages stay accessible. To forbid access to some pages of a range in use would split its
+// mapping, and the number of mappings of a process is limited (vm.max_map_count).
 int discard(void* memory, std::size_t bytes) noexcept {
   if (::madvise(memory, bytes, MADV_DONTNEED) == 0) {
     return 0;
   }
-#ifdef MADV_DONTNEED_LOCKED  // mlock, mlockall; Linux 5.18
+#ifdef MADV_DONTNEED_LOCKED  // after mlock or mlockall; since Linux 5.18
   if (errno == EINVAL && ::madvise(memory, bytes, MADV_DONTNEED_LOCKED) == 0) {
     return 0;
   }

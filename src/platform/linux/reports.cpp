@@ -25,7 +25,7 @@ std::size_t thread_name(std::uint32_t id, std::span<char> name) noexcept {
   const ssize_t length = std::max<ssize_t>(::read(file, name.data(), name.size()), 0);
   ::close(file);
   const std::string_view text(name.data(), static_cast<std::size_t>(length));
-  return std::min(text.find('\n'), text.size());  // the system ends a name with a line break
+  return std::min(text.find('\n'), text.size());  // the system terminates a name with a line break
 }
 
 }  // namespace lido::inline v0::detail::platform

@@ -26,7 +26,8 @@ bool park(const void* word, std::uint32_t expected, std::int64_t end) noexcept {
   moment.tv_sec = static_cast<std::time_t>(end / second);
   moment.tv_nsec = static_cast<long>(end % second);
   const bool is_never = end == std::numeric_limits<std::int64_t>::max();
-  // An absolute time of CLOCK_MONOTONIC, which is what std::chrono::steady_clock reads.
+  // The timeout is an absolute time of CLOCK_MONOTONIC, the clock that std::chrono::steady_clock
+  // reads.
   const long result = ::syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected,
                                 is_never ? nullptr : &moment, nullptr, FUTEX_BITSET_MATCH_ANY);
   return result == 0 || errno != ETIMEDOUT;
@@ -36,7 +37,8 @@ void unpark(const void* word) noexcept {
   (void)::syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
-// The kernel has the sleeping threads of each process, and none in the child of a fork.
+// The kernel keeps a list of the sleeping threads of each process. In the child of a fork, that
+// list is empty.
 bool on_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept {
   return pthread_atfork(before, parent, child) == 0;
 }

@@ -6,8 +6,9 @@
 
 namespace lido::inline v0::detail::platform {
 
-// Maps new pages over the old ones: POSIX does not say that madvise leaves zeros, and MADV_DONTNEED
-// of macOS and of the BSDs does not. With access, so that they join the mapping beside them.
+// Maps new pages over the old ones. POSIX does not guarantee that madvise leaves zeros, and
+// MADV_DONTNEED of macOS and of the BSDs does not leave zeros. The new pages are accessible, so
+// that they can join the adjacent mapping.
 int discard(void* memory, std::size_t bytes) noexcept {
   void* const mapped = ::mmap(memory, bytes, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANON | MAP_FIXED, /*fd=*/-1, 0);

@@ -34,7 +34,8 @@ std::uint32_t thread_id() noexcept {
 
 #endif
 
-// For another thread only Lido's own number is known, for which no function finds a name.
+// Finds only the name of the calling thread. Another thread is known only by Lido's own number, and
+// no function of the system finds a name for that.
 std::size_t thread_name([[maybe_unused]] std::uint32_t id,
                         [[maybe_unused]] std::span<char> name) noexcept {
 #if defined(__APPLE__) || defined(__FreeBSD__) || defined(__GLIBC__)

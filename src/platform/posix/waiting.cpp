@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
-/// Converts a moment or a duration.
+/// Converts a point in time or a duration.
 [[maybe_unused]] [[nodiscard]] timespec to_timespec(std::int64_t nanoseconds) noexcept {
   constexpr std::int64_t second = 1'000'000'000;
   timespec time{};
@@ -39,7 +39,7 @@ constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
   return time;
 }
 
-/// Returns the time until then, 0 if it is past.
+/// Returns the time until `end`; 0 if `end` has passed.
 [[maybe_unused]] [[nodiscard]] std::int64_t time_until(std::int64_t end) noexcept {
   const std::chrono::nanoseconds now = std::chrono::steady_clock::now().time_since_epoch();
   return end > now.count() ? end - now.count() : 0;
@@ -77,14 +77,14 @@ bool heavy_fence() noexcept {
 
 #if defined(__FreeBSD__)
 
-// The child of a fork has no sleepers in the kernel.
+// In the child of a fork, the kernel's list of sleeping threads is empty.
 bool on_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept {
   return pthread_atfork(before, parent, child) == 0;
 }
 
 // Source: _umtx_op(2).
 bool park(const void* word, std::uint32_t expected, std::int64_t end) noexcept {
-  // NOLINTBEGIN(cppcoreguidelines-pro-type-const-cast,performance-no-int-to-ptr): as the call is
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-const-cast,performance-no-int-to-ptr): the call's types
   _umtx_time time{};
   time._timeout = to_timespec(end);
   time._flags = UMTX_ABSTIME;
@@ -98,7 +98,7 @@ bool park(const void* word, std::uint32_t expected, std::int64_t end) noexcept {
 }
 
 void unpark(const void* word) noexcept {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): as the call is
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): the call takes no pointer to const
   (void)::_umtx_op(const_cast<void*>(word), UMTX_OP_WAKE_PRIVATE, 1, nullptr, nullptr);
 }
 
@@ -109,14 +109,14 @@ bool on_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept {
 }
 
 bool park(const void* word, std::uint32_t expected, std::int64_t end) noexcept {
-  // NOLINTBEGIN(cppcoreguidelines-pro-type-const-cast): as the calls are
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-const-cast): the calls take no pointers to const
   if (end == never) {
     (void)::os_sync_wait_on_address(const_cast<void*>(word), expected, sizeof(expected),
                                     OS_SYNC_WAIT_ON_ADDRESS_NONE);
     return true;
   }
   const std::int64_t time = time_until(end);
-  if (time == 0) {  // which the call refuses
+  if (time == 0) {  // the call refuses 0
     return false;
   }
   const int result = ::os_sync_wait_on_address_with_timeout(
@@ -127,7 +127,7 @@ bool park(const void* word, std::uint32_t expected, std::int64_t end) noexcept {
 }
 
 void unpark(const void* word) noexcept {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): as the call is
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): the call takes no pointer to const
   (void)::os_sync_wake_by_address_any(const_cast<void*>(word), sizeof(std::uint32_t),
                                       OS_SYNC_WAKE_BY_ADDRESS_NONE);
 }
@@ -136,13 +136,13 @@ void unpark(const void* word) noexcept {
 
 namespace {
 
-/// A sleeping thread, on its own stack.
+/// A sleeping thread. The object lies on the stack of that thread.
 class sleeper {
  public:
   explicit sleeper(const void* word) noexcept : word_(word) {
     pthread_condattr_t kind;
     (void)pthread_condattr_init(&kind);
-#ifndef __APPLE__  // which waits for a time, not until a moment
+#ifndef __APPLE__  // macOS waits for a duration, not until a point in time
     (void)pthread_condattr_setclock(&kind, CLOCK_MONOTONIC);
 #endif
     (void)pthread_cond_init(&called_, &kind);
@@ -154,7 +154,8 @@ class sleeper {
     (void)pthread_cond_destroy(&called_);
   }
 
-  /// Sleeps with the mutex unlocked, and locks it again; returns the error number.
+  /// Unlocks `mutex`, sleeps, and locks it again. Returns the error number. Requires: `mutex` is
+  /// locked.
   [[nodiscard]] int sleep(pthread_mutex_t& mutex, std::int64_t end) noexcept {
     if (end == never) {
       return pthread_cond_wait(&called_, &mutex);
@@ -163,7 +164,7 @@ class sleeper {
     const timespec time = to_timespec(time_until(end));
     return pthread_cond_timedwait_relative_np(&called_, &mutex, &time);
 #else
-    const timespec moment = to_timespec(end);  // of the clock that std::chrono::steady_clock reads
+    const timespec moment = to_timespec(end);  // on the clock that std::chrono::steady_clock reads
     return pthread_cond_timedwait(&called_, &mutex, &moment);
 #endif
   }
@@ -183,8 +184,8 @@ class sleeper {
   pthread_cond_t called_{};
 };
 
-/// The threads that sleep on words with one hash. Each is in the list until another wakes it, or it
-/// wakes by itself.
+/// The threads that sleep on words with the same hash. Each thread is in the list until another
+/// thread wakes it, or until it wakes up by itself.
 // Source: WTF::ParkingLot of WebKit, Locking in WebKit, 2016.
 class alignas(128) sleepers {
  public:
@@ -192,12 +193,12 @@ class alignas(128) sleepers {
     sleeper self(word);
     bool is_late = false;
     (void)pthread_mutex_lock(&mutex_);
-    // relaxed: a thread that changes the word locks the mutex after it
+    // relaxed: a thread that changes the word locks the mutex afterwards
     if (static_cast<const std::atomic<std::uint32_t>*>(word)->load(std::memory_order_relaxed) ==
         expected) {
       *link_to(nullptr) = &self;
       const int error = self.sleep(mutex_, end);
-      if (sleeper** const link = link_to(&self); *link != nullptr) {  // no call woke it
+      if (sleeper** const link = link_to(&self); *link != nullptr) {  // wake_one did not wake it
         *link = self.next;
         is_late = error == ETIMEDOUT;
       }
@@ -206,7 +207,8 @@ class alignas(128) sleepers {
     return !is_late;
   }
 
-  /// Wakes one sleeper, with the mutex locked: without it, the sleeper might be gone.
+  /// Wakes one thread that sleeps on `word`. The mutex stays locked meanwhile, since the sleeper
+  /// might no longer exist afterwards.
   void wake_one(const void* word) noexcept {
     (void)pthread_mutex_lock(&mutex_);
     sleeper** link = &first_;
@@ -221,8 +223,8 @@ class alignas(128) sleepers {
   }
 
  private:
-  /// Returns the pointer that leads to a sleeper, or the end of the list. Requires: mutex_ is
-  /// locked.
+  /// Returns the link that points to `which`, or the last link of the list if `which` is not in the
+  /// list. Requires: mutex_ is locked.
   [[nodiscard]] sleeper** link_to(const sleeper* which) noexcept {
     sleeper** link = &first_;
     while (*link != which && *link != nullptr) {
@@ -239,7 +241,8 @@ using sleeper_table = std::array<sleepers, 64>;
 
 constinit sleeper_table table{};
 
-/// Finds the list by Fibonacci hashing: words of waiters are in structures on many stacks.
+/// Finds the list for `word` by Fibonacci hashing, because the words of waiters lie in structures
+/// on many stacks.
 [[nodiscard]] sleepers& sleepers_of(const void* word) noexcept {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): see unix/reports.cpp
   const std::uint64_t key = reinterpret_cast<std::uintptr_t>(word) / sizeof(std::uint32_t);
@@ -248,12 +251,12 @@ constinit sleeper_table table{};
 
 }  // namespace
 
-// The child of a fork has none of the sleepers, and no thread that would unlock a mutex of the
-// table. So the table is reset, before other handlers of Lido wake a thread there: they run in the
-// order of these calls.
+// In the child of a fork, none of the sleeping threads exists, nor does a thread that would unlock
+// a locked mutex of the table. So the table is reset there. That happens before other handlers of
+// Lido wake a thread, because such handlers run in the order of their registration.
 bool on_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept {
   constinit static std::atomic<bool> is_watched{false};
-  // relaxed: twice does no harm
+  // relaxed: registering the handler twice does no harm
   if (!is_watched.load(std::memory_order_relaxed)) {
     if (pthread_atfork(nullptr, nullptr, [] { table = sleeper_table(); }) != 0) {
       return false;

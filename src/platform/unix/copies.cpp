@@ -1,6 +1,6 @@
-// How copies of the library in one process find one another: each has a named part in its file, and
-// the loader lists all files. With ELF it is a note, with Mach-O a section. Otherwise a copy is
-// alone.
+// Lets the copies of the library in one process find one another. Each file that contains a copy
+// has a part with a known name, a note in ELF or a section in Mach-O. The loader lists all files.
+// With other formats, each copy finds only itself.
 #if defined(__ELF__)
 #include <link.h>
 #elif defined(__APPLE__)
@@ -16,7 +16,8 @@
 #include "../platform.hpp"
 
 extern "C" {
-// Hidden, so that the linker knows the distance. Not static, so that its name is as used below.
+// The word is hidden, so that the linker knows its distance from the note. The word is not static,
+// so that the assembly below can refer to it by this name.
 #ifdef __APPLE__
 [[gnu::section("__DATA,__lido_copy")]]
 #endif
@@ -25,9 +26,10 @@ extern "C" {
 }
 
 #ifdef __ELF__
-// The note is read by copies of other versions, so its name, its type and its content stay as they
-// are: the distance from there to the word. A later kind of note gets another type.
-// NOLINTNEXTLINE(hicpp-no-assembler): an expression of C++ cannot be a distance
+// Copies of other versions read the note, so its name, its type and its content must never change.
+// The content is the distance from the content itself to the word. A new kind of note must get
+// another type.
+// NOLINTNEXTLINE(hicpp-no-assembler): no expression of C++ yields the distance
 asm(R"(
         .pushsection .note.lido, "a", %note
         .balign 4
@@ -76,7 +78,7 @@ void visit_notes(const std::byte* at, std::size_t bytes, const visitor& caller) 
         std::memcmp(name, note_name.data(), note_name.size()) == 0) {
       std::int32_t distance = 0;
       std::memcpy(&distance, at + before, sizeof(distance));
-      // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): the word is no part of the note
+      // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): the word is not part of the note
       caller.visit(const_cast<std::byte*>(at + before) + distance, caller.context);
     }
     at += size;
@@ -111,11 +113,11 @@ void visit_copies(void (*visit)(void* word, void* context), void* context) noexc
 extern "C" std::uint8_t* getsectiondata(const mach_header_64* file, const char* segment,
                                         const char* section, unsigned long* size);
 
-// The loader has no lock for this: no thread may close a file during the call.
+// The loader offers no lock for this loop, so no thread may unload a library during the call.
 void visit_copies(void (*visit)(void* word, void* context), void* context) noexcept {
   for (std::uint32_t image = 0; image < _dyld_image_count(); ++image) {
     unsigned long size = 0;
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as the calls are
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the calls have other types
     const auto* const file = reinterpret_cast<const mach_header_64*>(_dyld_get_image_header(image));
     std::uint8_t* const word =
         file == nullptr ? nullptr : getsectiondata(file, "__DATA", "__lido_copy", &size);

@@ -5,8 +5,8 @@
 
 #include "../platform.hpp"
 
-// Functions of LeakSanitizer and ThreadSanitizer; null in a program without them. Only ELF lets a
-// symbol be missing.
+// Functions of LeakSanitizer and ThreadSanitizer; null in a program that is built without them.
+// Only ELF allows symbols to be missing.
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 #ifdef __ELF__
 extern "C" {
@@ -43,16 +43,17 @@ constexpr int no_reserve = 0;
 
 }  // namespace
 
-// Not a static variable with an initializer: the child of a fork could wait for ever for a thread
-// that was initialising it.
+// The size is not cached in a static local variable: the child of a fork could wait for ever for a
+// thread that was initialising the variable.
 std::size_t page_size() noexcept {
   return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 void* reserve(std::size_t bytes) noexcept {
-  // Without access rights it counts against no limit except that on addresses.
+  // Memory without access rights counts against no limit except the limit on addresses.
   void* const memory = map(bytes, PROT_NONE, 0);
-  // Leak checkers scan only memory that they know, such as malloc's. Objects here may own some.
+  // Leak checkers scan only memory that they know, such as memory from malloc. Objects in the
+  // reserved range may own such memory.
   if (memory != nullptr && __lsan_register_root_region != nullptr) {
     __lsan_register_root_region(memory, bytes);
   }
@@ -71,8 +72,8 @@ int commit(void* memory, std::size_t bytes) noexcept {
 }
 
 void* map_zeros(std::size_t bytes) noexcept {
-  // ThreadSanitizer takes the call for a write of each byte. No thread writes these zeros, so a
-  // thread that gets their address without any order may read them.
+  // ThreadSanitizer treats the call as a write to each byte. No thread writes these zeros, so a
+  // thread may read them even if nothing orders that after the call.
   if (AnnotateIgnoreWritesBegin != nullptr) {
     AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
   }
@@ -92,8 +93,8 @@ void unmap_zeros(void* memory, std::size_t bytes) noexcept {
   (void)::munmap(memory, bytes);
 }
 
-// Requires whole pages without a file. Sources: madvise(2), MADV_WIPEONFORK; Linux 4.14.
-// minherit(2), INHERIT_ZERO; FreeBSD 12.0, OpenBSD 5.6.
+// Requires: the memory consists of whole pages that map no file. Sources: madvise(2),
+// MADV_WIPEONFORK; Linux 4.14. minherit(2), INHERIT_ZERO; FreeBSD 12.0, OpenBSD 5.6.
 bool clear_in_copies([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(MADV_WIPEONFORK)
   return bytes % page_size() == 0 && ::madvise(memory, bytes, MADV_WIPEONFORK) == 0;

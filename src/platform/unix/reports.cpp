@@ -16,12 +16,12 @@ namespace lido::inline v0::detail::platform {
 
 namespace {
 
-// Not std::bit_cast, which Emscripten's library lacks.
+// Does not use std::bit_cast, which Emscripten's standard library lacks.
 [[nodiscard]] std::uintptr_t bits(const void* address) noexcept {
   return reinterpret_cast<std::uintptr_t>(address);  // NOLINT(*-reinterpret-cast)
 }
 
-/// Returns how far from its addresses in the file the code was loaded.
+/// Returns the difference between the addresses of the code in memory and in its file.
 #if defined(__ELF__)
 
 std::uintptr_t moved_by(const void* base) noexcept {
@@ -64,7 +64,8 @@ std::size_t module_path(const void* address, std::span<char> path) noexcept {
     return 0;
   }
   const std::string_view name = info.dli_fname;
-  // The program itself is known by the name it was called by, which need not be a path.
+  // For the program itself, dladdr reports the name with which the program was started. That name
+  // need not be a path.
   if (!name.starts_with('/')) {
     const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
     if (length > 0) {

@@ -1,6 +1,7 @@
 #include "../platform.hpp"
 
-// Functions of ThreadSanitizer; null in a program without it. Only ELF lets a symbol be missing.
+// Functions of ThreadSanitizer; null in a program that is built without it. Only ELF allows symbols
+// to be missing.
 #ifdef __ELF__
 extern "C" {
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
@@ -12,7 +13,7 @@ extern "C" {
 
 namespace lido::inline v0::detail::platform {
 
-// In a library that is built with ThreadSanitizer, these calls would hide races of its own.
+// If the library itself is built with ThreadSanitizer, these calls would hide its own races.
 #if defined(__SANITIZE_THREAD__)
 #define LIDO_HAS_TSAN 1
 #elif defined(__has_feature)
@@ -34,7 +35,7 @@ bool is_watched_from_outside() noexcept {
   return __tsan_release != nullptr && __tsan_acquire != nullptr;
 }
 
-// NOLINTBEGIN(cppcoreguidelines-pro-type-const-cast): ThreadSanitizer looks at the address alone
+// NOLINTBEGIN(cppcoreguidelines-pro-type-const-cast): ThreadSanitizer uses only the address
 void tell_release(const void* address) noexcept {
   if (is_watched_from_outside()) {
     __tsan_release(const_cast<void*>(address));

@@ -13,8 +13,8 @@
 
 namespace lido::inline v0::detail::platform {
 
-// Uses the destructor of a key instead of a thread_local object. The first keys of a process need
-// no allocation, and their destructors run after those of all thread_local objects.
+// Uses the destructor of a thread-specific key instead of a thread_local object. The first keys of
+// a process need no allocation. Destructors of keys run after those of all thread_local objects.
 bool thread_exit_hook::prepare(void (*function)(void*)) noexcept {
   pthread_key_t key{};
   if (function_ == nullptr && pthread_key_create(&key, function) == 0) {
@@ -36,7 +36,8 @@ signal_guard::signal_guard() noexcept {
   static_assert(sizeof(sigset_t) <= sizeof(before_));
   sigset_t signals;
   (void)sigfillset(&signals);
-  // A thread that blocks these ends the program without a call of its handlers.
+  // If a thread blocks one of these signals and causes it, the program ends without a call of the
+  // signal's handler.
   for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT}) {
     (void)sigdelset(&signals, fault);
   }

@@ -1,5 +1,5 @@
-// How copies of the library in one process find one another. In the module of each, the word has a
-// section to itself; the system lists all modules.
+// Lets the copies of the library in one process find one another. Each module that contains a copy
+// has a section that consists of the word of that copy. The system lists all modules.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -10,7 +10,7 @@
 
 namespace {
 
-// Copies of other versions look for this name, so it stays as it is.
+// Copies of other versions search for this name, so it must never change.
 #define LIDO_COPY_SECTION ".lido"
 
 #if defined(_MSC_VER)
@@ -37,7 +37,7 @@ namespace {
   return module;
 }
 
-/// Returns the word of the copy in a module; null if there is none.
+/// Returns the word of the copy in `module`; null if the module contains no copy.
 [[nodiscard]] void* word_in(HMODULE module) noexcept {
   auto* const start = static_cast<std::byte*>(static_cast<void*>(module));
   IMAGE_DOS_HEADER first{};
@@ -64,7 +64,8 @@ struct module_list {
   std::size_t size = 0;
 };
 
-/// Lists all modules, if permitted. Requires the loader's mutex, or the list may change.
+/// Lists all modules. The list is empty if the system refuses. Requires: the caller holds the
+/// loader's mutex, as the list may change otherwise.
 [[nodiscard]] module_list list_modules() noexcept {
   DWORD bytes = 0;
   DWORD needed = 1024 * sizeof(HMODULE);
@@ -90,9 +91,10 @@ void* own_copy_word() noexcept {
   return copy_word.data();
 }
 
-// The program comes first in the list, and is never unloaded. So if it has a copy, that one decides
-// alone, and need not visit others, which may be loaded at the same time. All others are loaded
-// under the loader's mutex, which their callers hold.
+// The program itself comes first in the list, and is never unloaded. So if it contains a copy, that
+// copy decides alone. It need not visit other copies, which may be in the middle of being loaded.
+// All other modules are loaded under the loader's mutex, which is held when a copy in such a module
+// calls this function.
 void visit_copies(void (*visit)(void* word, void* context), void* context) noexcept {
   if (own_module() == ::GetModuleHandleA(nullptr)) {
     visit(own_copy_word(), context);

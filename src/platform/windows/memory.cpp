@@ -20,7 +20,7 @@ std::size_t page_size() noexcept {
   return info.dwPageSize;
 }
 
-// Counts against no limit except that on addresses.
+// Reserved memory counts against no limit except the limit on addresses.
 void* reserve(std::size_t bytes) noexcept {
   return ::VirtualAlloc(nullptr, bytes, MEM_RESERVE, PAGE_NOACCESS);
 }
@@ -33,13 +33,14 @@ int commit(void* memory, std::size_t bytes) noexcept {
   return ::VirtualAlloc(memory, bytes, MEM_COMMIT, PAGE_READWRITE) != nullptr ? 0 : error_number();
 }
 
-// Pages that stay committed would stay promised to this process, too.
+// Decommits the pages, since the system would continue to promise memory for committed pages to
+// this process.
 int discard(void* memory, std::size_t bytes) noexcept {
   return ::VirtualFree(memory, bytes, MEM_DECOMMIT) != 0 ? 0 : error_number();
 }
 
-// The system supplies pages when they are touched, but promises all of them: they count against the
-// limit of all processes together.
+// The system supplies pages only when they are touched, but promises memory for all of them at
+// once. They all count against the limit that all processes share.
 void* map_zeros(std::size_t bytes) noexcept {
   return ::VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
 }
@@ -52,7 +53,7 @@ bool clear_in_copies(void* /*memory*/, std::size_t /*bytes*/) noexcept {
   return false;  // no process is a copy of another
 }
 
-// Large pages need a privilege, and memory that has been reserved cannot get them.
+// Large pages need a privilege, and memory that is already reserved cannot use them.
 void advise_huge_pages(void* /*memory*/, std::size_t /*bytes*/) noexcept {}
 
 bool is_watched_from_outside() noexcept {

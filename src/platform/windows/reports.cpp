@@ -22,7 +22,8 @@ std::uint32_t thread_id() noexcept {
   return ::GetCurrentThreadId();
 }
 
-// Looked up, since Windows before 10, version 1607, does not have it.
+// Looks up the system's function at run time, since Windows does not have it before Windows 10,
+// version 1607.
 std::size_t thread_name(std::uint32_t id, std::span<char> name) noexcept {
   using function = HRESULT(WINAPI*)(HANDLE, wchar_t**);
   const HMODULE system = ::GetModuleHandleA("kernel32.dll");
@@ -35,7 +36,8 @@ std::size_t thread_name(std::uint32_t id, std::span<char> name) noexcept {
   const int size = static_cast<int>(name.size());
   int length = 0;
   if (get != nullptr && get(thread, &text) >= 0 && text != nullptr) {
-    // A name that does not fit gives nothing, so it is cut off, between whole characters of UTF-16.
+    // The conversion fails if the result does not fit. So the name is shortened until it fits, by
+    // whole UTF-16 characters.
     for (int left = (std::min)(::lstrlenW(text), size); length == 0 && left > 0; --left) {
       const bool cuts_pair = IS_HIGH_SURROGATE(text[left - 1]);
       length = cuts_pair ? 0
@@ -48,7 +50,7 @@ std::size_t thread_name(std::uint32_t id, std::span<char> name) noexcept {
   return static_cast<std::size_t>(length);
 }
 
-// The offset is from the start of the module, as in crash dumps.
+// The offset is relative to the start of the module, as in crash dumps.
 code_position find_code(const void* address) noexcept {
   const HMODULE module = module_of(address);
   if (module == nullptr) {

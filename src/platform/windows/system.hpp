@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The system's headers, without the macros that interfere with C++. Nothing else
+/// Internal. The system's headers, without the macros that interfere with C++. No other file
 /// includes them.
 #pragma once
 
@@ -10,5 +10,5 @@
 #define NOMINMAX
 #endif
 #include <windows.h>
-// after it
+// must follow windows.h
 #include <psapi.h>

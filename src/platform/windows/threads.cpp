@@ -6,19 +6,20 @@
 
 namespace lido::inline v0::detail::platform {
 
-// The loader reports the end of a thread to a callback of this module. A callback of FlsAlloc runs
-// when a fiber is deleted, perhaps in another thread, and before the destructors of thread_local
-// objects. The argument lies in a slot of the system, since thread-local variables that a compiler
-// emulates are gone by then.
+// The loader reports the end of each thread to a callback in this module. A callback of FlsAlloc
+// would not do: it runs when a fiber is deleted, perhaps in another thread, and before the
+// destructors of thread_local objects. The argument is stored in a TLS slot of the system, because
+// thread-local variables that a compiler emulates no longer exist by then.
 //
-// Runs under the loader's mutex: nothing here may load a library or wait for another thread to end.
+// The callback runs under the loader's mutex, so it must neither load a library nor wait for
+// another thread to end.
 namespace {
 
 using exit_call = void (*)(void*);
 
-/// Written before the constructors of this module run.
+/// The TLS slot of the argument. Written before the constructors of this module run.
 constinit DWORD exit_slot = TLS_OUT_OF_INDEXES;
-/// Written before the first thread is armed.
+/// The function to call. Written before the first thread is armed.
 constinit exit_call exit_function = nullptr;
 
 void NTAPI on_loader_event(void* /*module*/, DWORD event, void* process_ends) noexcept {
@@ -32,7 +33,7 @@ void NTAPI on_loader_event(void* /*module*/, DWORD event, void* process_ends) no
       exit_function(argument);
     }
   } else if (event == DLL_PROCESS_DETACH && process_ends == nullptr) {
-    (void)::TlsFree(exit_slot);  // the module is unloaded
+    (void)::TlsFree(exit_slot);  // the module is being unloaded
   }
 }
 
@@ -40,8 +41,9 @@ void NTAPI on_loader_event(void* /*module*/, DWORD event, void* process_ends) no
 
 }  // namespace lido::inline v0::detail::platform
 
-// The loader calls the functions in these sections, in the order of their names. The C++ runtime
-// has those up to .CRT$XLF: its destructors of thread_local objects run before.
+// The loader calls the functions in these sections in the order of the section names. The C++
+// runtime uses the names up to .CRT$XLF, so it destroys thread_local objects before this function
+// is called.
 extern "C" {
 #if defined(_MSC_VER)
 #if defined(_M_IX86)
@@ -78,7 +80,8 @@ signal_guard::signal_guard() noexcept = default;
 
 signal_guard::~signal_guard() = default;
 
-// Looked up, since Windows before 10, version 1607, does not have it.
+// Looks up the system's function at run time, since Windows does not have it before Windows 10,
+// version 1607.
 void name_thread(const char* name) noexcept {
   using function = HRESULT(WINAPI*)(HANDLE, const wchar_t*);
   std::array<wchar_t, 16> text{};

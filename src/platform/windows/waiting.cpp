@@ -17,7 +17,8 @@ namespace {
 
 }  // namespace
 
-// Wine has the function that `heavy_fence` calls, but in many versions it does nothing.
+// Wine has the function that `heavy_fence` calls, but in many versions of Wine, the function does
+// nothing.
 bool register_heavy_fence() noexcept {
   const HMODULE system = ::GetModuleHandleA("ntdll.dll");
   return system != nullptr && ::GetProcAddress(system, "wine_get_version") == nullptr;
@@ -28,7 +29,8 @@ bool heavy_fence() noexcept {
   return true;
 }
 
-// Static objects of a DLL are destroyed after the system has ended all threads but the caller.
+// When a process ends, static objects of a DLL are destroyed after the system has ended all threads
+// except the calling one.
 bool park(const void* word, std::uint32_t expected, std::int64_t end) noexcept {
   constexpr std::int64_t millisecond = 1'000'000;
   constexpr std::int64_t longest = INFINITE - 1;
@@ -37,7 +39,8 @@ bool park(const void* word, std::uint32_t expected, std::int64_t end) noexcept {
   if (left <= 0 || ::RtlDllShutdownInProgress() != 0) {
     return false;
   }
-  // Rounded up, or the last fraction of a millisecond would be a busy wait.
+  // Rounded up: otherwise the time would be 0 in the last fraction of a millisecond, and the caller
+  // would wait busily.
   const std::int64_t milliseconds = (left - 1) / millisecond + 1;
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): the system only reads it
   (void)::WaitOnAddress(
@@ -51,14 +54,15 @@ void unpark(const void* word) noexcept {
   ::WakeByAddressSingle(const_cast<void*>(word));
 }
 
-// Not by std::this_thread::sleep_for, which MinGW rounds down to nothing. Such a timer takes half a
-// millisecond, and Sleep(1) up to sixteen. Windows before 10, version 1803, has none.
+// Does not use std::this_thread::sleep_for, since MinGW rounds the time down to 0. A
+// high-resolution timer takes half a millisecond, and Sleep(1) takes up to sixteen. Windows has no
+// such timers before Windows 10, version 1803.
 void nap(std::uint32_t microseconds) noexcept {
   constexpr DWORD high_resolution = 2;  // CREATE_WAITABLE_TIMER_HIGH_RESOLUTION
   const HANDLE timer =
       ::CreateWaitableTimerExW(nullptr, nullptr, high_resolution, SYNCHRONIZE | TIMER_MODIFY_STATE);
   LARGE_INTEGER time{};
-  time.QuadPart = -10 * static_cast<LONGLONG>(microseconds);  // from now, in units of 100 ns
+  time.QuadPart = -10 * static_cast<LONGLONG>(microseconds);  // relative to now, in units of 100 ns
   if (timer == nullptr || ::SetWaitableTimer(timer, &time, 0, nullptr, nullptr, FALSE) == 0 ||
       ::WaitForSingleObject(timer, INFINITE) != WAIT_OBJECT_0) {
     ::Sleep((microseconds + 999) / 1000);
