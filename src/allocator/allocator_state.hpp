@@ -26,22 +26,23 @@ namespace lido::inline v0::detail {
 
 class segment_table;
 
-/// Bytes of a table of caches. Thread n has entry n; entry 0 is never used.
+/// Size of a table of caches in bytes. The thread with number n uses entry n; entry 0 is never
+/// used.
 inline constexpr std::size_t cache_table_bytes =
     (std::size_t{max_thread_number} + 1) * thread_stride;
 
-/// The table of every pool that no thread has used, unless there was a spare one, so that a new
-/// pool maps none. Its caches are never opened: a thread writes only the guard and the top of its
-/// own.
+/// The table of every pool that no thread has used yet, so that a new pool need not map a table. A
+/// pool that got a spare table does not use this one. The caches in it are never opened: a thread
+/// writes only the guard and the top of its own entry.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-*,modernize-avoid-c-arrays): never written as a whole
 extern constinit std::byte unused_caches[cache_table_bytes];
 
-/// Serves misses in the caches of a pool. The owner's side and the shared lists are in acquire.cpp,
-/// others' caches and the proof of exhaustion in theft.cpp, the queue in waiting.cpp, the table of
-/// caches in slot_allocator.cpp.
+/// Serves misses in the caches of a pool. What owners do with their caches and with the shared
+/// lists is in acquire.cpp. Thefts from the caches of other threads, and the proof of exhaustion,
+/// are in theft.cpp. The queue is in waiting.cpp, and the table of caches in slot_allocator.cpp.
 class allocator_state final : public thread_exit_listener, public pool_origin {
  public:
-  /// Makes the state; `table` is what the hit path reads.
+  /// Creates the state. `table` is the pointer that the hit path reads.
   allocator_state(const allocator_options& options, atomic<std::byte*>& table);
   allocator_state(const allocator_state&) = delete;
   allocator_state& operator=(const allocator_state&) = delete;
@@ -49,7 +50,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
 
   // ---- what slot_allocator offers ---------------------------------------------------------------
 
-  /// Serves the calling thread after a miss; its entry is at `offset` in tables.
+  /// Serves the calling thread after a miss. The thread's entry is at `offset` in each table.
   [[nodiscard]] void* acquire_after_miss(std::size_t offset) noexcept;
   void release_after_miss(std::size_t offset, void* slot) noexcept;
   [[nodiscard]] std::size_t acquire_n(std::span<void*> out) noexcept;
@@ -63,8 +64,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     return exhausted_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] segment_table* segments() const noexcept { return segments_.get(); }
-  /// Returns true if ThreadSanitizer must be told which thread had a slot before. The pool has no
-  /// caches then, so that all slots take slow paths.
+  /// Returns true if ThreadSanitizer must be told which thread held a slot before. The pool then
+  /// has no caches, so that all slots pass through slow paths.
   [[nodiscard]] bool is_watched() const noexcept { return is_watched_; }
 
   [[nodiscard]] std::uint32_t capacity() const noexcept {
@@ -79,8 +80,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     }
   }
 
-  /// Return this pool's own table, and the calling thread's entry in it; null if the thread has no
-  /// number, or there is no memory for a table.
+  /// Return this pool's own table, and the calling thread's entry in it. Both are null if there is
+  /// no memory for a table; the entry is also null if the thread has no number.
   [[nodiscard]] std::byte* own_table() noexcept;
   [[nodiscard, LIDO_ALWAYS_INLINE]] owned_cache* own_cache() noexcept {
     const std::size_t offset = own_thread_offset();
@@ -93,18 +94,19 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     return &entry_in(table, offset);
   }
 
-  // ---- the shared side. `self`: the caller's cache, only to count in; may be null ---------------
+  // ---- the shared lists. `self`: the caller's cache, used only for counting; may be null --------
 
   [[nodiscard]] void* refill_steal_or_grow(owned_cache* self) noexcept;
   void release_past_cache(owned_cache* self, void* slot) noexcept;
-  /// Acquires for a thread without a number.
+  /// Acquires a slot for a thread without a number.
   [[nodiscard]] void* acquire_without_cache() noexcept {
     count_misses(nullptr, 1);
     return refill_steal_or_grow(nullptr);
   }
-  /// Continues a failed `acquire`: searches everywhere but in its own cache; adds no segment.
+  /// Continues an `acquire` that missed: searches everywhere except in the caller's own cache. Adds
+  /// no segment.
   [[nodiscard]] void* refill_or_steal(owned_cache* self) noexcept;
-  /// Takes a slot of the depot, or returns null.
+  /// Takes a slot out of the depot. Returns null if it gets none.
   [[nodiscard]] void* refill_one(owned_cache* self) noexcept;
 
   // ---- for segment_table, which calls them one thread at a time ---------------------------------
@@ -113,13 +115,13 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   /// Waits as bounded_wait::wait does.
   [[nodiscard]] static bool wait_for_transit(bounded_wait& others) noexcept;
 
-  /// Adds links for `slots` slots to the lists; returns 0 or the error number of the system.
+  /// Extends the depot to `slots` slots in all. Returns 0, or the error number of the system.
   [[nodiscard]] int extend_to(std::uint32_t slots) noexcept { return depot_.extend_to(slots); }
   [[nodiscard]] void* add_keeping_first(slot_index first, slot_index last) noexcept;
 
   /// Takes all free slots out of the depot and out of every open cache, and passes them to `sink`,
-  /// in several spans. Makes two passes over the depot with a theft between them. A cache that is
-  /// busy now, or opens later, keeps its slots.
+  /// in several spans. Empties the depot, steals from the caches, and empties the depot again. A
+  /// cache that is busy at that time, or opens later, keeps its slots.
   template <class Sink>
   void collect(Sink sink) noexcept {
     const auto empty_depot = [&] {
@@ -133,12 +135,13 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     empty_depot();
   }
   void give_back(std::span<const slot_index> slots) noexcept;
-  /// Returns true if a thread waits, as far as the caller happens to know. A waiter that the caller
-  /// misses has seen its pops, hence that `resize_` is held, and waits for that.
+  /// Returns true if a thread seems to be waiting. A waiter that the caller misses has seen the
+  /// caller's pops. It therefore knows that `resize_` is locked, and waits for the thread that has
+  /// locked it.
   [[nodiscard]] bool any_waiting() const noexcept { return waiters_.any(); }
-  /// Raises the mark to `seen`, and returns it.
+  /// Raises the high-water mark to at least `seen`, and returns the mark.
   std::size_t raise_high_water(std::size_t seen) const noexcept;
-  /// Removes collected slots from the capacity of the pool.
+  /// Reduces the capacity of the pool by `slots` slots that the caller has collected.
   void remove(std::uint32_t slots) noexcept;
 
  private:
@@ -151,7 +154,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     return entry_in(table_.load(std::memory_order_relaxed), number * thread_stride);
   }
   // relaxed (whole function): a thread that sees a slot in this cache missing from the depot has
-  // read a word that the owner wrote after it
+  // read a word that the owner wrote after raising the number
   void raise_highest(std::uint32_t number) noexcept {
     std::uint32_t highest = highest_.load(std::memory_order_relaxed);
     while (highest < number &&
@@ -161,8 +164,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   }
   [[nodiscard]] static std::uint32_t lowest() noexcept { return lowest_thread_number(); }
   [[nodiscard]] std::uint32_t highest() const noexcept {
-    // relaxed: if it is too low, the cache that is missed got nothing that shows in the depot's
-    // words
+    // relaxed: if the number read is too low, no cache beyond it contains a slot that the reader
+    // has seen leave the depot
     return highest_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] bool clear_table() noexcept;
@@ -172,9 +175,9 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   void empty_and_close(owned_cache& cache) noexcept;
 
   [[nodiscard]] bool takes_hits() const noexcept { return kind_ == lido::cache_kind::revocable; }
-  /// Finds the caller's cache after a miss. If the cache was not active, the miss may have been in
-  /// `unused_caches`, and is undone there. In a pool that takes no hits none is tried, or only
-  /// there.
+  /// Returns the caller's cache after a miss; null if there is none. If the cache was not active,
+  /// the operation may have missed in `unused_caches`, and is undone there. In a pool that takes no
+  /// hits, the hit path either tries no cache or only one in `unused_caches`.
   [[LIDO_ALWAYS_INLINE]] owned_cache* own_cache_after_miss(std::size_t offset) noexcept {
     owned_cache* const own = own_cache();
     const bool was_unused = own == nullptr || !own->active;
@@ -184,7 +187,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     return own;
   }
 
-  // The owner's side. All but the first three need a busy cache and leave it open or closed.
+  // What the owner of a cache does. `refill` and `resume` require a busy cache, and leave it open
+  // or closed. `size_for_refill`, `enlarge` and `flush` require a busy cache, and leave it busy.
   [[nodiscard, LIDO_SLOW_PATH]] void* settle_acquire(owned_cache& cache) noexcept;
   [[LIDO_SLOW_PATH]] void settle_release(owned_cache& cache, void* slot) noexcept;
   [[nodiscard]] bool try_open(owned_cache& cache) noexcept;
@@ -199,13 +203,13 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   [[nodiscard]] std::uint32_t ceiling() const noexcept;
   [[nodiscard]] std::uint32_t limit_for(const owned_cache& cache) const noexcept;
   [[nodiscard]] std::uint32_t scarcity() const noexcept {
-    // relaxed: a hint that slots are short
+    // relaxed: a hint that slots are scarce
     return static_cast<std::uint32_t>(exhausted_.load(std::memory_order_relaxed));
   }
 
   // The shared lists.
-  /// Returns the part of the depot for `self`: a cache of this thread, or of an ending one; null
-  /// without a number.
+  /// Returns the part of the depot that the owner of `self` uses. `self` is the cache of this
+  /// thread or of a thread that is ending. It is null for a thread without a number.
   [[nodiscard]] depot_home home_of(const owned_cache* self) const noexcept {
     if (self == nullptr) {
       return {};
@@ -220,9 +224,10 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   }
   [[nodiscard]] std::size_t refill_many(owned_cache* self, std::span<void*> out) noexcept;
   void give(owned_cache* self, std::span<void* const> slots) noexcept;
-  /// Returns true if more slots have left the depot than when those in use were last counted. A
-  /// thread reports a few slots late, so that single ones seldom change a line that all threads
-  /// share.
+  /// Counts `slots` slots that have left the depot; a negative number counts slots that came back.
+  /// Returns true if more slots are out of the depot than when the slots in use were last counted.
+  /// A thread reports only once a few slots have added up, so that it seldom writes to a cache line
+  /// that all threads share.
   // relaxed (whole function): counters that order nothing
   [[LIDO_ALWAYS_INLINE]] bool count_drawn(owned_cache* self, std::int64_t slots) noexcept {
     if (self == nullptr) [[unlikely]] {
@@ -231,7 +236,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     const std::int64_t drawn = self->drawn.load(std::memory_order_relaxed) + slots;
     self->drawn.store(drawn, std::memory_order_relaxed);
     const std::int64_t news = drawn - self->reported;
-    // Changes in the other direction are reported already, so one comparison is enough.
+    // Changes in the other direction have already been reported, so one comparison is enough.
     return (slots > 0 ? news : -news) >= std::int64_t{most_unreported_} + self->more_unreported &&
            report_drawn(self, news);
   }
@@ -250,8 +255,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   void mark_use(const owned_cache* self, std::uint32_t unused) noexcept;
   void mark_burst(owned_cache& cache) noexcept;
 
-  // Others' caches.
-  /// uncertain: a thread was stopped in transit, or the kernel refused the heavy fence.
+  // Caches of other threads.
+  /// uncertain: a thread was stopped while it moved slots, or the kernel refused the heavy fence.
   enum class finding : std::uint8_t { free_slot, exhausted, uncertain };
   struct survey;
   struct announcements;
@@ -266,8 +271,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   [[nodiscard]] std::size_t harvest_all(owned_cache* self, void** slot,
                                         const announcements& made) noexcept;
 
-  // Threads that wait. A thread that has put slots where others find them calls one of the first
-  // two.
+  // Waiting threads. A thread that has put slots where other threads find them calls
+  // `serve_waiters` or `close_for_waiters`.
   void serve_waiters(owned_cache* self) noexcept;
   /// Called after an operation in which an owner may have opened its cache.
   void close_for_waiters(owned_cache& cache) noexcept;
@@ -278,13 +283,13 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   void* leave_queue(owned_cache* self, slot_waiter& me) noexcept;
 
   /// The header of a block of cells that a cache grew into. All blocks live as long as the pool,
-  /// since a slow thief may read them.
+  /// since a slow thief may still read old ones.
   struct cell_block {
     cell_block* next = nullptr;
   };
 
   slot_geometry slots_;
-  std::byte* unused_;  ///< `unused_caches` of the copy of the library that made the pool
+  std::byte* unused_;  ///< `unused_caches` of the copy of the library that created the pool
   std::unique_ptr<segment_table> segments_;
   atomic<std::uint32_t> capacity_;
   std::uint32_t max_cached_;
@@ -295,31 +300,31 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   const std::string name_;  ///< name of the pool, for traces
   const bool may_wait_;
   const std::uint8_t most_unreported_;
-  const std::uint32_t fresh_reach_;  ///< a thread that has drawn more prefers what others stored
-  const std::size_t enough_;  ///< a mark that reports need not raise; a pool that grows has none
+  const std::uint32_t fresh_reach_;  ///< a thread that has drawn more slots roams; see depot_home
+  const std::size_t enough_;         ///< from this mark on, threads stop reporting; see enough_for
   atomic<cell_block*> blocks_{nullptr};
   atomic<std::size_t> grown_bytes_{0};
-  atomic<std::uint32_t> highest_{0};  ///< highest number of a thread with a used cache
+  atomic<std::uint32_t> highest_{0};  ///< highest number of a thread that has used its cache
   depot depot_;
   alignas(cache_line) shared_atomic<std::uint32_t> carrying_{
-      0};  ///< threads in transit without a busy cache
+      0};  ///< threads that move slots without a busy cache
   atomic<std::uint32_t> open_caches_{0};
   shared_atomic<std::uint64_t> exhausted_{0};
   shared_atomic<std::uint64_t> thefts_{0};
   shared_atomic<std::uint64_t> heavy_fences_{0};
   shared_atomic<std::uint64_t> handed_over_{0};
-  shared_atomic<std::uint64_t> ended_waits_{0};  ///< those without a slot
-  // Like those in owned_cache, for threads without a cache.
+  shared_atomic<std::uint64_t> ended_waits_{0};  ///< waits that ended without a slot
+  // The same counters as in owned_cache, for threads without a cache.
   shared_atomic<std::int64_t> drawn_uncached_{0};
   shared_atomic<std::uint64_t> misses_uncached_{0};
-  unscheduled_atomic<std::int64_t> out_{0};          ///< slots out of the depot, as reported
-  unscheduled_atomic<std::int64_t> counted_out_{0};  ///< `out_` when those in use were counted
+  unscheduled_atomic<std::int64_t> out_{0};          ///< slots out of the depot, as far as reported
+  unscheduled_atomic<std::int64_t> counted_out_{0};  ///< `out_` at the last count of slots in use
   mutable unscheduled_atomic<std::size_t> high_water_{0};
   exhaustion_proof proof_;
   slot_waiter_queue waiters_;
 };
 
-// See pool_origin: it follows the listener, which is three words.
+// pool_origin must directly follow the listener, which is three words long; see pool_origin.
 static_assert(sizeof(thread_exit_listener) == 3 * sizeof(void*));
 
 }  // namespace lido::inline v0::detail

@@ -23,29 +23,35 @@
 
 namespace lido::inline v0::detail {
 
-/// Slots in a magazine.
+/// Number of slots in a magazine.
 inline constexpr std::uint32_t magazine_size = tuning::magazine_size;
 
-/// Most slots that one trip to the depot moves: one change of a head for that many magazines.
+/// Largest number of slots that one trip to the depot moves. All magazines of a trip are moved by
+/// one change of a list head.
 inline constexpr std::uint32_t most_per_trip = tuning::magazines_per_trip * magazine_size;
 
-/// A contiguous array of slot indices (Bonwick and Adams, USENIX 2001). Contiguous, because handing
-/// a chain of slots to another core costs a cache miss for each link, and an array costs two.
+/// A contiguous array of slot indices (Bonwick and Adams, USENIX 2001). The array is contiguous
+/// because handing a chain of slots to another core costs a cache miss for each link, while an
+/// array costs two in all.
 ///
-/// A cell stores the distance from its first slot, so that zeroed memory is full magazines.
+/// A cell stores the difference between its slot and `first_slot`, so that zeroed memory represents
+/// full magazines.
 struct alignas(magazine_size * sizeof(slot_index)) magazine {
   std::array<atomic<slot_index>, magazine_size> cells;
 };
 
-/// One list of the depot: Lido's own, called directly, or one of another library.
+/// One list of the depot: a list of Lido's own, which is called directly, or a list of another
+/// library.
 class depot_list {
  public:
-  /// Makes a list as shared_list::make does. `others` is null for Lido's own.
+  /// Creates a list as shared_list::make does. `others` creates lists of another library; it is
+  /// null for lists of Lido's own.
   depot_list(const shared_list* others, std::uint32_t nodes, slot_index first, growth kind)
       : own_(others == nullptr ? nodes : 0, others == nullptr ? first : 0, kind),
         other_(others == nullptr ? nullptr : others->make(nodes, first, kind)) {}
 
-  /// Makes an empty list. Lido's own has the links of `owner`, which lives longer.
+  /// Creates an empty list. A list of Lido's own uses the links of `owner`. Requires: `owner`
+  /// outlives the list.
   depot_list(const shared_list* others, depot_list& owner, std::uint32_t nodes, growth kind)
       : own_(treiber_list::sharing{owner.own_}),
         other_(others == nullptr ? nullptr : others->make(nodes, nodes, kind)) {}
@@ -82,40 +88,45 @@ class depot_list {
     return *other_;
   }
 
-  // In one line with the head of `own_`, which is used right after this is read.
+  // `other_` shares a cache line with the head of `own_`, which is used right after `other_` is
+  // read.
   [[LIDO_NO_UNIQUE_ADDRESS]] treiber_list own_;
   std::unique_ptr<index_list> other_;
 };
 
 static_assert(LIDO_REUSES_PADDING == 0 || sizeof(depot_list) == sizeof(treiber_list));
 
-/// The part of the depot that a thread uses: it stores slots there, and takes them there first.
+/// The part of the depot that a thread uses. The thread stores slots in this part, and takes slots
+/// from it first.
 struct depot_home {
-  std::uint32_t shard = 0;  ///< shard that it uses first; 0: the common one
-  bool roams = false;       ///< takes others' slots before common ones
+  std::uint32_t shard = 0;  ///< shard that the thread uses first; 0: the common part
+  bool roams = false;       ///< takes slots of other shards before common ones
 };
 
 /// Stores all free slots that are in no cache.
 ///
-/// Large pools have shards: threads get back what they stored themselves, so that neighbours in
-/// memory stay with one processor. Slots that no thread has used are common. They leave in whole
-/// runs, one for each thread. Lists of all shards share one array of links.
+/// Large pools have shards: threads get back slots that they have stored themselves, so that slots
+/// that are neighbours in memory stay with one processor. Slots that no thread has used yet are in
+/// the common part. They leave it in whole runs, each of which goes to one thread. The lists of all
+/// shards share one array of links.
 ///
 /// Invariants
-///  I1 A magazine is in one `full` list (32 slots in it), in one `empty`, or in the hands of one
-///     thread.
+///  I1 A magazine is in one `full` list, with 32 slots in it, in one `empty` list, or in the hands
+///     of one thread.
 ///  I2 A slot is in one list of singles, in one full magazine, in a cache, or in the hands of one
 ///     thread.
-///  I3 There are so few magazines that they and the links cost at most 8 bytes a slot, beside the
-///     heads of shards. When none is left, slots go to `singles`, whose links suffice for all.
-///  I4 Zeroed memory is the first state, in which every slot is free: construction writes nothing.
+///  I3 There are so few magazines that magazines and links together cost at most 8 bytes per slot,
+///     not counting the heads of shards. If no empty magazine is left, slots go to `singles`, whose
+///     links suffice for all slots.
+///  I4 Zeroed memory is the initial state, in which every slot is free, so construction writes
+///     nothing.
 /// Memory ordering: cells of magazines are written and read relaxed; the lists' push -> pop edges
 ///   carry them from one thread to the next.
 /// Progress: lock-free. Never allocates after construction.
 class depot {
  public:
-  /// Starts with every slot free, low indices on top; without any if it grows. `others` is null for
-  /// Lido's own lists, which alone have shards. Throws std::bad_alloc.
+  /// Starts with every slot free, low indices on top. A depot that grows starts without slots.
+  /// `others` is null for lists of Lido's own; only these have shards. Throws std::bad_alloc.
   depot(std::uint32_t capacity, growth kind, const shared_list* others = nullptr)
       : depot(capacity, affordable_magazines(capacity), kind, others) {
     if (others == nullptr && capacity >= tuning::slots_for_shards) {
@@ -123,13 +134,15 @@ class depot {
     }
   }
 
-  /// Returns the shard in which thread `number` stores; 0 is a thread without a number.
+  /// Returns the shard in which the thread with this `number` stores slots. `number` is 0 for a
+  /// thread without a number.
   [[nodiscard]] std::uint32_t shard_of(std::uint32_t number) const noexcept {
     return number == 0 || shards_ == nullptr ? 0 : 1 + number % tuning::shards;
   }
 
-  /// Adds memory for the slots below `slots`, beside any other operation; one thread at a time.
-  /// Returns 0, or the error number of the system: it may then have added some.
+  /// Adds memory for the slots below `slots`. All other operations may run at the same time, but
+  /// only one thread at a time may call this. Returns 0, or the error number of the system; in that
+  /// case, some of the memory may have been added.
   [[nodiscard]] int extend_to(std::uint32_t slots) noexcept {
     const std::uint32_t count = affordable_magazines(slots);
     const auto before = static_cast<std::uint32_t>(magazines_.size());
@@ -143,19 +156,19 @@ class depot {
     return error;
   }
 
-  /// Stores the slots from `first` to before `last` for all threads, low ones on top. Requires:
-  /// there is memory for them.
+  /// Stores the slots from `first` to `last` - 1 in the common part, low slots on top. Requires:
+  /// there is memory for these slots.
   void add(slot_index first, slot_index last) noexcept {
     std::array<slot_index, magazine_size> chunk;
     while (last > first) {
       const std::uint32_t size = (std::min)(magazine_size, last - first);
-      // A cache hands out what comes last first: descending order.
+      // In descending order, because a cache hands out its last slot first.
       std::generate_n(chunk.begin(), size, [&last] { return --last; });
       give({}, std::span(chunk).first(size));
     }
   }
 
-  /// Pops a single slot, or returns null_slot if runs and magazines must be searched.
+  /// Pops a single slot. Returns null_slot if the caller must search runs and magazines.
   [[nodiscard]] slot_index pop_single(depot_home at) noexcept {
     shard& own = shard_at(at.shard);
     slot_index slot = own.singles.pop();
@@ -170,8 +183,8 @@ class depot {
     shard_at(at.shard).singles.push(slot);
   }
 
-  /// Takes up to `want` slots, or a whole run if nothing less is available; returns how many.
-  /// Requires: out.size() >= max(want, magazine_size).
+  /// Takes up to `want` slots, or a whole run if nothing smaller is available. Returns how many it
+  /// took. Requires: out.size() >= max(want, magazine_size).
   [[nodiscard]] std::uint32_t take(depot_home at, std::span<slot_index> out,
                                    std::uint32_t want) noexcept {
     LIDO_ASSERT(out.size() >= (std::max)(want, magazine_size), "a take into too few cells");
@@ -215,7 +228,7 @@ class depot {
     return bare;
   }
 
-  /// Returns a number that pushes of slots change, and nothing else; see index_list.
+  /// Returns a number that is changed by pushes of slots, and by nothing else; see index_list.
   [[nodiscard]] std::uint64_t version() const noexcept {
     std::uint64_t sum = common_.version();
     for (std::uint32_t i = 1; i < parts(); ++i) {
@@ -233,7 +246,7 @@ class depot {
     const std::uint32_t magazines = affordable_magazines(capacity);
     if (others != nullptr) {
       return magazines * sizeof(magazine) + others->bytes_needed(capacity) +
-             2 * others->bytes_needed(magazines);  // full ones, and empty ones
+             2 * others->bytes_needed(magazines);  // of full and of empty magazines
     }
     const bool has_shards = capacity >= tuning::slots_for_shards;
     return magazines * sizeof(magazine) + treiber_list::bytes_needed(capacity) +
@@ -248,13 +261,14 @@ class depot {
 
  private:
   struct shard {
-    /// Makes the common one. A list of another library has links of its own.
+    /// Creates the common part. A list of another library has its own links.
     shard(std::uint32_t capacity, std::uint32_t magazines, growth kind, const shared_list* others)
         : singles(others, capacity, kind == growth::none ? magazines * magazine_size : capacity,
                   kind),
           full(others, magazines, kind == growth::none ? 0 : magazines, kind),
           empty(others, full, magazines, kind) {}
-    /// Makes one that shares the links of `common`, which are Lido's own.
+    /// Creates a shard that shares the links of `common`. Requires: the lists of `common` are
+    /// Lido's own.
     explicit shard(shard* common)
         : singles(nullptr, common->singles, 0, growth::none),
           full(nullptr, common->full, 0, growth::none),
@@ -281,7 +295,8 @@ class depot {
   depot(std::uint32_t capacity, std::uint32_t magazines, growth kind, const shared_list* others)
       : magazines_(magazines, kind), common_(capacity, magazines, kind, others) {}
 
-  // Links cost 4 bytes a slot. A magazine costs 128 bytes and its links in each of two lists 4.
+  // Links cost 4 bytes per slot. A magazine costs 128 bytes, and each of its links in two lists
+  // costs 4 bytes.
   static constexpr std::uint32_t affordable_magazines(std::uint32_t capacity) noexcept {
     constexpr std::uint64_t budget_per_slot = 4;
     constexpr std::uint64_t cost = sizeof(magazine) + 2 * sizeof(slot_index);
@@ -296,12 +311,13 @@ class depot {
         new shard_array{(static_cast<void>(Each), shard(&common))...});
   }
 
-  /// Returns the slot that a zeroed cell stands for: magazines are in order, low slots come last.
+  /// Returns the slot that a zeroed cell represents. Magazines are in ascending order; within a
+  /// magazine, low slots come last.
   static constexpr slot_index first_slot(std::uint32_t id, std::uint32_t cell) noexcept {
     return id * magazine_size + (magazine_size - 1 - cell);
   }
 
-  /// Returns the number of parts: the common one, and the shards.
+  /// Returns the number of parts: the common part, and the shards.
   [[nodiscard]] std::uint32_t parts() const noexcept {
     return shards_ == nullptr ? 1 : 1 + tuning::shards;
   }
@@ -312,7 +328,7 @@ class depot {
     return at == 0 ? common_ : (*shards_)[at - 1];
   }
 
-  /// Takes slots from `from`; puts its emptied magazines into `emptied`.
+  /// Takes slots from `from`. Puts magazines that this empties into `emptied`.
   [[nodiscard]] std::uint32_t take_from(shard& from, shard& emptied, std::span<slot_index> out,
                                         std::uint32_t want) noexcept {
     if (want < magazine_size) {
@@ -328,7 +344,7 @@ class depot {
     return from.singles.pop_chain(out.first(want));
   }
 
-  /// Takes whole runs of common slots, so that no two threads get slots of one cache line.
+  /// Takes whole runs of common slots, so that no two threads get slots on the same cache line.
   [[nodiscard]] std::uint32_t take_fresh(shard& own, std::span<slot_index> out,
                                          std::uint32_t want) noexcept {
     if (want < magazine_size) {
@@ -356,7 +372,7 @@ class depot {
     return count * magazine_size;
   }
 
-  /// Takes empty magazines, those of the own shard first; returns how many.
+  /// Takes empty magazines, first those of the shard `own`. Returns how many it took.
   [[nodiscard]] std::uint32_t take_empty(std::uint32_t own, std::span<slot_index> ids) noexcept {
     std::uint32_t count = 0;
     for (std::uint32_t i = 0; i < parts() && count < ids.size(); ++i) {
@@ -366,7 +382,7 @@ class depot {
   }
 
   zeroed_array<magazine> magazines_;
-  std::unique_ptr<shard_array> shards_;  ///< null if all is common
+  std::unique_ptr<shard_array> shards_;  ///< null if there is only the common part
   shard common_;
 };
 

@@ -10,43 +10,46 @@
 
 namespace lido::inline v0::detail {
 
-/// Lets acquires fail fast while a proof of exhaustion holds. One word: no proof, one that is being
-/// made, or one that holds; and a generation, which each new proof and each withdrawal change.
+/// Lets acquires fail fast while a proof of exhaustion holds. Its one word contains a state and a
+/// generation. There is either no proof, a proof that is being made, or a proof that holds. Each
+/// new proof and each withdrawal changes the generation.
 ///
-/// While a proof holds, every slot is in a caller's hands, in an unfinished release, or with a
-/// thread that shrinks the pool. So it justifies a refusal at the moment in which it is read.
+/// While a proof holds, every slot is held by a caller, by a release that has not finished, or by a
+/// thread that is shrinking the pool. So an acquire that reads the proof may be refused at that
+/// moment.
 ///
 /// Invariants
-///  I1 A thread begins a proof after a look that finds nothing, and keeps it after one that finds
-///     the same.
-///  I2 A thread that shows others a free slot, or is about to open its cache, withdraws the proof
-///     before its operation ends. It has changed by then, with a read-modify-write, a word that
-///     both looks read. So either the second look differs, or the thread sees the proof (Dekker's
-///     pattern).
-/// Memory ordering: the two fences (2, 4) are that pattern's, and that of waiters: see I3 of
-///   slot_waiter_queue. A refused thread sees what the prover saw (1, 3).
+///  I1 A thread begins a proof after a first look that finds no slot. It keeps the proof after a
+///     second look that finds the same state.
+///  I2 A thread that makes a free slot visible to others, or is about to open its cache, withdraws
+///     the proof before its operation ends. Before that, it has changed a word that both looks
+///     read, by a read-modify-write. So either the second look sees the change, or the thread sees
+///     the proof (Dekker's pattern).
+/// Memory ordering: the two fences (2, 4) belong to that pattern, and to the one of waiters: see I3
+///   of slot_waiter_queue. A refused thread sees what the prover saw (1, 3).
 /// Progress: `withdraw_after_change` is lock-free, the rest wait-free.
 class exhaustion_proof {
  public:
   using word = std::uint64_t;
 
   [[nodiscard]] bool holds() const noexcept {
-    // (1) - this acquire-load synchronizes-with the release-CAS (3): slots that a thread that
-    // shrinks the pool has in its hands are gone for the reader, too
+    // (1) - this acquire-load synchronizes-with the release-CAS (3): the slots that a shrinking
+    // thread holds are gone for the reader, too
     return (word_.load(std::memory_order_acquire) & state_mask) == proven;
   }
 
-  /// Begins a proof, between the two looks. Returns what `keep` needs.
+  /// Begins a proof. Called between the two looks. Returns the argument for `keep`.
   [[nodiscard]] word begin() noexcept {
-    // relaxed: only a guess, validated by the next
+    // relaxed: only a guess, validated by the CAS below
     word seen = word_.load(std::memory_order_relaxed);
     const word begun = next(seen) | pending;
-    // relaxed (2x): the fence orders it. If it fails, another thread proves or withdraws
+    // relaxed (2x): the fence orders the CAS. If the CAS fails, another thread has begun or
+    // withdrawn a proof
     const bool is_begun = word_.compare_exchange_strong(seen, begun, std::memory_order_relaxed,
                                                         std::memory_order_relaxed);
-    // (2) - this seq_cst-fence is in one total order with the seq_cst-fence (4). If it comes first,
-    // the other thread sees the proof, and a waiter that makes it; if it comes second, the next
-    // look sees that thread's change
+    // (2) - this seq_cst-fence is in one total order with the seq_cst-fence (4). If this fence
+    // comes first, the thread at (4) sees the proof, and the waiter if a waiter makes the proof. If
+    // it comes second, the next look sees the change of the thread at (4)
     full_fence();
     return is_begun ? begun : 0;
   }
@@ -55,14 +58,15 @@ class exhaustion_proof {
     LIDO_ASSERT(begun == 0 || (begun & state_mask) == pending,
                 "a proof is kept that was not begun");
     if (begun != 0) {
-      // (3) - this release-CAS synchronizes-with the acquire-load (1). relaxed on failure: it was
-      // withdrawn, or another thread has begun a new one
+      // (3) - this release-CAS synchronizes-with the acquire-load (1). relaxed on failure: the
+      // proof was withdrawn, or another thread has begun a new one
       (void)word_.compare_exchange_strong(begun, begun + (proven - pending),
                                           std::memory_order_release, std::memory_order_relaxed);
     }
   }
 
-  /// Withdraws the proof, if there is one. Requires: a read-modify-write as in I2 came before.
+  /// Withdraws the proof, if there is one. Requires: the caller has made a change by a
+  /// read-modify-write, as in I2.
   void withdraw_after_change() noexcept {
     if constexpr (tuning::changes_are_full_fences) {
       light_fence();
@@ -70,9 +74,10 @@ class exhaustion_proof {
       // (4) - this seq_cst-fence is in one total order with the seq_cst-fence (2)
       full_fence();
     }
-    // relaxed: after the fence; nothing is read because of it
+    // relaxed: ordered by the fence; no other memory is read because of it
     word seen = word_.load(std::memory_order_relaxed);
-    // relaxed (2x): coherence is enough, since a later refusal reads this word or a later one
+    // relaxed (2x): coherence is enough, since a later refusal reads this value of the word or a
+    // later one
     while ((seen & state_mask) != 0 &&
            !word_.compare_exchange_weak(seen, next(seen), std::memory_order_relaxed,
                                         std::memory_order_relaxed)) {
@@ -90,7 +95,7 @@ class exhaustion_proof {
   static constexpr word proven = 2;
   static constexpr word state_mask = 3;
 
-  /// Makes the word without a proof, of the next generation.
+  /// Returns the word of the next generation, without a proof.
   static constexpr word next(word seen) noexcept { return (seen | state_mask) + 1; }
 
   atomic<word> word_{0};

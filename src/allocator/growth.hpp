@@ -15,42 +15,46 @@ namespace lido::inline v0::detail {
 
 class allocator_state;
 
-/// The state of a segment. One that is leaving still has its memory, but no slot in the allocator;
-/// the thread that changes the capacity may put it into service again. One that is apart belongs to
-/// the thread that makes or destroys its objects.
+/// The state of a segment. A segment that is leaving still has its memory, but no slot in the
+/// allocator; the thread that changes the capacity may put it into service again. A segment that is
+/// apart belongs to the thread that creates or destroys its objects.
 enum class segment_state : std::uint8_t { retired, in_service, leaving, apart };
 
-/// Adds slots to an allocator that has none left, and removes slots on request.
+/// Adds slots to an allocator that has no free slot left, and removes slots on request.
 ///
 /// Invariants
-///  I1 The thread that changes the capacity has locked `resize_`, a word with one bit for that and
-///     a number that moves with each change. A change is announced before it begins.
+///  I1 A thread that changes the capacity has locked `resize_`. This word consists of a lock bit,
+///     and of a number that increases with each change. The lock bit announces a change before it
+///     begins.
 ///  I2 A slot of a segment that is not in service is nowhere in the allocator. A segment leaves
-///     only while the thread that locked `resize_` has collected all of its slots.
-///  I3 steal_or_grow fails only in these cases. At some moment during the call every slot was in
-///     callers' hands and the capacity was the most allowed. The memory of a new segment was
-///     refused. For a tenth of a second, the thread that had locked `resize_`, or whose segment was
-///     the only one left to add, did nothing. Or the allocator fails for its own reasons.
-///  I4 `resize_` is not locked while objects of a segment are made or destroyed: the user does
-///     that, and may take long, use the pool, or fork. Free slots of other segments are in the
-///     allocator then.
+///     service only while the thread that has locked `resize_` holds all of the segment's slots.
+///  I3 steal_or_grow fails only in four cases. First, at some moment during the call, callers held
+///     every slot and the capacity was at its maximum. Second, the system refused memory for a new
+///     segment. Third, one thread made no progress for a tenth of a second: the thread that had
+///     locked `resize_`, or the thread that had the last segment left to add. Fourth, the allocator
+///     failed for its own reasons.
+///  I4 `resize_` is not locked while objects of a segment are created or destroyed. Code of the
+///     user does that, and may take a long time, use the pool, or fork. Meanwhile, free slots of
+///     other segments are in the allocator.
 /// Memory ordering: `resize_` (2) -> (1, 3) hands the segments from one holder to the next. Its
-///   number, and the order of the capacity behind it, prove that nothing changed during a search.
-/// Progress: an acquire that needs a segment adds one, or waits for the thread that does, as I3
-///   says. `reserve` and `shrink_to` block one another.
+///   number, and the capacity, which is ordered after it, prove that nothing changed during a
+///   search.
+/// Progress: an acquire that needs a segment adds one, or waits for the thread that adds one, with
+///   the limits of I3. `reserve` and `shrink_to` block one another.
 class segment_table {
  public:
-  /// Throws std::bad_alloc. Requires: 1 <= capacity, the most slots there may be, of `stride` bytes
-  /// each; `slots`, which has none yet, and `memory` outlive this.
+  /// Creates a table for at most `capacity` slots of `stride` bytes each. Throws std::bad_alloc.
+  /// Requires: 1 <= capacity; `slots` contains no slots yet; `slots` and `memory` outlive the
+  /// table.
   segment_table(allocator_state& slots, segment_memory& memory, std::size_t stride,
                 std::uint32_t capacity);
 
   /// Continues an acquire that found nothing: searches again, and adds a segment if there is no
-  /// free slot. Returns null only as I3 says.
+  /// free slot. Returns null only in the cases of I3.
   [[nodiscard]] void* steal_or_grow() noexcept;
 
-  // These work as in slot_allocator. A segment whose `fill` throws stays, too. A shrink has no
-  // effect without memory for a bit for each slot.
+  // These work as in slot_allocator. If `fill` throws, its segment stays in service, too.
+  // `shrink_to` has no effect if there is no memory for one bit per slot.
   [[nodiscard]] int reserve(std::uint32_t slots, segment_fill* fill);
   std::uint32_t shrink_to(std::uint32_t slots) noexcept;
   [[nodiscard]] int growth_error() const noexcept {
@@ -58,12 +62,12 @@ class segment_table {
     return growth_error_.load(std::memory_order_relaxed);
   }
 
-  /// Returns true if there are as many slots as there may be.
+  /// Returns true if the capacity is at its maximum.
   [[nodiscard]] bool is_whole() const noexcept;
 
   void add_to(slot_pool_stats& stats) const noexcept;
 
-  /// Returns the bytes of a table for the segments of `plan`.
+  /// Returns the size in bytes of a table for the segments of `plan`.
   [[nodiscard]] static std::size_t bytes_needed(const segment_plan& plan) noexcept {
     return sizeof(segment_table) + plan.segments() * sizeof(segment_state);
   }
@@ -83,7 +87,7 @@ class segment_table {
   enum class outcome : std::uint8_t { over, look_again, others_change };
   [[nodiscard]] outcome try_grow(word seen, void*& slot, patience& others) noexcept;
 
-  // Called by the thread that has locked `resize_` alone.
+  // Called only by the thread that has locked `resize_`.
   [[nodiscard]] void* grow() noexcept;
   [[nodiscard]] std::uint32_t lowest_spare() noexcept;
   [[nodiscard]] int add_segment(std::uint32_t segment, void** first_slot, segment_fill* fill);
@@ -99,11 +103,11 @@ class segment_table {
   segment_memory& memory_;
   segment_plan plan_;
   std::size_t stride_;
-  std::unique_ptr<segment_state[]> states_;  ///< one per segment
-  std::uint32_t first_spare_ = 0;            ///< none below it is retired or leaving
+  std::unique_ptr<segment_state[]> states_;  ///< one state per segment
+  std::uint32_t first_spare_ = 0;            ///< no segment below it is retired or leaving
   atomic<int> growth_error_{0};
   atomic<word> resize_{0};
-  work_progress progress_;  ///< moved by the thread with the lock, and by makers of objects
+  work_progress progress_;  ///< noted under the lock, and when objects are created or destroyed
   atomic<std::uint64_t> growths_{0};
   atomic<std::uint64_t> shrinks_{0};
 };

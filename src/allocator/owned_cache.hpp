@@ -12,15 +12,19 @@
 
 namespace lido::inline v0::detail {
 
-/// Finds how many slots a cache may have: as many as its thread needs, but few when slots are
-/// scarce. Pure arithmetic, used by the owner only. Zeroed memory is closed, and may open at once.
+/// Determines how many slots a cache may contain: as many as its thread needs, but few when slots
+/// are scarce. Pure arithmetic, used only by the owner of the cache. Zeroed memory is the limit of
+/// a closed cache that may open at once.
 ///
-/// Slow start and doubling without additive increase, as in tcmalloc: every trip to the shared
-/// lists shows that the cache is too small. Being robbed shows that it is too large: it gets half,
-/// and none at all if the pool was exhausted since, for then each refused thread must empty it
-/// again. Below `smallest` a cache is not worth its theft, so it closes. It opens again after
-/// `patience` operations during which no thread found the pool exhausted: twice as many with each
-/// exhaustion, fewer again with each trip of an open cache.
+/// The limit starts low and doubles, without additive increase, as in tcmalloc: every trip to the
+/// shared lists shows that the cache is too small. A theft shows that the cache is too large, so
+/// its limit is halved. If the pool has been exhausted since the last theft, the cache closes,
+/// since otherwise each refused thread would have to empty it again. A cache whose limit is below
+/// `smallest` is not worth a theft, so it closes, too.
+///
+/// A closed cache opens again after `patience` operations during which no thread found the pool
+/// exhausted. Each exhaustion doubles this number of operations, and each trip of an open cache
+/// reduces it again.
 class cache_limit {
  public:
   static constexpr std::uint32_t smallest = tuning::smallest_cache;
@@ -30,15 +34,15 @@ class cache_limit {
   [[nodiscard]] std::uint32_t slots() const noexcept { return slots_; }
   [[nodiscard]] bool closed() const noexcept { return slots_ == 0; }
 
-  /// Grows after a refill or a flush. `ceiling` is the fair share of this cache now.
+  /// Raises the limit after a refill or a flush. `ceiling` is the current fair share of this cache.
   void grow(std::uint32_t ceiling) noexcept {
     slots_ = ceiling < smallest ? 0 : std::clamp(slots_ * 2, smallest, ceiling);
     const std::uint32_t now = patience + more_patience_;
     more_patience_ = (std::max)(now - now / 16, patience) - patience;
   }
 
-  /// Shrinks after a theft. `scarcity`: as in wants_to_open. Closes if little is left, or should
-  /// be.
+  /// Halves the limit after a theft. `scarcity` is as in wants_to_open. Closes the cache if the
+  /// limit falls below `smallest`, or if the pool was exhausted.
   void shrink(std::uint32_t scarcity) noexcept {
     slots_ /= 2;
     if (note(scarcity) || slots_ < smallest) {
@@ -51,8 +55,8 @@ class cache_limit {
     calm_needed_ = patience + more_patience_;
   }
 
-  /// Counts one operation on a closed cache. `scarcity` counts how often the pool was found
-  /// exhausted. Returns true if the cache should open.
+  /// Counts one operation on a closed cache. `scarcity` is the number of times that the pool was
+  /// found exhausted. Returns true if the cache should open.
   [[nodiscard]] bool wants_to_open(std::uint32_t scarcity, std::uint32_t ceiling) noexcept {
     if (note(scarcity)) {
       calm_needed_ = patience + more_patience_;
@@ -64,7 +68,7 @@ class cache_limit {
     return ceiling >= smallest;
   }
 
-  /// Resets the limit for a thread that inherits a number.
+  /// Resets the limit for a thread that gets the number of a thread that has ended.
   void reset(std::uint32_t scarcity) noexcept {
     *this = cache_limit();
     scarcity_ = scarcity;
@@ -82,22 +86,22 @@ class cache_limit {
   }
 
   std::uint32_t slots_ = 0;
-  std::uint32_t more_patience_ = 0;  ///< beyond `patience`
-  std::uint32_t calm_needed_ = 0;    ///< operations before it opens
+  std::uint32_t more_patience_ = 0;  ///< in addition to `patience`
+  std::uint32_t calm_needed_ = 0;    ///< operations before the cache opens
   std::uint32_t scarcity_ = 0;
 };
 
-/// An entry of a table of caches. Zeroed memory is one that no thread has used.
+/// An entry of a table of caches. Zeroed memory is an entry that no thread has used.
 struct owned_cache : slot_cache {
   bool active = false;  ///< counted as one of the pool's open caches
   bool last_was_flush = false;
-  std::int32_t more_unreported = 0;  ///< beyond the pool's `most_unreported_`
+  std::int32_t more_unreported = 0;  ///< in addition to the pool's `most_unreported_`
   cache_limit limit;
   atomic<std::uint64_t> misses;  ///< acquires that were not hits
   atomic<std::uint64_t> refills;
   atomic<std::uint64_t> flushes;
-  atomic<std::int64_t> drawn;  ///< slots taken from the depot less slots given to it
-  std::int64_t reported;       ///< `drawn` when last added to the pool's sum
+  atomic<std::int64_t> drawn;  ///< slots taken from the depot minus slots given to it
+  std::int64_t reported;       ///< `drawn` when it was last added to the pool's sum
   std::int64_t most_drawn;     ///< `drawn` when a burst of this thread was last marked
   thread_use use;
 };

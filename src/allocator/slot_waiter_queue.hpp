@@ -1,5 +1,6 @@
 /// @file
-/// Internal. A FIFO queue of threads that wait for an item, and how an item gets to them.
+/// Internal. A FIFO queue of threads that wait for an item, and the way in which they are given
+/// items.
 #pragma once
 
 #include <algorithm>
@@ -17,19 +18,20 @@
 
 namespace lido::inline v0::detail {
 
-/// One thread's wait in a queue, on the stack of that thread.
+/// One thread's wait in a queue. The object lies on the stack of that thread.
 ///
-/// Its wait_word decides how the wait ends: an item is given exactly if the waiter knows that it
-/// has it. A waiter that was cancelled, or whose time was up, is given nothing.
+/// A wait_word decides how the wait ends. An item is given exactly if the waiter knows that it
+/// holds the item. A waiter that was cancelled, or whose deadline came first, is given nothing.
 ///
-/// Memory ordering: that of wait_word; the waiter sees what happened to the item before.
+/// Memory ordering: as for wait_word; the waiter sees everything that was done to the item before
+///   it was given.
 /// Progress: everything except `wait` is lock-free.
 class slot_waiter {
  public:
   slot_waiter() noexcept = default;
 
-  /// Ends the wait without an item; returns false if it has ended already. Any thread may call it
-  /// while the waiter lives.
+  /// Ends the wait without an item. Returns false if the wait has already ended. Any thread may
+  /// call this while the waiter exists.
   bool cancel() noexcept {
     const wait_word::ending before = word_.cancel(0);
     if (before == wait_word::ending::asleep) {
@@ -38,8 +40,9 @@ class slot_waiter {
     return before != wait_word::ending::too_late;
   }
 
-  /// Sleeps until the wait has ended; false if the deadline came first. The waiter stays awake at
-  /// first, longer if it is next, and again after an early call. Only for the waiter.
+  /// Blocks until the wait has ended. Returns false if the deadline came first. The waiter spins
+  /// before it sleeps, longer if it is the next to be served, and spins again after an early call.
+  /// Only the waiter may call this.
   [[nodiscard]] bool wait(const deadline& until) noexcept {
     while (!stay_awake(until)) {
       word_.begin_sleep();
@@ -51,10 +54,11 @@ class slot_waiter {
     return true;
   }
 
-  /// Returns true if the wait has ended. Only for the waiter.
+  /// Returns true if the wait has ended. Only for the waiter and its queue.
   [[nodiscard]] bool ended() const noexcept { return !word_.open(); }
 
-  /// Returns what was given, or null. Only for the waiter, after the end of the wait.
+  /// Returns the item that was given, or null. Only the waiter may call this, after the wait has
+  /// ended.
   [[nodiscard]] void* item() const noexcept {
     // relaxed: written before wait_word.hpp (2)
     return word_.given() ? item_.load(std::memory_order_relaxed) : nullptr;
@@ -63,9 +67,10 @@ class slot_waiter {
  private:
   friend class slot_waiter_queue;
 
-  /// Spins, and returns true if the wait has ended. The next waiter stays awake for about as long
-  /// as a wake-up takes, so it never wastes more than that (Karlin, Li, Manasse, Owicki, SOSP
-  /// 1991). The others do not: they would keep threads with slots off the processors.
+  /// Spins, and returns true if the wait has ended. The waiter that is served next spins for about
+  /// as long as a wake-up takes, so it never wastes more time than that (Karlin, Li, Manasse,
+  /// Owicki, SOSP 1991). Other waiters do not spin for so long: they would keep threads that hold
+  /// slots off the processors.
   [[nodiscard]] bool stay_awake(const deadline& until) noexcept {
     const deadline enough = hears_call() ? until.but_within(wait_tuning::nanoseconds_awake)
                                          : deadline::after(std::chrono::seconds(0));
@@ -79,7 +84,8 @@ class slot_waiter {
     return over;
   }
 
-  /// Returns true if this waiter has become the next to be served since the last call.
+  /// Returns true if this waiter has become the next to be served since this function was last
+  /// called.
   [[nodiscard]] bool hears_call() noexcept {
     // relaxed (2x): a hint; a waiter that misses it sleeps, and is woken
     const bool called = is_next_.load(std::memory_order_relaxed);
@@ -87,7 +93,8 @@ class slot_waiter {
     return called;
   }
 
-  /// Sleeps until the wait has ended or a call comes; returns false if the deadline came first.
+  /// Sleeps until the wait has ended or the waiter is called early. Returns false if the deadline
+  /// came first.
   [[nodiscard]] bool sleep(const deadline& until) const noexcept {
     // relaxed: as in hears_call
     while (word_.open() && !is_next_.load(std::memory_order_relaxed)) {
@@ -102,22 +109,23 @@ class slot_waiter {
   atomic<void*> item_{nullptr};
   atomic<bool> is_next_{false};
   // Used by the queue inside its gate.
-  bool called_ = false;  // called before there was an item for it
+  bool called_ = false;  // was called early, before there was an item for it
   atomic<slot_waiter*> next_{nullptr};
   atomic<slot_waiter*> previous_{nullptr};
   atomic<bool> linked_{false};
 };
 
-/// Decides whether a queue wakes its new first waiter as soon as the one before was served. That
-/// waiter stays awake for about as long as a wake-up takes, so the next item need not wait for one.
-/// If items stay in use for longer, the call is in vain; after a few such calls in a row, calls
-/// become rarer. Source: Kashyap, Calciu, Cheng, Min, Kim: Scalable and Practical Locking with
-/// Shuffling, SOSP 2019.
+/// Decides whether a queue wakes its new first waiter as soon as the waiter before it has been
+/// served. A waiter that is called spins for about as long as a wake-up takes, so the next item
+/// need not wait for a wake-up. If items stay in use for longer than that, the call is in vain.
+/// After a few such calls in vain in a row, calls become rarer. Source: Kashyap, Calciu, Cheng,
+/// Min, Kim: Scalable and Practical Locking with Shuffling, SOSP 2019.
 ///
-/// Thread-safety: that of its queue.
+/// Thread-safety: the same as for the queue that contains it.
 class early_call {
  public:
-  /// Returns true if the next waiter should be called now, after others were served.
+  /// Returns true if the next waiter should be called early. Called each time that waiters were
+  /// served.
   [[nodiscard]] bool is_due() noexcept {
     if (left_ > 0) {
       --left_;
@@ -127,38 +135,40 @@ class early_call {
     return true;
   }
 
-  /// Notes that a waiter that was called, and has noticed it, is being served. `awake`: it has not
-  /// gone back to sleep.
+  /// Notes that a waiter is being served that was called early and has noticed the call. `awake` is
+  /// true if that waiter has not gone back to sleep.
   void has_come_for(bool awake) noexcept { in_vain_ = awake ? 0 : (std::min)(in_vain_ + 1, most); }
 
  private:
   static constexpr unsigned few = 3;
-  static constexpr unsigned most = few + 6;  // once in 65
+  static constexpr unsigned most = few + 6;  // at most: one call in 65
 
   unsigned in_vain_ = 0;    // calls in a row
-  std::uint32_t left_ = 0;  // times to serve before the next call
+  std::uint32_t left_ = 0;  // times to serve without an early call
 };
 
 /// A list of waiters behind a gate, which admits one thread at a time.
 ///
-/// A thread with an item to give does not wait at the gate. If another thread is inside, it leaves
-/// the item where all threads can find it, asks that thread to look, and returns. The thread inside
-/// looks again before it leaves (as in flat combining: Hendler, Incze, Shavit, Tzafrir, SPAA 2010).
-/// Only threads that begin to wait, or give up waiting, queue up at the gate.
+/// A thread that has an item to give does not wait at the gate. If another thread is inside, the
+/// giver leaves the item where all threads can find it, asks the thread inside to search, and
+/// returns. The thread inside searches again before it leaves (as in flat combining: Hendler,
+/// Incze, Shavit, Tzafrir, SPAA 2010). Only threads that begin or give up waiting for an item also
+/// wait at the gate.
 ///
 /// Invariants
-///  I1 `length_` is the number of waiters linked; it changes inside the gate.
-///  I2 A waiter is given an item inside the gate, by its own word, and is not linked then.
-///  I3 A thread that makes an item available looks at `length_` afterwards. A linked waiter looks
-///     for items afterwards, or knows of one in front of it that did and is still there
-///     (`watched_`). Either runs a full fence between its change and its look, so one sees the
-///     other (Dekker's pattern).
+///  I1 `length_` is the number of linked waiters; it changes only inside the gate.
+///  I2 A waiter is given an item only inside the gate, by a change of its own word, and after it
+///     was unlinked.
+///  I3 A thread that makes an item available reads `length_` afterwards. A waiter searches for
+///     items after it was linked, unless a waiter in front of it has done so and is still linked
+///     (`watched_`). Both threads run a full fence between their change and their read, so one of
+///     them sees the other (Dekker's pattern).
 /// Memory ordering: the gate orders what is done inside it (1 to 4).
 /// Progress: `enter` is blocking. The rest is wait-free, except `serve_and_leave`, which continues
 ///   as long as other threads ask.
 class alignas(cache_line) slot_waiter_queue {
  public:
-  /// Returns how many threads wait, as far as the caller happens to know.
+  /// Returns the number of waiting threads. The number may be out of date.
   [[nodiscard]] std::uint32_t length() const noexcept {
     // relaxed: a hint, or a number for statistics; a caller that relies on it has run the fence of
     // I3
@@ -168,7 +178,7 @@ class alignas(cache_line) slot_waiter_queue {
 
   // ---- the gate -------------------------------------------------------------------------------
 
-  /// Enters when no other thread is inside.
+  /// Waits until no other thread is inside, and enters.
   void enter() noexcept {
     exponential_backoff backoff;
     while (!try_enter()) {
@@ -184,12 +194,13 @@ class alignas(cache_line) slot_waiter_queue {
                                          std::memory_order_relaxed);
   }
 
-  /// Enters if no thread is inside; otherwise asks the one inside to look for items once more.
+  /// Enters and returns true if no thread is inside. Otherwise asks the thread inside to search for
+  /// items once more, and returns false.
   [[nodiscard]] bool enter_or_ask() noexcept {
     // relaxed: only a guess, validated by (2)
     std::uint32_t seen = gate_.load(std::memory_order_relaxed);
     for (;;) {
-      // (2) - this acq_rel-CAS synchronizes-with the release-CAS (3), as (1), and the
+      // (2) - this acq_rel-CAS synchronizes-with the release-CAS (3), as (1) does, and the
       // acquire-exchange (4), so that the thread inside finds the caller's items. On failure
       // relaxed: the word is again only a guess
       if (gate_.compare_exchange_weak(seen, seen == nobody ? somebody : asked,
@@ -201,7 +212,8 @@ class alignas(cache_line) slot_waiter_queue {
 
   // ---- inside the gate --------------------------------------------------------------------------
 
-  /// Links `last` at the end. Returns true if a waiter in front of it keeps watch already.
+  /// Links `last` at the end of the queue. Returns true if a waiter in front of it already keeps
+  /// watch.
   // relaxed (whole function): inside the gate
   [[nodiscard, LIDO_ASSERTS]] bool append(slot_waiter& last) noexcept {
     LIDO_ASSERT(!last.linked_.load(std::memory_order_relaxed), "a waiter joins the queue twice");
@@ -215,7 +227,7 @@ class alignas(cache_line) slot_waiter_queue {
     return watched_.load(std::memory_order_relaxed);
   }
 
-  /// Unlinks a waiter; no effect if it is not linked.
+  /// Unlinks a waiter. Has no effect if the waiter is not linked.
   // relaxed (whole function): inside the gate
   void remove(slot_waiter& who) noexcept {
     if (!who.linked_.load(std::memory_order_relaxed)) {
@@ -231,7 +243,8 @@ class alignas(cache_line) slot_waiter_queue {
     }
   }
 
-  /// Notes that `who` has looked for items and found none. Waiters behind it need not look now.
+  /// Notes that `who` has searched for items and found none. Waiters behind it then need not
+  /// search.
   // relaxed (whole function): inside the gate
   void keep_watch(const slot_waiter& who) noexcept {
     if (who.linked_.load(std::memory_order_relaxed)) {
@@ -239,9 +252,9 @@ class alignas(cache_line) slot_waiter_queue {
     }
   }
 
-  /// Gives items to waiters as long as there are both, and leaves. The first item is `item` (or
-  /// null), the next ones are what `take()` returns, until it is null. An item without a waiter
-  /// goes to `put(item)`. Returns how many items were given.
+  /// Gives items to waiters as long as there are both, and leaves the gate. The first item is
+  /// `item`, unless that is null. The next items come from `take()`, until it returns null. An item
+  /// for which there is no waiter is passed to `put`. Returns how many items were given.
   template <class Take, class Put>
   std::uint32_t serve_and_leave(void* item, const Take& take, const Put& put) noexcept {
     std::uint32_t given = 0;
@@ -270,7 +283,8 @@ class alignas(cache_line) slot_waiter_queue {
   static constexpr std::uint32_t somebody = 1;
   static constexpr std::uint32_t asked = 2;
 
-  /// Wakes one sleeper, as late as possible: outside the gate, unless another follows.
+  /// Wakes one sleeping waiter as late as possible: outside the gate, unless another wake-up
+  /// follows.
   class wake_up_call {
    public:
     wake_up_call() noexcept = default;
@@ -288,7 +302,8 @@ class alignas(cache_line) slot_waiter_queue {
     const atomic<std::uint32_t>* word_ = nullptr;
   };
 
-  /// Serves until there are no waiters, or no items. An item left in `item` has no waiter.
+  /// Serves waiters until there is no waiter or no item left. If an item is left in `item`, there
+  /// is no waiter for it.
   template <class Take>
   std::uint32_t serve(void*& item, const Take& take, wake_up_call& call) noexcept {
     std::uint32_t given = 0;
@@ -308,7 +323,7 @@ class alignas(cache_line) slot_waiter_queue {
     return given;
   }
 
-  /// Wakes the next waiter early, if that has been of use lately.
+  /// Calls the next waiter early, if recent early calls were of use.
   // relaxed (whole function): inside the gate
   void call_next(wake_up_call& call) noexcept {
     slot_waiter* const next = first_open();
@@ -322,7 +337,7 @@ class alignas(cache_line) slot_waiter_queue {
     }
   }
 
-  /// Returns the first waiter, after it has unlinked cancelled ones in front of it.
+  /// Returns the first waiter that still waits, or null. Unlinks cancelled waiters in front of it.
   [[nodiscard]] slot_waiter* first_open() noexcept {
     // relaxed: inside the gate
     while (slot_waiter* const first = head_.load(std::memory_order_relaxed)) {
@@ -334,12 +349,12 @@ class alignas(cache_line) slot_waiter_queue {
     return nullptr;
   }
 
-  /// Gives the item. Returns false if the waiter was cancelled at this moment.
+  /// Gives `item` to `first`. Returns false if that waiter has just been cancelled.
   [[nodiscard]] bool give(slot_waiter& first, void* item, wake_up_call& call) noexcept {
-    remove(first);  // before the waiter may return
+    remove(first);  // before the waiter can return
     // relaxed: published by (2) of wait_word.hpp
     first.item_.store(item, std::memory_order_relaxed);
-    // A waiter that does not run yet has not noticed the call.
+    // A waiter that is not running yet has not noticed the call.
     // relaxed: a hint
     const bool heard = first.called_ && !first.is_next_.load(std::memory_order_relaxed);
     const wait_word::ending before = first.word_.give();
@@ -353,7 +368,8 @@ class alignas(cache_line) slot_waiter_queue {
     return given;
   }
 
-  /// Leaves the gate. Returns false if another thread has asked: the caller is still inside.
+  /// Leaves the gate. Returns false if another thread has asked for a search: the caller is then
+  /// still inside.
   [[nodiscard, LIDO_ASSERTS]] bool leave() noexcept {
     std::uint32_t seen = somebody;
     // (3) - this release-CAS synchronizes-with the acquire-CAS (1) and the acq_rel-CAS (2).
@@ -369,7 +385,7 @@ class alignas(cache_line) slot_waiter_queue {
     return false;
   }
 
-  /// Changes the length; returns the previous one.
+  /// Changes the length by `by`, and returns the previous length.
   [[LIDO_ASSERTS]] std::uint32_t change_length(std::int32_t by) noexcept {
     // relaxed: inside the gate; the waiter's fence makes others see it
     const auto before =

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Tables of caches from destroyed pools, for new pools.
+/// Internal. Tables of caches that destroyed pools leave for new pools.
 #pragma once
 
 #include <array>
@@ -17,20 +17,21 @@ using spare_tables_mutex = plain_mutex;
 using spare_tables_mutex = platform::static_mutex;
 #endif
 
-/// Stores a few tables, each as if new. Mapping a table, touching and unmapping it costs more than
-/// all else in a pool that one thread uses.
+/// Stores a few tables, each in the state of a new table. To map, touch and unmap a table costs
+/// more than everything else in a pool that only one thread uses.
 ///
-/// Thread-safe. Never waits: beside another thread, and in the child of a fork while another thread
-/// was inside, `put` and `take` fail. What happened before `put` happens before the `take` that
-/// returns the table. Lives as long as the library is loaded.
+/// Thread-safe. Never waits: `put` and `take` fail while another thread is inside. They also fail
+/// in the child of a fork during which another thread was inside. Whatever happened before a `put`
+/// happens before the `take` that returns the same table. Lives as long as the library is loaded.
 class spare_tables {
  public:
   constexpr spare_tables() noexcept = default;
 
-  /// Takes a table out. Returns null if there is none.
+  /// Takes out a table. Returns null if it gets none.
   [[nodiscard]] std::byte* take() noexcept;
 
-  /// Puts a table in. Returns false if it stays the caller's. Requires: it is as if new.
+  /// Stores a table. Returns false if the caller must keep the table. Requires: the table is in the
+  /// state of a new table.
   [[nodiscard]] bool put(std::byte* table) noexcept;
 
   /// Unmaps all tables.
