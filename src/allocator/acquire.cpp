@@ -1,5 +1,5 @@
-// An acquire and a release after a miss in the thread's cache. The owner refills or flushes it from
-// the shared lists. If these have no slot, theft.cpp continues.
+// Acquires and releases that missed in the cache of their thread. The thread refills its cache from
+// the shared lists, or flushes it into them. If the lists contain no slot, theft.cpp continues.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -15,17 +15,19 @@ namespace lido::inline v0::detail {
 
 namespace {
 
-/// Counts in a counter that one thread alone writes.
+/// Adds `by` to a counter that only one thread writes.
 void bump(atomic<std::uint64_t>& counter, std::uint64_t by = 1) noexcept {
   // relaxed (2x): a number for statistics
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
-/// Cells beyond the limit of a cache: one that a failing pop reads, one that a failing push fills.
+/// Number of cells in addition to the limit of a cache: one that a failing pop reads, and one that
+/// a failing push fills.
 constexpr std::uint32_t spare_cells = 2;
 
-/// The cells between two entries of a table, zeros until they are used. Not the word before the
-/// next entry: in the child of a fork, a push of its thread may write there (see slot_cache).
+/// Returns the cells between two entries of a table, which are zeros until they are used. Excludes
+/// the word before the next entry: in the child of a fork, a push by that entry's thread may write
+/// there (see slot_cache).
 std::span<slot_cache::cell> first_cells(owned_cache& cache) noexcept {
   return {static_cast<slot_cache::cell*>(static_cast<void*>(&cache + 1)),
           (tuning::first_cache_bytes - sizeof(owned_cache)) / sizeof(slot_cache::cell) - 1};
@@ -49,8 +51,8 @@ void* allocator_state::acquire_after_miss(std::size_t offset) noexcept {
   return settle_acquire(*own);
 }
 
-/// Acquires after a pop that missed, in this cache or in `unused_caches`. A separate function, as
-/// it needs space on the stack.
+/// Acquires after a pop that missed, in this cache or in `unused_caches`. A separate function,
+/// because it needs space on the stack.
 void* allocator_state::settle_acquire(owned_cache& cache) noexcept {
   if (forget_operation_if_closed(cache)) {
     if (proof_.holds() || !try_open(cache)) {
@@ -81,7 +83,7 @@ void allocator_state::release_after_miss(std::size_t offset, void* slot) noexcep
   }
 }
 
-/// Releases after a push that missed, in this cache or in `unused_caches`. Requires: a pool with
+/// Releases after a push that missed, in this cache or in `unused_caches`. Requires: the pool has
 /// caches.
 void allocator_state::settle_release(owned_cache& cache, void* slot) noexcept {
   LIDO_ASSERT(kind_ != lido::cache_kind::none, "a release into a cache of a pool without caches");
@@ -103,12 +105,13 @@ void allocator_state::settle_release(owned_cache& cache, void* slot) noexcept {
   close_for_waiters(cache);
 }
 
-/// Returns true if the owner closed its cache; a frozen one that it did not close has been robbed.
+/// Undoes the operation and returns true if the owner has closed its cache. A frozen cache that its
+/// owner has not closed has been robbed.
 bool allocator_state::forget_operation_if_closed(owned_cache& cache) noexcept {
   return cache.limit.closed() && cache.forget_operation_if_idle();
 }
 
-/// Makes a closed cache busy if it is time to use it.
+/// Makes a closed cache busy, and returns true, if it is time to open the cache.
 bool allocator_state::try_open(owned_cache& cache) noexcept {
   if (waiters_.any() || !cache.limit.wants_to_open(scarcity(), ceiling())) {
     return false;
@@ -118,7 +121,7 @@ bool allocator_state::try_open(owned_cache& cache) noexcept {
       return false;
     }
     cache.active = true;
-    // relaxed: a number from which shares are computed
+    // relaxed: used only to compute fair shares
     open_caches_.fetch_add(1, std::memory_order_relaxed);
   }
   (void)cache.settle(kind_);
@@ -132,14 +135,16 @@ bool allocator_state::try_open(owned_cache& cache) noexcept {
 
 // ---- the size of a cache ------------------------------------------------------------------------
 
-/// Returns the fair share of one cache in half of the slots.
+/// Returns the fair share of one cache: half of the slots, divided among the open caches, but at
+/// most max_cached_.
 std::uint32_t allocator_state::ceiling() const noexcept {
-  // relaxed: a number from which shares are computed
+  // relaxed: used only to compute fair shares
   const std::uint32_t caches = (std::max)(open_caches_.load(std::memory_order_relaxed), 1U);
   return (std::min)(max_cached_, capacity() / 2 / caches);
 }
 
-/// Returns the fair share, as far as there are cells; one cell stays free for the push that fails.
+/// Returns the fair share of `cache`, limited by the number of its cells. One cell stays free for a
+/// push that fails.
 std::uint32_t allocator_state::limit_for(const owned_cache& cache) const noexcept {
   return (std::min)(ceiling(), static_cast<std::uint32_t>(cache.cells().size()) - 1);
 }
@@ -149,7 +154,7 @@ void allocator_state::size_for_refill(owned_cache& cache, bool too_large) noexce
   if (too_large) {
     cache.limit.shrink(scarcity());
   } else if (!cache.limit.closed()) {
-    // A flush followed by a refill: the thread's bursts are larger than its cache.
+    // A flush followed by a refill shows that the thread's bursts are larger than its cache.
     if (cache.last_was_flush) {
       enlarge(cache);
     }
@@ -158,8 +163,8 @@ void allocator_state::size_for_refill(owned_cache& cache, bool too_large) noexce
   cache.last_was_flush = false;
 }
 
-/// Doubles the cells of a busy, empty cache, if there is memory. No code of users runs for it,
-/// which might use this cache.
+/// Doubles the number of cells of a busy, empty cache, if there is memory. Calls no code of users,
+/// since that might use this cache.
 void allocator_state::enlarge(owned_cache& cache) noexcept {
   const std::size_t cells = cache.cells().size() + 1;
   const std::size_t wanted =
@@ -168,13 +173,13 @@ void allocator_state::enlarge(owned_cache& cache) noexcept {
     return;
   }
   const std::size_t bytes = wanted * sizeof(slot_cache::cell);
-  // NOLINTNEXTLINE(cppcoreguidelines-no-malloc): a new handler of the user may use this pool
+  // NOLINTNEXTLINE(cppcoreguidelines-no-malloc): a new-handler of the user may use this pool
   auto* const block = static_cast<cell_block*>(std::calloc(1, sizeof(cell_block) + bytes));
   if (block == nullptr) {
     return;
   }
   cache.use_cells({static_cast<slot_cache::cell*>(static_cast<void*>(block + 1)), wanted});
-  // relaxed (3x): read by the destructor alone
+  // relaxed (3x): read only by the destructor
   block->next = blocks_.load(std::memory_order_relaxed);
   while (!blocks_.compare_exchange_weak(block->next, block, std::memory_order_relaxed,
                                         std::memory_order_relaxed)) {
@@ -185,7 +190,8 @@ void allocator_state::enlarge(owned_cache& cache) noexcept {
 
 // ---- between the cache and the depot ------------------------------------------------------------
 
-/// Fills a busy, empty cache and opens it; returns one slot. Without any, closes it; returns null.
+/// Fills a busy, empty cache, opens it, and returns one slot. If there is no slot for the cache,
+/// closes it and returns null.
 void* allocator_state::refill(owned_cache& cache) noexcept {
   const std::int64_t begin = begin_event();
   const std::uint32_t limit = cache.limit.slots();
@@ -199,7 +205,7 @@ void* allocator_state::refill(owned_cache& cache) noexcept {
     return nullptr;
   }
   bump(cache.refills);
-  if (count - 1 > limit) {  // a whole magazine for a small cache
+  if (count - 1 > limit) {  // got a whole magazine for a small cache
     depot_.give(home_of(&cache), std::span(slots).subspan(limit + 1, count - limit - 1));
     count = limit + 1;
   }
@@ -216,11 +222,12 @@ void* allocator_state::refill(owned_cache& cache) noexcept {
   return slots_.address_of(slots[count - 1]);
 }
 
-/// Adapts the size after a settled operation, gives surplus slots to the depot, opens the cache.
+/// Adapts the limit of the cache after a settled operation, gives surplus slots to the depot, and
+/// opens or closes the cache.
 void allocator_state::resume(owned_cache& cache, const slot_cache::settled& found) noexcept {
   std::uint32_t count = found.count;
   if (found.contested) {
-    // The thief would come again at once; it finds half of the slots in the depot instead.
+    // The thief would return at once, so it shall find half of the slots in the depot instead.
     count = flush(cache, count, count / 2);
   }
   const bool shrinks = found.contested || found.robbed;
@@ -244,8 +251,9 @@ void allocator_state::resume(owned_cache& cache, const slot_cache::settled& foun
   }
 }
 
-/// Gives the oldest items of a busy cache to the depot, in whole magazines if there are enough;
-/// keeps at least `keep`. Returns how many are left. The newest stay: their memory is still warm.
+/// Gives the oldest slots of a busy cache to the depot, in whole magazines if there are enough.
+/// Keeps at least `keep` slots, and returns how many are left. The newest slots stay, because their
+/// memory is still warm.
 std::uint32_t allocator_state::flush(owned_cache& cache, std::uint32_t count,
                                      std::uint32_t keep) noexcept {
   LIDO_ASSERT(keep <= count, "a flush that keeps more slots than there are");
@@ -288,7 +296,7 @@ void* allocator_state::refill_or_steal(owned_cache* self) noexcept {
   const bool found = !proof_.holds() && ((slot = refill_one(self)) != nullptr ||
                                          search(self, &slot) == finding::free_slot);
   if (!found && segments_ == nullptr) {
-    count_exhausted();  // pools that grow count after they could not
+    count_exhausted();  // a pool that grows counts after a failed growth
   }
   return slot;
 }
@@ -318,17 +326,17 @@ void allocator_state::release_past_cache(owned_cache* self, void* slot) noexcept
 /// Takes up to out.size() slots from the depot in one trip.
 std::size_t allocator_state::refill_many(owned_cache* self, std::span<void*> out) noexcept {
   if (depot_.empty()) {
-    return 0;  // without a mark that would make others wait for nothing
+    return 0;  // without the mark below, for which other threads would wait in vain
   }
   std::array<slot_index, most_per_trip> slots;
   const auto want = static_cast<std::uint32_t>(std::min<std::size_t>(out.size(), most_per_trip));
-  // relaxed: shown to others by the pop's release half before the slots are missed
+  // relaxed: the release half of the pop shows it to other threads before they miss the slots
   carrying_.fetch_add(1, std::memory_order_relaxed);
   const std::uint32_t count = depot_.take(home_of(self), slots, want);
   const std::uint32_t taken = (std::min)(count, want);
   depot_.give(home_of(self), std::span(slots).subspan(taken, count - taken));
   // (1) - this release-fetch-sub synchronizes-with the acquire-load theft.cpp (2), so a thread that
-  // sees no thread carrying sees in the depot what was carried
+  // sees no thread carrying sees the slots that were carried in the depot
   carrying_.fetch_sub(1, std::memory_order_release);
   if (count_drawn(self, taken)) [[unlikely]] {
     mark_use(self, 0);
@@ -337,7 +345,7 @@ std::size_t allocator_state::refill_many(owned_cache* self, std::span<void*> out
     out[i] = slots_.address_of(slots[i]);
   }
   if (count > taken) {
-    proof_.withdraw_after_change();  // for its fence; a proof is rare
+    proof_.withdraw_after_change();  // called for its fence; a proof is rare
     serve_waiters(self);
   }
   return taken;
@@ -357,8 +365,8 @@ void allocator_state::give(owned_cache* self, std::span<void* const> slots) noex
   }
 }
 
-/// Adds a change by `news` slots to the pool's sum; for the result see `count_drawn`. A thread that
-/// finds the mark so high that reports need not raise it stops reporting.
+/// Adds `news` slots to the pool's sum, and returns what `count_drawn` returns. A thread stops
+/// reporting if the high-water mark is so high that reports need not raise it.
 // relaxed (whole function): counters that order nothing
 bool allocator_state::report_drawn(owned_cache* self, std::int64_t news) noexcept {
   const bool is_enough = high_water_.load(std::memory_order_relaxed) >= enough_;
@@ -368,7 +376,7 @@ bool allocator_state::report_drawn(owned_cache* self, std::int64_t news) noexcep
     self->more_unreported = is_enough ? (std::numeric_limits<std::int32_t>::max)() : 0;
   } else {
     drawn_uncached_.fetch_add(news, std::memory_order_relaxed);
-    late = most_unreported_ - 1;  // it reports each slot, but makes others count as seldom
+    late = most_unreported_ - 1;  // reports each slot, but causes counts as seldom as others
   }
   if (is_enough) {
     return false;
@@ -409,7 +417,7 @@ std::size_t allocator_state::acquire_n_without_growth(std::span<void*> out) noex
   return count;
 }
 
-/// Pops up to out.size() slots of the caller's own cache in one go.
+/// Pops up to out.size() slots from the caller's own cache in one operation.
 std::size_t allocator_state::hit_many(owned_cache& cache, std::span<void*> out) noexcept {
   if (forget_operation_if_closed(cache)) {
     return 0;
@@ -431,7 +439,8 @@ void allocator_state::release_n(std::span<void* const> slots) noexcept {
   (void)assign_thread_number();
   owned_cache* const self = own_cache();
   const bool cached = self != nullptr && kind_ != lido::cache_kind::none && !self->limit.closed();
-  // Whole trips go to the depot at once; the rest keeps the cache warm.
+  // Slots that fill whole trips go directly to the depot. The rest goes through the cache and keeps
+  // it warm.
   const std::size_t rest = cached ? slots.size() % most_per_trip : 0;
   if (const std::span whole = slots.first(slots.size() - rest); !whole.empty()) {
     give(self, whole);
@@ -450,11 +459,12 @@ void allocator_state::release_n(std::span<void* const> slots) noexcept {
 
 // ---- slots added and removed --------------------------------------------------------------------
 
-/// Adds slots, the first for the caller. Numbers change first, so that they cover all slots in use.
+/// Adds the slots from `first` to `last` - 1, and returns the first one, which the caller keeps.
+/// Counters change before that, so that they cover all slots in use.
 void* allocator_state::add_keeping_first(slot_index first, slot_index last) noexcept {
   owned_cache* const self = own_cache();
   // (2) - this release-fetch-add synchronizes-with the acquire-load allocator_state.hpp (1), so a
-  // thread that sees the new capacity also sees that it is being changed
+  // thread that sees the new capacity also sees that the capacity is being changed
   capacity_.fetch_add(last - first, std::memory_order_release);
   (void)count_drawn(self, 1);
   depot_.add(first + 1, last);
@@ -470,8 +480,8 @@ void allocator_state::give_back(std::span<const slot_index> slots) noexcept {
 }
 
 void allocator_state::remove(std::uint32_t slots) noexcept {
-  // relaxed: no thread concludes anything from a capacity that is not the largest. One that adds to
-  // it takes hold of `resize_` of segment_table first
+  // relaxed: no thread draws conclusions from a capacity below the maximum. A thread that increases
+  // the capacity locks `resize_` of segment_table first
   [[maybe_unused]] const auto before = capacity_.fetch_sub(slots, std::memory_order_relaxed);
   LIDO_ASSERT(before >= slots, "more slots are removed than a pool has");
 }

@@ -226,7 +226,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   void give(owned_cache* self, std::span<void* const> slots) noexcept;
   /// Counts `slots` slots that have left the depot; a negative number counts slots that came back.
   /// Returns true if more slots are out of the depot than when the slots in use were last counted.
-  /// A thread reports only once a few slots have added up, so that it seldom writes to a cache line
+  /// A thread reports only when a few slots have added up, and so seldom writes to a cache line
   /// that all threads share.
   // relaxed (whole function): counters that order nothing
   [[LIDO_ALWAYS_INLINE]] bool count_drawn(owned_cache* self, std::int64_t slots) noexcept {

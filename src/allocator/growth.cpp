@@ -30,7 +30,7 @@ segment_table::segment_table(allocator_state& slots, segment_memory& memory, std
 
 // ---- which thread may change the capacity -------------------------------------------------------
 
-/// Waits for the threads that change the capacity, as long as these make progress.
+/// Waits for the threads that change the capacity, as long as they make progress.
 class segment_table::patience {
  public:
   /// Waits a little. Returns false if `progress` has not moved for a tenth of a second.
@@ -39,8 +39,9 @@ class segment_table::patience {
     return allocator_state::wait_for_transit(others_);
   }
 
-  /// Notes, for the holder of `resize_`, that no segment is spare. Until `progress` moves there is
-  /// none, and holding it again would only delay the thread whose segment is `apart`.
+  /// Notes that no segment is spare. None becomes spare before `progress` moves. To lock `resize_`
+  /// again before that would only delay the thread whose segment is `apart`. Requires: the caller
+  /// has locked `resize_`.
   void note_none_spare(const work_progress& progress) noexcept { none_at_ = progress.count(); }
   [[nodiscard]] bool knows_none_spare(const work_progress& progress) const noexcept {
     return none_at_ == progress.count();
@@ -52,8 +53,8 @@ class segment_table::patience {
 };
 
 bool segment_table::try_lock(word seen) noexcept {
-  // (1) - this acquire-CAS synchronizes-with the release-store (2), so the segments are as the last
-  // holder left them. On failure relaxed: nothing is read because of it.
+  // (1) - this acquire-CAS synchronizes-with the release-store (2), so the caller sees the segments
+  // as the last holder left them. On failure relaxed: the caller reads no segment.
   return !is_locked(seen) &&
          resize_.compare_exchange_strong(seen, seen | locked, std::memory_order_acquire,
                                          std::memory_order_relaxed);
@@ -68,7 +69,7 @@ void segment_table::lock() noexcept {
 }
 
 void segment_table::unlock() noexcept {
-  // relaxed: no other thread writes it while it is locked
+  // relaxed: no other thread writes the word while it is locked
   const word now = resize_.load(std::memory_order_relaxed);
   LIDO_ASSERT(is_locked(now), "a thread unlocks the segments, which none has locked");
   // (2) - this release-store synchronizes-with the acquire-CAS (1) and the acquire-load (3)
@@ -77,17 +78,17 @@ void segment_table::unlock() noexcept {
 
 // ---- an acquire that found nothing --------------------------------------------------------------
 
-/// Searches between two reads of `resize_`. If it has not changed, all slots were out at once, at a
-/// moment when no thread was changing the capacity. So the pool is exhausted if that was the most
-/// there may be. Otherwise this thread adds a segment if it gets hold of the unchanged word, or
-/// waits if all other segments are `apart`.
+/// Searches between two reads of `resize_`. If the word has not changed, there was a moment at
+/// which no slot was free and no thread was changing the capacity. The pool is then exhausted if
+/// the capacity is at its maximum. Otherwise, this thread adds a segment if it can lock the
+/// unchanged word. It waits if all remaining segments are `apart`.
 // NOLINTNEXTLINE(readability-function-cognitive-complexity,readability-function-size): one loop
 void* segment_table::steal_or_grow() noexcept {
   patience others;
   bool patient = true;
   for (;;) {
-    // (3) - this acquire-load synchronizes-with the release-store (2), so the slots of the last
-    // change are seen
+    // (3) - this acquire-load synchronizes-with the release-store (2), so the caller sees the slots
+    // of the last change
     const word seen = resize_.load(std::memory_order_acquire);
     const bool waits = is_locked(seen) && patient;
     owned_cache* const self = slots_.own_cache();
@@ -114,10 +115,12 @@ bool segment_table::is_whole() const noexcept {
   return slots_.capacity() == plan_.capacity();
 }
 
-/// Grows if it can, after a search that found nothing since `seen` was read. over: search no more.
+/// Adds a segment if possible, after a search that found nothing since `seen` was read. The result
+/// `over` means that the caller need not search again.
 auto segment_table::try_grow(word seen, void*& slot, patience& others) noexcept -> outcome {
   if (is_whole()) {
-    // relaxed: a thread that has seen a capacity sees what its writer saw before, the word among it
+    // relaxed: a thread that sees a capacity also sees what its writer saw before, including this
+    // word
     const bool unchanged = resize_.load(std::memory_order_relaxed) == seen;
     return unchanged ? outcome::over : outcome::look_again;
   }
@@ -135,11 +138,12 @@ auto segment_table::try_grow(word seen, void*& slot, patience& others) noexcept 
 }
 
 /// Returns a slot of a new segment, or null if there is no memory. Adds a fixed fraction of the
-/// capacity, so that a pool that grows slot by slot seldom does this. Requires: a segment is spare.
+/// capacity, so that a pool whose use grows slot by slot seldom calls this. Requires: a segment is
+/// spare.
 void* segment_table::grow() noexcept {
   LIDO_ASSERT(lowest_spare() < plan_.segments(), "a growth without a spare segment");
   const std::uint32_t wanted = slots_.capacity() / plan_.slots_of(0) / tuning::growth_divisor;
-  (void)slots_.raise_high_water(slots_.capacity());  // none was free
+  (void)slots_.raise_high_water(slots_.capacity());  // no slot was free
   void* slot = nullptr;
   int error = add_segment(lowest_spare(), &slot, nullptr);
   for (std::uint32_t more = 1; error == 0 && more < wanted && lowest_spare() < plan_.segments();
@@ -162,8 +166,9 @@ std::uint32_t segment_table::lowest_spare() noexcept {
   return first_spare_;
 }
 
-/// Releases `resize_` while the user makes or destroys the objects of a segment, which may take
-/// long, use the pool, or throw. Requires: the segment is not in service, and has memory.
+/// Unlocks `resize_` while code of the user creates or destroys the objects of a segment. That code
+/// may take a long time, use the pool, or throw. Requires: the segment is not in service, and has
+/// memory.
 class segment_table::apart {
  public:
   apart(segment_table& table, std::uint32_t segment) noexcept : table_(table) {
@@ -180,8 +185,8 @@ class segment_table::apart {
   segment_table& table_;
 };
 
-/// Puts a spare segment into service, and its first slot into `first_slot`, if that is not null.
-/// A segment that is leaving still has its memory.
+/// Puts a spare segment into service. Stores its first slot in `first_slot`, unless that is null.
+/// Commits memory only for a retired segment: a segment that is leaving still has its memory.
 int segment_table::add_segment(std::uint32_t segment, void** first_slot, segment_fill* fill) {
   const std::int64_t begin = begin_event();
   const slot_index first = plan_.first_of(segment);
@@ -197,7 +202,8 @@ int segment_table::add_segment(std::uint32_t segment, void** first_slot, segment
     // relaxed: a number for statistics
     growths_.fetch_add(1, std::memory_order_relaxed);
   }
-  // Nothing is caught: a pthread_exit in `fill` must not stop unwinding the stack.
+  // Catches no exception: if `fill` calls pthread_exit, nothing may stop the unwinding of the
+  // stack.
   const scope_exit join([this, segment, first_slot, begin, count] {
     put_in_service(segment, first_slot);
     slots_.end_event(traced_act::grow, begin, count);
@@ -235,7 +241,7 @@ int segment_table::reserve(std::uint32_t slots, segment_fill* fill) {
       error = add_segment(segment, nullptr, fill);
     } else {
       others.note_none_spare(progress_);
-      unlock();  // the thread whose segment is `apart` must get hold of the word
+      unlock();  // the thread whose segment is `apart` must lock the word
       while (error == 0 && others.knows_none_spare(progress_)) {
         error = others.wait(progress_) ? 0 : EBUSY;
       }
@@ -247,7 +253,8 @@ int segment_table::reserve(std::uint32_t slots, segment_fill* fill) {
 
 // ---- removed segments ---------------------------------------------------------------------------
 
-/// Free slots that a shrinking thread has collected: a bit per slot, a count per segment.
+/// The free slots that a shrinking thread has collected, as one bit per slot and one count per
+/// segment.
 class segment_table::found_slots {
  public:
   static constexpr std::uint32_t most_at_once = 64;
@@ -277,7 +284,8 @@ class segment_table::found_slots {
 
   [[nodiscard]] std::size_t words() const noexcept { return words_; }
 
-  /// Writes the slots of one word that are in service, in descending order; returns how many.
+  /// Writes the slots of the word `at` that are in service to `out`, in descending order. Returns
+  /// how many there are.
   [[nodiscard]] std::uint32_t list(std::size_t at,
                                    std::array<slot_index, most_at_once>& out) const noexcept {
     std::uint32_t count = 0;
@@ -299,7 +307,8 @@ class segment_table::found_slots {
   template <class T>
   using array = std::unique_ptr<T[], free_memory>;
 
-  /// Allocates zeros, not by new: a user's new handler or `operator new` may use this pool.
+  /// Allocates zeroed memory without `new`, because a user's new-handler or `operator new` may use
+  /// this pool.
   template <class T>
   static array<T> zeros(std::size_t size) noexcept {
     return array<T>(static_cast<T*>(std::calloc(size, sizeof(T))));  // NOLINT(*-no-malloc)
@@ -350,7 +359,8 @@ void segment_table::take_out_free_segments(const found_slots& found, std::uint32
   }
 }
 
-/// Puts slots back, low ones on top, so that they are used first and high segments become free.
+/// Puts slots back, low slots on top, so that low slots are used first and high segments become
+/// free.
 void segment_table::put_back(const found_slots& found) noexcept {
   std::array<slot_index, found_slots::most_at_once> chunk;
   for (std::size_t at = found.words(); at > 0; --at) {
@@ -361,9 +371,9 @@ void segment_table::put_back(const found_slots& found) noexcept {
   }
 }
 
-/// Puts segments that waiters need into service again: a release that would have served them may
-/// have come while this thread had the slot. A thread that begins to wait from now on sees that the
-/// capacity changes.
+/// Puts segments that waiters need into service again, since this thread may have held a slot whose
+/// release would have served them. A thread that begins to wait from now on sees that the capacity
+/// is being changed.
 void segment_table::serve_waiters() noexcept {
   int error = 0;
   while (error == 0 && slots_.any_waiting() && lowest_spare() < plan_.segments()) {
@@ -371,7 +381,8 @@ void segment_table::serve_waiters() noexcept {
   }
 }
 
-/// Returns the memory of a segment that is leaving to the system.
+/// Gives the memory of a segment that is leaving back to the system. If that fails, puts the
+/// segment into service again.
 void segment_table::end_segment(std::uint32_t segment) noexcept {
   const slot_index first = plan_.first_of(segment);
   const std::uint32_t count = plan_.slots_of(segment);

@@ -1,4 +1,5 @@
-// The table of caches: when a pool gets one, and what happens to caches of threads that are gone.
+// The table of caches: when a pool gets its own table, and what happens to the caches of threads
+// that no longer exist.
 #include "lido/allocator/slot_allocator.hpp"
 
 #include <algorithm>
@@ -32,8 +33,9 @@ alignas(thread_stride) constinit std::byte unused_caches[cache_table_bytes] = {}
 slot_allocator::slot_allocator(const allocator_options& options)
     : table_(std::begin(unused_caches)), state_(new allocator_state(options, table_)) {}
 
-/// Returns the state. Code with another copy of the library has no hits; see number_ranges. All
-/// else that takes or gives slots calls this.
+/// Returns the state, after a check that the caller uses the copy of the library that created the
+/// pool. Hits need no check: code with another copy has none; see number_ranges. Everything else
+/// that acquires or releases slots calls this.
 allocator_state& slot_allocator::state() const noexcept {
   require_own_copy(*state_);
   return *state_;
@@ -45,8 +47,9 @@ slot_allocator::~slot_allocator() {
 
 namespace {
 
-// Tell ThreadSanitizer, if it does not see the library, that the caller continues after the last
-// thread that had the slot, or has ended its use.
+// Tell ThreadSanitizer, if it does not watch the library, how slots pass between threads.
+// `received`: the caller continues after the last thread that held the slot. `give_away`: the
+// caller has finished using the slot.
 
 void* received(const allocator_state& state, void* slot) noexcept {
   if (state.is_watched() && slot != nullptr) [[unlikely]] {
@@ -68,8 +71,8 @@ void give_away(const allocator_state& state, std::span<void* const> slots) noexc
   }
 }
 
-// Separate, so that the two functions below, which all misses of caches go through, do nothing but
-// a test and a jump.
+// Separate functions, so that the two functions below consist only of a test and a jump. All misses
+// in caches pass through those two.
 
 [[LIDO_SLOW_PATH, LIDO_COLD]] void* acquire_watched(allocator_state& state,
                                                     std::size_t offset) noexcept {
@@ -174,9 +177,10 @@ std::string_view slot_allocator::name() const noexcept {
   return {origin.name, origin.name_size};
 }
 
-// A thread that takes few slots takes single ones, others take magazines, and both should begin
-// low. So in the lowest eighth half of the slots are given back in halves of magazines, which stay
-// single. That leaves enough magazines for all slots above (depot I3).
+// A thread that takes few slots takes single ones; other threads take magazines. Both should begin
+// with low slots. So half of the slots in the lowest eighth of the pool are given back in half
+// magazines, which the depot stores as single slots. That leaves enough magazines for all higher
+// slots (depot I3).
 void slot_allocator::put_low_slots_first() noexcept {
   const std::uint32_t slots = capacity();
   [[maybe_unused]] std::size_t free = 0;
@@ -222,8 +226,9 @@ lido::cache_kind usable_kind(const allocator_options& options) noexcept {
 
 namespace {
 
-/// Returns the mark at which threads stop reporting: in a pool of fixed capacity, at most one
-/// refill of a cache below that. So threads that often take nearly all slots seldom report.
+/// Returns the high-water mark at which threads stop reporting. In a pool of fixed capacity, it is
+/// at most one refill of a cache below the capacity. So threads that often take nearly all slots
+/// seldom report. In a pool that grows, no mark is enough.
 std::size_t enough_for(const allocator_options& options) noexcept {
   const std::size_t capacity = options.capacity;
   if (options.segments != nullptr) {
@@ -264,10 +269,10 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
   }
   name = name_.data();
   name_size = name_.size();
-  // Here and not when a thread first uses the pool: others learn of that table without any order,
-  // and only zeros that no thread has written may be read so.
+  // Takes a spare table here and not when a thread first uses the pool. Other threads learn of a
+  // later table without any ordering, so it must consist of zeros that no thread has written.
   if (std::byte* const spare = tuning::most_cleared == 0 ? nullptr : spares.take()) {
-    // relaxed: the constructor of the pool
+    // relaxed: no other thread knows the pool while it is being constructed
     table_.store(spare, std::memory_order_relaxed);
   }
   register_listener();
@@ -287,7 +292,7 @@ allocator_state::~allocator_state() {
 
 // ---- the table ----------------------------------------------------------------------------------
 
-/// Returns the table of this pool alone. The first thread maps it; null if there is no memory.
+/// Returns this pool's own table, which the first thread maps. Returns null if there is no memory.
 // relaxed (whole function): the memory of a table is zeros, which no thread has written
 std::byte* allocator_state::own_table() noexcept {
   std::byte* table = table_.load(std::memory_order_relaxed);
@@ -296,7 +301,8 @@ std::byte* allocator_state::own_table() noexcept {
   }
   auto* const mine = static_cast<std::byte*>(platform::map_zeros(cache_table_bytes));
   if (const std::size_t offset = own_thread_offset(); mine != nullptr && offset != 0) {
-    // A zero for a zero: a page that is read first and written then costs two faults.
+    // Overwrites a zero with a zero: a page that is first read and then written costs two page
+    // faults.
     entry_in(mine, offset).forget_operation();
   }
   if (mine != nullptr && !table_.compare_exchange_strong(table, mine, std::memory_order_relaxed,
@@ -308,7 +314,7 @@ std::byte* allocator_state::own_table() noexcept {
 }
 
 /// Clears the table for another pool. Returns false if threads have used too many entries. Cells
-/// may keep their content, since an owner writes each before it counts.
+/// may keep their content, since an owner writes each cell before the cell counts.
 bool allocator_state::clear_table() noexcept {
   if (highest() >= lowest() + tuning::most_cleared) {
     return false;
@@ -333,14 +339,14 @@ void allocator_state::on_thread_exit(std::uint32_t number) noexcept {
     return;
   }
   empty_and_close(cache);
-  // relaxed: a number from which shares are computed
+  // relaxed: used only to compute fair shares
   [[maybe_unused]] const auto before = open_caches_.fetch_sub(1, std::memory_order_relaxed);
   LIDO_ASSERT(before != 0, "more caches are closed than were opened");
 }
 
-/// Empties a cache and makes it as for the first thread of its number.
+/// Empties a cache, and resets it to the state for the first thread with its number.
 void allocator_state::empty_and_close(owned_cache& cache) noexcept {
-  // A busy cache is one whose owner a fork has left behind; its content is unknown.
+  // If the cache is busy, a fork has left its owner behind, and its content is unknown.
   if (cache.state().now() != slot_cache::phase::busy) {
     (void)flush(cache, cache.settle(kind_).count, 0);
   }
@@ -350,10 +356,10 @@ void allocator_state::empty_and_close(owned_cache& cache) noexcept {
   cache.limit.reset(scarcity());
 }
 
-/// Completes what the missing threads had begun. The slots that they were moving are lost to this
-/// process, whether they count as in use or as free. All others are where any thread finds them,
-/// and no thread waits for the missing. Forgets proofs, which a missing release may not have
-/// withdrawn.
+/// Completes what threads that do not exist in the child had begun. Slots that these threads were
+/// moving are lost to this process, whether they count as in use or as free. All other slots are
+/// where any thread finds them, and no thread waits for a missing one. Forgets proofs, since a
+/// release of a missing thread may not have withdrawn them.
 // relaxed (whole function): there is one thread
 void allocator_state::on_fork(std::uint32_t survivor) noexcept {
   for (std::uint32_t number = lowest(); number <= highest(); ++number) {
@@ -382,14 +388,16 @@ std::size_t allocator_state::raise_high_water(std::size_t seen) const noexcept {
 
 namespace {
 
-/// Slots that the owner of a cache has drawn from the depot, and free ones in its cells.
+/// Slots that the owner of a cache has drawn from the depot, and free slots in the cells of the
+/// cache.
 struct tally {
   std::int64_t drawn;
   std::size_t cached;
 };
 
-/// Counts for one cache. Returns nothing beside a trip of the owner or a theft, since their slots
-/// may be missed or counted twice. Hits do no harm: that of a locked cache is busy with `taken` 1.
+/// Counts the slots of one cache. Returns nothing if the owner makes a trip or a thief is at work
+/// meanwhile, since slots on the move may be missed or counted twice. Hits do no harm: a locked
+/// cache is busy during a hit, but with `taken` 1.
 // relaxed (whole function): numbers for statistics
 std::optional<tally> try_tally(const owned_cache& cache, lido::cache_kind kind) noexcept {
   const auto trips = [&cache] {
@@ -413,9 +421,10 @@ std::optional<tally> try_tally(const owned_cache& cache, lido::cache_kind kind) 
 
 }  // namespace
 
-/// Counts slots that have left the depot, and those of them in caches, except that of `self`.
-/// `looks` bounds the waits for a thread that may be stopped while it moves slots; those in its
-/// cache then count as in use. Returns false then, or if carried slots may be counted twice.
+/// Counts the slots that have left the depot, and how many of them are in caches other than `self`.
+/// `looks` counts the waits for threads that move slots, and so limits them, since such a thread
+/// may be stopped. Slots in the cache of such a thread then count as in use, and the result is
+/// false. The result is also false if slots that are being carried may have been counted twice.
 // relaxed (whole function): numbers for statistics
 bool allocator_state::try_count(const owned_cache* self, std::int64_t& drawn, std::size_t& cached,
                                 int& looks) const noexcept {
@@ -444,8 +453,9 @@ bool allocator_state::try_count(const owned_cache* self, std::int64_t& drawn, st
          carrying_.load(std::memory_order_relaxed) == 0;
 }
 
-/// Raises the mark to the number in use now, unless that is unknown without a wait. Of the slots
-/// that the owner of `self` has drawn, `unused` are not in use; its cache is closed, or busy.
+/// Raises the high-water mark to the current number of slots in use, unless counting them would
+/// require a wait. `unused` is the number of slots that the owner of `self` has drawn but does not
+/// use. Requires: the cache `self`, unless it is null, is closed or busy.
 // relaxed (whole function): numbers for statistics
 void allocator_state::mark_use(const owned_cache* self, std::uint32_t unused) noexcept {
   const std::int64_t out = out_.load(std::memory_order_relaxed);
@@ -461,8 +471,9 @@ void allocator_state::mark_use(const owned_cache* self, std::uint32_t unused) no
       std::clamp<std::int64_t>(in_use, 0, static_cast<std::int64_t>(capacity()))));
 }
 
-/// Marks the use of a thread that took slots from the depot, and now has more than its cache may
-/// contain: it may have used all of them in between. Does so once for each height of its bursts.
+/// Marks the use of a thread that took slots from the depot, and now has more slots than its cache
+/// may contain. It may have used all of them at once in between. Does so only if this burst is
+/// higher than the bursts marked before.
 void allocator_state::mark_burst(owned_cache& cache) noexcept {
   // relaxed: written by this thread alone
   const std::int64_t drawn = cache.drawn.load(std::memory_order_relaxed);

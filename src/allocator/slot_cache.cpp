@@ -9,7 +9,8 @@ namespace lido::inline v0::detail {
 
 // ---- where the top is ---------------------------------------------------------------------------
 
-// relaxed (whole function): for the owner alone, or repaired by it when a thief's late store shows
+// relaxed (whole function): only the owner relies on the bounds, and repairs them when a thief's
+// late store shows
 void slot_cache::close_bounds() noexcept {
   low_.store((std::numeric_limits<std::int64_t>::max)(), std::memory_order_relaxed);
   high_.store(0, std::memory_order_relaxed);
@@ -20,13 +21,13 @@ std::int64_t slot_cache::position_of(std::int64_t top, std::span<cell> cells) co
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): offsets are numbers
   const auto first = reinterpret_cast<std::uintptr_t>(cells.data());
   const std::uintptr_t distance = address() + static_cast<std::uintptr_t>(top) - first;
-  // The guard, and the word before the first cell, are far away in unsigned arithmetic.
+  // In unsigned arithmetic, the guard and the word before the first cell are far beyond the cells.
   const bool inside = !cells.empty() && distance <= cells.size_bytes();
   return inside ? static_cast<std::int64_t>(distance / sizeof(cell)) : nowhere;
 }
 
 std::int64_t slot_cache::position_of_top() const noexcept {
-  // relaxed: for the owner, which wrote it, and for spectators that may be wrong
+  // relaxed: read by the owner, which wrote it, and by spectators, which may be wrong
   return position_of(top_.load(std::memory_order_relaxed), cells());
 }
 
@@ -34,8 +35,8 @@ std::uint32_t slot_cache::count_from(std::int64_t position) noexcept {
   return static_cast<std::uint32_t>(std::max<std::int64_t>(position, 0));
 }
 
-// Owners only ever change to more cells, and publish their number last. A thief reads the number
-// first, so it never believes old cells to be as many as the new ones.
+// An owner only ever changes to more cells, and publishes their number last. A thief reads the
+// number first, so it never combines the old cells with the number of the new ones.
 
 void slot_cache::use_cells(std::span<cell> cells) noexcept {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): offsets are numbers
@@ -49,20 +50,22 @@ void slot_cache::use_cells(std::span<cell> cells) noexcept {
 
 // ---- the owner's operations where the kind is locked --------------------------------------------
 
-/// Makes an open cache busy for one hit. Returns false if a thief is here, or if it is not open.
+/// Makes an open cache busy for one hit. Returns false if a thief is at work, or if the cache is
+/// not open.
 bool slot_cache::try_hold_open(control& held) noexcept {
   // relaxed: only a guess, validated by (8)
   std::uint64_t word = control_.load(std::memory_order_relaxed);
   const control seen(word);
   held = seen.next(phase::busy, /*taken=*/1);
   // (8) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (14, 16) and the acquire-load
-  // (3), as (10) does. relaxed on failure: a thief is here, and (10) will see it
+  // (3), as (10) does. relaxed on failure: a thief is at work, and (10) will see it
   return seen.now() == phase::open &&
          control_.compare_exchange_strong(word, held.word(), std::memory_order_acq_rel,
                                           std::memory_order_relaxed);
 }
 
-/// Opens the cache again. Takes `held`: reading back what was just exchanged would be slow.
+/// Opens the cache again. `held` is the word that `try_hold_open` has stored, since to read it back
+/// right after the exchange would be slow.
 void slot_cache::end_hold(control held, std::uint32_t count) noexcept {
   // relaxed: published by (9)
   count_.store(count, std::memory_order_relaxed);
@@ -99,15 +102,15 @@ bool slot_cache::push_locked(void* item, std::uint32_t limit) noexcept {
 // ---- the owner's slow path ----------------------------------------------------------------------
 
 slot_cache::taken_hold slot_cache::take_hold() noexcept {
-  // relaxed: only a guess, validated by (10); in phase frozen only the owner changes it
+  // relaxed: only a guess, validated by (10); in phase frozen only the owner changes the word
   std::uint64_t word = control_.load(std::memory_order_relaxed);
   for (;;) {
     const control seen(word);
     LIDO_ASSERT(seen.now() != phase::busy, "two threads use one cache");
-    // (10) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (14, 16): the thief's reads of the
-    // cells are over before the owner writes them again. It synchronizes-with the acquire-load
-    // (3). A thread that sees a cache busy sees it before the slots it takes are missed elsewhere.
-    // relaxed on failure: the word is again only a guess
+    // (10) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (14, 16): the thief has finished
+    // reading the cells before the owner writes them again. It synchronizes-with the acquire-load
+    // (3). So other threads see that the cache is busy before they miss the slots that its owner
+    // takes elsewhere. relaxed on failure: the word is again only a guess
     if (control_.compare_exchange_weak(word, seen.next(phase::busy).word(),
                                        std::memory_order_acq_rel, std::memory_order_relaxed)) {
       return {seen, seen.now() == phase::frozen, seen.now() == phase::revoking};
@@ -128,7 +131,7 @@ slot_cache::settled slot_cache::settle_pop(lido::cache_kind kind) noexcept {
             hold.contested};
   }
   const std::int64_t position = position_of_top();
-  // The item is this thread's unless the thief saw the cache before the pop.
+  // The item belongs to this thread, unless the thief saw the cache as it was before the pop.
   const bool lost = hold.robbed && position < hold.before.taken();
   if (position == nowhere || lost) {
     return {nullptr, 0, hold.robbed, hold.contested};
@@ -149,7 +152,8 @@ slot_cache::settled slot_cache::settle_push(lido::cache_kind kind, void* item) n
   if (!hold.robbed) {
     return {nullptr, count_from(end), /*robbed=*/false, hold.contested};
   }
-  // The top is one past the item. The thief has it if it saw the cache after the push.
+  // The top is one past the item. The thief has the item if it saw the cache as it was after the
+  // push.
   const bool lost = end != nowhere && end <= hold.before.taken();
   return {lost ? nullptr : item, 0, /*robbed=*/true, hold.contested};
 }
@@ -170,8 +174,8 @@ void slot_cache::open(lido::cache_kind kind, std::uint32_t count, std::uint32_t 
   } else {
     // relaxed: written by the owner alone
     const std::int64_t base = base_.load(std::memory_order_relaxed);
-    // relaxed (2x): a thief sets the bounds only after it has seen (12); one that comes too late
-    // costs the owner one trip through the slow path
+    // relaxed (2x): a thief sets the bounds only after it has seen (12); a store that comes too
+    // late costs the owner one trip through the slow path
     low_.store(base - cell_bytes, std::memory_order_relaxed);
     high_.store(static_cast<std::uint64_t>(base + limit * cell_bytes), std::memory_order_relaxed);
     // (11) - this release-store synchronizes-with the acquire-load (15)
@@ -189,7 +193,7 @@ void slot_cache::close() noexcept {
   const std::uint64_t word = control_.load(std::memory_order_relaxed);
   LIDO_ASSERT(control(word).now() == phase::busy, "a cache closes that its owner does not hold");
   // (13) - this release-store synchronizes-with the acquire-load (3), so a thread that sees the
-  // cache frozen sees in the depot what it contained
+  // cache frozen sees the slots that it contained in the depot
   control_.store(control(word).next(phase::frozen).word(), std::memory_order_release);
 }
 
@@ -228,7 +232,7 @@ std::optional<std::uint32_t> slot_cache::harvest(lido::cache_kind kind, control 
   // the items below the top and all that happened to them are visible
   const std::int64_t top = top_.load(std::memory_order_acquire);
   const std::span<cell> from = cells();
-  // relaxed: where the kind is locked, ordered by the owner's (9, 12), which (14) has read
+  // relaxed: if the kind is locked, the owner's (9, 12), which (14) has read, orders the load
   const std::uint32_t count = kind == lido::cache_kind::locked
                                   ? count_.load(std::memory_order_relaxed)
                                   : count_from(position_of(top, from));
@@ -236,12 +240,12 @@ std::optional<std::uint32_t> slot_cache::harvest(lido::cache_kind kind, control 
     return std::nullopt;  // the owner is replacing its cells
   }
   for (std::uint32_t i = 0; i < count; ++i) {
-    // relaxed: ordered by (15); worthless unless (16) succeeds
+    // relaxed: ordered by (15); not used unless (16) succeeds
     out[i] = from[i].load(std::memory_order_relaxed);
   }
   std::uint64_t expected = announced.word();
   // (16) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (8, 10), by which the owner learns
-  // what was taken. relaxed on failure: the copy is thrown away
+  // what was taken. relaxed on failure: the copy is discarded
   if (!control_.compare_exchange_strong(expected, announced.next(phase::frozen, count).word(),
                                         std::memory_order_acq_rel, std::memory_order_relaxed)) {
     return std::nullopt;

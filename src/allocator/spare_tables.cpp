@@ -34,7 +34,7 @@ void spare_tables::drop() noexcept {
 
 namespace {
 
-/// Unmaps the tables in programs that unload the library.
+/// Unmaps all tables when a program unloads the library.
 LIDO_RUN_AT_UNLOAD(drop_spare_tables);
 void drop_spare_tables() noexcept {
   spares.drop();

@@ -1,5 +1,5 @@
-// A theft: how a thread that has no slot finds those in others' caches, and the proof that a pool
-// is exhausted.
+// Thefts: how a thread that found no slot takes slots out of the caches of other threads. Also the
+// proof that a pool is exhausted.
 #include <array>
 
 #include "allocator_state.hpp"
@@ -13,21 +13,21 @@ namespace lido::inline v0::detail {
 /// The state of a pool, as a thread that found no slot sees it.
 struct allocator_state::survey {
   std::uint64_t depot_version = 0;
-  std::uint64_t generations = 0;  ///< sum over caches: none falls, so equal sums are equal terms
+  std::uint64_t generations = 0;  ///< sum over caches; as none decreases, equal sums mean no change
   bool depot_empty = false;
   bool open = false;      ///< a cache can be emptied
-  bool revoking = false;  ///< another thread is about to empty one
+  bool revoking = false;  ///< another thread is about to empty a cache
   bool transit = false;   ///< slots are in transit
 
-  /// Returns true if nothing is free and nothing in transit, as far as one look shows.
+  /// Returns true if no slot is free and no slot is in transit, as far as one look shows.
   [[nodiscard]] bool bare() const noexcept { return depot_empty && !open && !revoking && !transit; }
   [[nodiscard]] bool unchanged_since(const survey& first) const noexcept {
     return depot_version == first.depot_version && generations == first.generations;
   }
 };
 
-/// The thefts that one heavy fence serves. A thief goes through the table in steps, so that its
-/// stack is small however many caches there are.
+/// The announced thefts that one heavy fence serves. A thief processes the table in steps, so that
+/// it needs little stack however many caches there are.
 struct allocator_state::announcements {
   static constexpr std::uint32_t most = 128;
   struct one {
@@ -39,7 +39,7 @@ struct allocator_state::announcements {
 
   std::array<one, most> made;
   std::uint32_t count = 0;
-  std::uint32_t next = lowest_thread_number();  ///< number of the next cache
+  std::uint32_t next = lowest_thread_number();  ///< number of the next cache to check
 };
 
 void allocator_state::count_exhausted() noexcept {
@@ -49,15 +49,15 @@ void allocator_state::count_exhausted() noexcept {
   }
 }
 
-/// Finds a slot anywhere, or proves that there is none. Stores the slot in `slot`; if that is null,
-/// leaves it in the depot.
+/// Finds a slot anywhere, or proves that there is none. Stores the slot in `slot`; if `slot` is
+/// null, leaves the slot in the depot.
 ///
-/// The proof: two equal looks in which the depot is empty and every cache frozen. Between them no
-/// push changed the depot, and no operation settled on any cache: each is a new generation. Nothing
-/// was in transit, so at that moment every slot was in a caller's hands. The proof is recorded,
-/// until a thread shows others a slot. To get there, all open caches are emptied, even those that
-/// look empty.
-// NOLINTNEXTLINE(readability-function-cognitive-complexity): what a look may show, in its order
+/// The proof consists of two equal looks, in which the depot is empty and every cache is frozen.
+/// Between the looks, no push changed the depot. No operation was settled on any cache, since that
+/// would have started a new generation. Nothing was in transit, so between the looks, callers held
+/// every slot. The proof is recorded until a thread makes a slot visible to others. Before the
+/// looks, all open caches are emptied, even those that look empty.
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): one branch for each result of a look
 allocator_state::finding allocator_state::search(owned_cache* self, void** slot) noexcept {
   bounded_wait others(tuning::nanoseconds_of_search);
   int refused = 0;
@@ -72,7 +72,7 @@ allocator_state::finding allocator_state::search(owned_cache* self, void** slot)
       const bool is_refused = got == theft::refused;
       found = got == theft::some;
       refused += is_refused ? 1 : 0;
-      // Other threads may have reopened empty caches.
+      // Other threads may have reopened empty caches, so the search goes on.
       patient =
           found || (is_refused ? refused < tuning::most_refused_fences : wait_for_transit(others));
     } else if (!first.bare()) {
@@ -88,7 +88,7 @@ allocator_state::finding allocator_state::search(owned_cache* self, void** slot)
   return finding::uncertain;
 }
 
-/// Proves exhaustion by a second look, after one that found nothing.
+/// Tries to prove exhaustion by a second look, after the look `first`, which found nothing.
 bool allocator_state::prove(const survey& first) noexcept {
   const exhaustion_proof::word begun = proof_.begin();
   const bool proven = look_around().unchanged_since(first);
@@ -98,9 +98,9 @@ bool allocator_state::prove(const survey& first) noexcept {
   return proven;
 }
 
-/// Reads the depot first, then the caches, then the carriers; the order matters. A slot leaves the
-/// depot only by a thread that marked itself before (busy or carrying), and reaches a cache or the
-/// depot before the mark is removed.
+/// Reads the depot first, then the caches, then the number of carrying threads; the order matters.
+/// A thread that takes a slot out of the depot has marked itself before, as busy or carrying. It
+/// removes the mark only after the slot has reached a cache or the depot.
 allocator_state::survey allocator_state::look_around() const noexcept {
   survey seen;
   seen.depot_version = depot_.version();
@@ -119,16 +119,16 @@ allocator_state::survey allocator_state::look_around() const noexcept {
   return seen;
 }
 
-/// Waits for a thread in transit, which may be preempted.
+/// Waits for a thread that moves slots. That thread may have been preempted.
 bool allocator_state::wait_for_transit(bounded_wait& others) noexcept {
-  if (others.waits() == tuning::waits_before_nap - 1) {  // once: naps are not counted
-    require_own_process();  // or it would wait for a thread of another process
+  if (others.waits() == tuning::waits_before_nap - 1) {  // only once: sleeps are not counted
+    require_own_process();  // otherwise it could wait for a thread of another process
   }
   return others.wait();
 }
 
-/// Empties every open cache. Stores one slot in `slot`, unless that is null, and puts the others
-/// into the depot.
+/// Empties every open cache. Stores one slot in `slot`, unless `slot` is null, and puts all other
+/// slots into the depot.
 allocator_state::theft allocator_state::steal(owned_cache* self, void** slot,
                                               bool take_over) noexcept {
   const std::int64_t begin = begin_event();
@@ -146,7 +146,8 @@ allocator_state::theft allocator_state::steal(owned_cache* self, void** slot,
       stolen += harvest_all(self, stolen != 0 ? nullptr : slot, made);
     }
   }
-  // relaxed (2x): numbers for statistics. All caches were emptied, so about as many are in use
+  // relaxed (2x): numbers for statistics. All caches were emptied, so about as many slots are in
+  // use as are out of the depot
   const std::size_t mark = high_water_.load(std::memory_order_relaxed);
   if (stolen != 0 && mark < enough_ &&
       out_.load(std::memory_order_relaxed) > static_cast<std::int64_t>(mark)) {
@@ -156,7 +157,7 @@ allocator_state::theft allocator_state::steal(owned_cache* self, void** slot,
   return stolen != 0 ? theft::some : refused ? theft::refused : theft::none;
 }
 
-/// Announces thefts from caches up to number `last`, as many as one fence serves.
+/// Announces thefts from the caches with numbers up to `last`, as many as one heavy fence serves.
 void allocator_state::revoke_some(announcements& made, std::uint32_t last,
                                   bool take_over) const noexcept {
   made.count = 0;
@@ -173,7 +174,8 @@ void allocator_state::revoke_some(announcements& made, std::uint32_t last,
   }
 }
 
-/// Runs the fence. Returns false if the kernel refused; the announcements are then withdrawn.
+/// Runs the heavy fence, if this kind of cache needs it. If the kernel refuses the fence, withdraws
+/// the announcements and returns false.
 bool allocator_state::fence_for(const announcements& made) noexcept {
   if (kind_ != lido::cache_kind::revocable) {
     return true;
@@ -187,12 +189,12 @@ bool allocator_state::fence_for(const announcements& made) noexcept {
   return done;
 }
 
-/// Empties the caches of the announcements. Returns how many slots there were.
+/// Empties the announced caches. Returns how many slots they contained.
 std::size_t allocator_state::harvest_all(owned_cache* self, void** slot,
                                          const announcements& made) noexcept {
   std::size_t stolen = 0;
   std::array<void*, slot_cache::most_items + 1> loot;
-  // relaxed: shown to others by the claim, before the slots are missed
+  // relaxed: the claim of a cache shows it to other threads before they miss the slots
   carrying_.fetch_add(1, std::memory_order_relaxed);
   for (const auto& [cache, word] : made.all()) {
     const auto count = cache->harvest(kind_, word, loot);

@@ -1,5 +1,5 @@
-// Threads that wait for a slot, and how slots get to them. While a thread waits, no cache is open
-// for longer than its owner needs to notice, so every release passes through here.
+// Threads that wait for a slot, and how slots are given to them. While a thread waits, a cache
+// stays open only until its owner notices that, so every release passes through this file.
 #include <utility>
 
 #include "../concurrency/wait_tuning.hpp"
@@ -8,15 +8,17 @@
 
 namespace lido::inline v0::detail {
 
-/// Serves waiters after slots were put into the depot, and the fence of exhaustion_proof.
+/// Serves waiters. Called after slots were put into the depot, and after the fence of
+/// exhaustion_proof.
 void allocator_state::serve_waiters(owned_cache* self) noexcept {
   if (waiters_.any() && waiters_.enter_or_ask()) {
     serve_and_leave(self, nullptr);
   }
 }
 
-/// Serves waiters after an owner may have opened its cache, or refused to. Either it sees that a
-/// thread waits and closes the cache, or that thread sees the cache open and empties it.
+/// Serves waiters. Called after an owner may have opened its cache, or has decided not to. Either
+/// the owner sees that a thread waits and closes the cache, or the waiting thread sees the open
+/// cache and empties it.
 void allocator_state::close_for_waiters(owned_cache& cache) noexcept {
   if (!waiters_.any()) {
     return;
@@ -32,8 +34,8 @@ void allocator_state::close_for_waiters(owned_cache& cache) noexcept {
   }
 }
 
-/// Gives a slot to a waiting thread, without a detour through the depot. Returns false if none
-/// waits, or another thread is at the queue.
+/// Gives a slot to a waiting thread, without a detour through the depot. Returns false if no thread
+/// waits, or if another thread is inside the gate of the queue.
 bool allocator_state::hand_over(owned_cache* self, void* slot) noexcept {
   const bool can = waiters_.any() && waiters_.try_enter();
   if (can) {
@@ -42,12 +44,13 @@ bool allocator_state::hand_over(owned_cache* self, void* slot) noexcept {
   return can;
 }
 
-/// Gives `slot`, if there is one, and the depot's slots to waiters, from inside the gate.
+/// Gives `slot`, unless it is null, and slots of the depot to waiters, and leaves the gate.
+/// Requires: the caller is inside the gate.
 void allocator_state::serve_and_leave(owned_cache* self, void* slot) noexcept {
   bool carries = false;
   const auto take = [this, self, &carries] {
     if (!std::exchange(carries, true)) {
-      // relaxed: as in refill_many; all waiters may be gone by then
+      // relaxed: as in refill_many. When the slot arrives, all waiters may be gone
       carrying_.fetch_add(1, std::memory_order_relaxed);
     }
     return refill_one(self);
@@ -65,8 +68,8 @@ void allocator_state::serve_and_leave(owned_cache* self, void* slot) noexcept {
   }
 }
 
-/// Searches everywhere, and adds slots if there are none. A slot that it finds is in the depot, or
-/// given to the first waiter.
+/// Searches everywhere, and adds slots if none is free. A slot that it finds is afterwards in the
+/// depot, or was given to the first waiter.
 allocator_state::finding allocator_state::steal_or_grow_for_waiters(owned_cache* self) noexcept {
   const finding found = search(self, nullptr);
   if (found == finding::free_slot || segments_ == nullptr) {
@@ -81,8 +84,9 @@ allocator_state::finding allocator_state::steal_or_grow_for_waiters(owned_cache*
   return finding::free_slot;
 }
 
-/// Searches everywhere for slots, and gives them to waiters, in their order, until `me` has one or
-/// there is none. Returns true if slots released from now on will certainly be given to waiters.
+/// Searches everywhere for slots, and gives them to waiters in the order of the queue, until the
+/// wait of `me` has ended or no slot is found. Returns true if slots released from now on will
+/// certainly be given to waiters.
 bool allocator_state::look_again(owned_cache* self, const slot_waiter& me) noexcept {
   finding found = finding::free_slot;
   while (found == finding::free_slot && !me.ended()) {
@@ -108,8 +112,8 @@ void* allocator_state::wait_for_slot(slot_waiter& me, const deadline& until) noe
   bool certain = waiters_.append(me);
   serve_and_leave(self, nullptr);
   certain = certain || look_again(self, me);
-  // While uncertain, since the kernel refuses the heavy fence or a thread is stopped, it does not
-  // rely on being woken.
+  // The search is uncertain if the kernel refuses the heavy fence, or if a thread is stopped. As
+  // long as it is uncertain, the waiter does not rely on being woken.
   bool late = false;
   while (!late &&
          !me.wait(certain ? until : until.but_within(wait_tuning::nanoseconds_between_looks))) {
@@ -118,13 +122,13 @@ void* allocator_state::wait_for_slot(slot_waiter& me, const deadline& until) noe
       certain = look_again(self, me);
     }
   }
-  // The word decides: an item given at this very moment is taken.
+  // The waiter's word decides: a slot that is given at this very moment is accepted.
   void* const slot = late && me.cancel() ? nullptr : me.item();
   end_event(traced_act::wait, begin, slot != nullptr ? 1 : 0);
   return slot != nullptr ? slot : leave_queue(self, me);
 }
 
-/// Ends a wait that was cancelled. Returns null.
+/// Leaves the queue after a wait that was cancelled. Returns null.
 void* allocator_state::leave_queue(owned_cache* self, slot_waiter& me) noexcept {
   waiters_.enter();
   waiters_.remove(me);
