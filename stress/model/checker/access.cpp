@@ -47,8 +47,8 @@ void note_failure(execution& here, location_id where, code_location from) {
   }
 }
 
-/// Begins every access; returns false if the execution has failed, so that only the newest value
-/// counts.
+/// Begins an access. Returns false if the execution has failed; the access then uses only the
+/// newest value.
 bool begin(execution& here, location_id where, code_location from) {
   here.point();
   if (!here.checks()) {
@@ -67,7 +67,7 @@ bool begin(execution& here, location_id where, code_location from) {
   return true;
 }
 
-// Most executions are run only for their end: `text` is called only where events are recorded.
+// Most executions are run only for their result, so `text` is called only if events are recorded.
 template <class Text>
 void record(location_id where, code_location from, const Text& text) {
   auto& here = execution::now();
@@ -130,8 +130,8 @@ void store(location_id where, std::uint64_t value, memory_order order, code_loca
   if (order == memory_order::seq_cst) {
     memory.see_total_order(here.self(), where);
   }
-  // Goes after the newest store, or after an older one that the thread may still take for the
-  // newest.
+  // The new store follows the newest store, or an older store that the thread may still take for
+  // the newest.
   const std::size_t newest = memory.stores(where).size() - 1;
   const std::size_t oldest = memory.oldest_readable(where, here.self());
   std::array<std::size_t, 8> indices{newest};
@@ -195,13 +195,13 @@ void end_modification(location_id where, source read, std::uint64_t value, memor
 
 namespace {
 
-/// A way a compare-and-swap can end: where it reads, and whether it then stores.
+/// A possible outcome of a compare-and-swap: which store it reads, and whether it then stores.
 struct outcome {
   std::size_t index;
   bool succeeds;
 };
 
-/// The first is the outcome with the newest store.
+/// The possible outcomes. The first is the outcome that reads the newest store.
 struct outcomes {
   std::array<outcome, 8> all{};
   unsigned count = 0;
@@ -231,7 +231,7 @@ outcome choose_outcome(execution& here, location_id where, std::uint64_t expecte
   return possible.all.at(here.choose(question::read, possible.count));
 }
 
-/// Cleans up after a failed execution.
+/// Runs a compare-and-swap on the newest value, during the clean-up after a failed execution.
 bool plain_compare_exchange(memory& memory, location_id where, std::uint64_t& expected,
                             std::uint64_t desired, thread_id self) {
   const std::size_t newest = memory.stores(where).size() - 1;
@@ -311,13 +311,13 @@ void heavy_fence(code_location from) {
   unsigned count = 0;
   for (const thread_id who : here.others()) {
     if (here.has_ended(who)) {
-      memory.heavy_fence_reaches(who);  // all it ever did has happened
+      memory.heavy_fence_reaches(who);  // everything it did has happened
     } else {
       left.at(count++) = who;
     }
   }
   for (; count > 0; --count) {
-    // The caller waits in the kernel, so running others first costs no preemption.
+    // The caller waits in the kernel, so running other threads first costs no preemption.
     here.point(/*free=*/true);
     const unsigned next = here.choose(question::event, count);
     memory.heavy_fence_reaches(left.at(next));

@@ -1,5 +1,5 @@
 /// @file
-/// Accesses to atomics of the model, for every type: all values are 64 bits wide here.
+/// Accesses to the model's atomics. They serve every type: here, all values are 64 bits wide.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@ namespace model {
 
 using std::memory_order;
 
-/// Creates an atomic, known only to the calling thread until it is passed on.
+/// Creates an atomic that only the calling thread knows until it passes the atomic on.
 [[nodiscard]] location_id create(std::uint64_t value);
 /// Creates an atomic in memory that held zeros before the execution began.
 [[nodiscard]] location_id create_zeroed();
@@ -21,7 +21,7 @@ void destroy(location_id where) noexcept;
 [[nodiscard]] std::uint64_t load(location_id where, memory_order order, code_location from);
 void store(location_id where, std::uint64_t value, memory_order order, code_location from);
 
-/// Returns the value before the change; `change` computes the new one.
+/// Returns the value before the change; `change` computes the new value.
 template <class Change>
 std::uint64_t read_modify_write(location_id where, Change change, memory_order order,
                                 code_location from);
@@ -31,13 +31,14 @@ struct cas_orders {
   memory_order failure;
 };
 
-/// Returns whether `desired` was stored; if not, sets `expected` to the value read. `weak`: may
-/// fail for no reason.
+/// Returns whether `desired` was stored; if not, sets `expected` to the value read. If `weak` is
+/// true, it may fail for no reason.
 [[nodiscard]] bool compare_exchange(location_id where, std::uint64_t& expected,
                                     std::uint64_t desired, cas_orders orders, bool weak,
                                     code_location from);
 
-/// Orders the store of a cache's owner before its later accesses (see atomic.hpp of the library).
+/// Orders the store of a cache's owner before the owner's later accesses (see atomic.hpp of the
+/// library).
 void light_fence(code_location from);
 
 void full_fence(code_location from);

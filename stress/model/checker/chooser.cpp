@@ -11,8 +11,8 @@ namespace model {
 
 namespace {
 
-/// Searches depth first: repeats the choices of the previous execution, except for the last one
-/// that has an alternative left.
+/// Searches depth first: repeats the choices of the previous execution up to the last choice that
+/// has an untried alternative, and takes that alternative.
 class depth_first_chooser final : public chooser {
  public:
   explicit depth_first_chooser(bounds limits) : limits_(limits) {}

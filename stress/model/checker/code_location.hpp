@@ -4,8 +4,8 @@
 
 namespace model {
 
-/// Names the caller's line if it is a default argument. Not std::source_location: Clang 14 with the
-/// standard library of GCC 12 has none.
+/// A source location that, as a default argument, names the caller's line. Not
+/// std::source_location, which Clang 14 lacks with the standard library of GCC 12.
 struct code_location {
   const char* file = "";
   int line = 0;

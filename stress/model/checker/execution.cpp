@@ -56,8 +56,8 @@ bool execution::run(void (*scenario)(), chooser& choices, trace* events) {
   return !failed_;
 }
 
-// Lets threads that were stopped in the middle of an operation end: each still has its number, and
-// the next thread would get another one.
+// Lets threads end that were stopped in the middle of an operation. Each of them still holds its
+// thread number, so the next thread would get a different number.
 void execution::clear_away_threads() {
   for (thread_id who = 0; who < most_threads; ++who) {
     if (thread& each = *threads_[who]; each.exit.function != nullptr) {
@@ -81,7 +81,7 @@ void execution::fail(std::string what) {
   if (current_ != 0) {
     change_to(0);  // never returns
   }
-  // While another exception leaves the scenario, destructors get here.
+  // Destructors get here while another exception is leaving the scenario.
   if (std::uncaught_exceptions() == 0) {
     throw stopped{};
   }
@@ -167,7 +167,7 @@ void execution::point(bool free) {
   pick_next(free);
 }
 
-// One thread must make progress while all others are stopped, wherever they are.
+// One thread must make progress while all other threads are stopped, wherever they are.
 void execution::update_solo() {
   if (steps_ == made_.solo && solo_ == 0) {
     solo_ = current_;
@@ -203,7 +203,7 @@ std::size_t execution::list_candidates(std::array<thread_id, most_threads>& foun
       found[count++] = solo_;
       return count;
     }
-    solo_ = 0;  // it has ended, or waits for a lock, which is no lock-free operation
+    solo_ = 0;  // it has ended, or it waits for a lock, so it is not lock-free
   }
   if (current_ != 0 && can_run(current_)) {
     found[count++] = current_;
@@ -236,8 +236,8 @@ void execution::pick_next(bool free) {
   change_to(found[pick]);
 }
 
-// Wakes all resting threads, which have waited long enough; else lets timed waits time out; else
-// reports a deadlock, unless all threads have ended.
+// Wakes all resting threads, which have waited long enough. If there are none, lets timed waits
+// time out. If there are none either, reports a deadlock, unless all threads have ended.
 void execution::no_candidate() {
   for (const state waiting : {state::resting, state::timed}) {
     bool any = false;
@@ -299,7 +299,8 @@ bool execution::block(const void* on, bool timed) {
   mine.woken = false;
   mine.now = timed ? state::timed : state::blocked;
   step_done_by(current_);
-  // An early time-out is one more event; one that comes when nothing else can is in no_candidate().
+  // An early time-out is an additional event. The time-out that comes when nothing else can happen
+  // is in no_candidate().
   if (timed && choose(question::event, 2) == 1) {
     mine.now = state::ready;
   }

@@ -1,5 +1,5 @@
 /// @file
-/// One execution at a time: its threads, one of which runs, and its memory.
+/// The current execution: its threads, one of which is running, and its memory.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace model {
 
-/// Thrown in thread 0 to leave a scenario that has failed. The execution has the reason.
+/// Thrown in thread 0 to leave a scenario that has failed. The execution holds the reason.
 struct stopped {};
 
 /// A thread's function and its argument.
@@ -28,11 +28,12 @@ struct task {
   void* argument;
 };
 
-/// Runs threads as fibers under the control of a chooser. There is one object, `execution::now()`.
+/// Runs threads as fibers under the control of a chooser. There is only one object,
+/// `execution::now()`.
 ///
-/// A scenario runs in thread 0 and calls `run_threads` as often as it likes; only during that call
-/// is there more than one thread. A thread can lose its turn at each access to shared memory and
-/// nowhere else.
+/// A scenario runs in thread 0 and may call `run_threads` any number of times. Only during such a
+/// call is there more than one thread. A thread can lose its turn at any access to shared memory,
+/// and nowhere else.
 class execution {
  public:
   // Inline, since each access calls it several times.
@@ -53,46 +54,49 @@ class execution {
   void run_threads(std::span<const task> tasks);
   /// Reports a failure, which ends the execution here.
   void fail(std::string what);
-  /// Returns whether a possible failure occurs, or which of `count` events comes.
+  /// Returns whether a possible failure occurs, or which of `count` possible events happens.
   [[nodiscard]] unsigned choose(question asked, unsigned count);
   [[nodiscard]] thread_id self() const noexcept { return current_; }
   /// Returns the threads other than the running one.
   [[nodiscard]] std::vector<thread_id> others() const;
   [[nodiscard]] bool has_ended(thread_id who) const { return threads_[who]->now == state::ended; }
-  /// Returns whether threads have been stopped for one that must make progress alone.
+  /// Returns whether all threads but one were stopped, so that one thread had to make progress
+  /// alone.
   [[nodiscard]] bool had_solo() const noexcept { return had_solo_; }
 
-  // ---- for what stands in for the system -------------------------------------------------------
+  // ---- for code that stands in for the system --------------------------------------------------
 
-  /// Marks an access to shared memory, which follows. `free`: losing the turn here costs no
-  /// preemption.
+  /// Marks the point before an access to shared memory. If `free` is true, losing the turn here
+  /// costs no preemption.
   void point(bool free = false);
-  /// Lets every other thread that can run do at least one step, and time pass.
+  /// Lets every other thread that can run do at least one step, and lets time pass.
   void rest();
-  /// Blocks until `wake(on)`; returns false if the time-out came first, if there is one.
+  /// Blocks until `wake(on)` is called. If `timed` is true, a time-out may come first; returns
+  /// false in that case.
   bool block(const void* on, bool timed);
   void wake(const void* on) noexcept;
-  /// Has `function` called with `argument` when the running thread has done its task. One for each
-  /// thread.
+  /// Arranges a call to `function(argument)` after the running thread has finished its task. Each
+  /// thread can have one such function.
   void at_thread_exit(void (*function)(void*), void* argument);
-  /// Gives each thread its own copy of a word, which is 0 at first.
+  /// Gives each thread its own copy of a word, which starts with the initial value of the word.
   template <class T>
   void keep_for_each_thread(T& word) noexcept {
     local_.keep(word);
   }
 
   [[nodiscard]] class memory& memory() noexcept { return memory_; }
-  /// Returns whether accesses are checked; they are not while a failed execution is cleaned up.
+  /// Returns whether accesses are checked; they are not while a failed execution is being cleaned
+  /// up.
   [[nodiscard]] bool checks() const noexcept { return !failed_; }
   /// Returns the number of this execution, for objects that outlive it.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   [[nodiscard]] trace* events() noexcept { return trace_; }
 
-  /// More steps than any execution needs: a thread that takes more loops for ever.
+  /// Limit of steps in an execution. No execution needs so many: one that takes more loops forever.
   static constexpr std::size_t most_steps = 40'000;
-  /// Steps that suffice for one thread to complete its work when no other thread interferes. Each
-  /// of its acquires may even wait, until it gives up, for a thread that is stopped with slots in
-  /// transit.
+  /// Number of steps that suffices for one thread to complete its work if no other thread
+  /// interferes. Each of its acquires may even wait, until it gives up, for a stopped thread that
+  /// has slots in transit.
   static constexpr std::size_t most_solo_steps = 15'000;
 
  private:

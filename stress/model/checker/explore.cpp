@@ -19,7 +19,7 @@ std::unique_ptr<chooser> make_chooser(const search& how) {
   }
 }
 
-/// Returns the failure of this schedule, if it still fails.
+/// Runs `choices` again, and returns the failure if there still is one.
 std::optional<failure_report> try_schedule(void (*scenario)(), const schedule& choices) {
   const auto chooser = replay(choices);
   (void)chooser->begin();

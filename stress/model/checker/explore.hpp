@@ -1,5 +1,5 @@
 /// @file
-/// Runs a scenario through many executions, and reports the first that fails.
+/// Runs a scenario through many executions, and reports the first execution that fails.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ struct search {
   std::uint64_t executions = 1000;  ///< upper limit
   std::uint64_t seed = 1;
   bounds limits{};            ///< limits of depth_first
-  unsigned depth = 4;         ///< depth of priority; interludes have one less
-  thread_id interrupted = 0;  ///< thread that interludes interrupt; 0: any
+  unsigned depth = 4;         ///< depth of priority; there are depth - 1 interludes
+  thread_id interrupted = 0;  ///< thread that interludes interrupt; 0: a random one
 };
 
 struct failure_report {
@@ -40,12 +40,12 @@ struct search_result {
 
 [[nodiscard]] search_result explore(void (*scenario)(), const search& how);
 
-/// Removes from a failing schedule what it does not need to fail.
+/// Removes from a failing schedule all choices that the failure does not need.
 [[nodiscard]] failure_report minimise(void (*scenario)(), failure_report failure);
 
 /// The result of running one schedule again: what happened, and the trace.
 struct replayed {
-  std::string failure;  ///< reason of the failure; empty if all checks held
+  std::string failure;  ///< reason for the failure; empty if all checks held
   std::string trace;
 };
 [[nodiscard]] replayed run_again(void (*scenario)(), const schedule& choices);

@@ -63,7 +63,7 @@ fiber::fiber(std::size_t stack_bytes) : size_(stack_bytes) {
     throw std::bad_alloc();
   }
   stack_ = static_cast<std::byte*>(memory);
-  // The lowest page is inaccessible, so that a stack overflow is a crash and not a riddle.
+  // The lowest page is inaccessible, so that a stack overflow causes a crash and not a riddle.
   constexpr std::size_t page = 4096;
   ::mprotect(memory, page, PROT_NONE);
 }
@@ -76,7 +76,7 @@ fiber::~fiber() {
 
 void fiber::prepare(entry function, void* argument) noexcept {
   // The words that lido_model_change pops, bottom first: r15, r14, r13, r12, rbx, rbp, and the
-  // return address. The last word aligns the stack as a call expects it.
+  // return address. The last word aligns the stack as a call expects.
   std::array<std::uintptr_t, 8> frame{};
   frame[2] = reinterpret_cast<std::uintptr_t>(argument);
   frame[3] = reinterpret_cast<std::uintptr_t>(function);

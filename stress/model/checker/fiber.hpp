@@ -12,7 +12,7 @@ class fiber {
  public:
   using entry = void (*)(void*);
 
-  /// Makes a fiber without a stack, which stands for the program's own thread.
+  /// Makes a fiber without a separate stack. It stands for the program's own thread.
   fiber() noexcept = default;
   /// Allocates a stack. Throws std::bad_alloc.
   explicit fiber(std::size_t stack_bytes);

@@ -7,13 +7,15 @@ namespace model {
 
 namespace {
 
-// Distance between appended neighbours, which leaves space for stores to come between.
+// Distance between the stamps of two stores that are appended one after the other. It leaves room
+// for stores in between.
 constexpr stamp gap = 1 << 10;
 
 }  // namespace
 
 memory::memory()
-    // A row is filled when first used: filling all takes longer than a short scenario.
+    // Each row is filled when it is first used: filling all rows takes longer than a short
+    // scenario.
     : rows_(std::make_unique_for_overwrite<stamp[]>(most_rows * knowledge_size)),
       locations_of_rows_(std::make_unique_for_overwrite<location_id[]>(most_rows)),
       locations_(most_locations) {
@@ -122,7 +124,8 @@ void memory::write(location_id where, std::size_t index, std::uint64_t value, th
   const std::int32_t continued = attached ? stores[index].passes_on : -1;
   const knowledge mine = row(writer);
   mine[most_threads + where] = std::max(mine[most_threads + where], at);
-  // A read-modify-write passes on what it read, whatever its own order: the release sequence.
+  // A read-modify-write passes on what it read, whatever its own memory order: this is the release
+  // sequence.
   std::int32_t passes_on = continued;
   if (release) {
     passes_on = new_row();
@@ -172,7 +175,7 @@ void memory::see_latest(thread_id who) noexcept {
   }
 }
 
-// Orders one atomic at a time: a seq_cst access implies nothing about relaxed ones of other
+// Orders one atomic at a time: a seq_cst access implies nothing about relaxed accesses to other
 // atomics.
 void memory::see_total_order(thread_id who, location_id where) noexcept {
   stamp& known = row(who)[most_threads + where];
@@ -185,16 +188,16 @@ void memory::enter_total_order(thread_id who, location_id where) noexcept {
 }
 
 // Orders both ways (C++20, atomics.order 4): an access after the fence is not older than a seq_cst
-// access before it. Nor is a seq_cst access after it older than what came before the fence. Plain
-// data is another matter: one fence does not happen before the next.
+// access before the fence. Nor is a seq_cst access after the fence older than what came before the
+// fence. Plain data is not ordered: one fence does not happen before the next.
 void memory::fence_in_total_order(thread_id who) noexcept {
   join_stamps(row(who), row(total_order));
   join_stamps(row(total_order), row(who));
 }
 
 // The compiler may move accesses up to the light fences around them. So a heavy fence that reaches
-// a thread between two of them takes effect from the second one on, and publishes what was done
-// before the first.
+// a thread between two light fences takes effect from the second light fence on. It publishes what
+// the thread did before the first light fence.
 void memory::light_fence(thread_id who) noexcept {
   join_stamps(row(who), row(by_heavy_fence + who));
   std::copy_n(row(who), most_threads + used_, row(before_light_fence + who));

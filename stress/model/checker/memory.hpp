@@ -15,14 +15,15 @@ using stamp = std::int32_t;
 using thread_id = std::uint8_t;
 using location_id = std::uint32_t;
 
-/// Thread 0 sets up and checks the end; the others run concurrently.
+/// Thread 0 sets up a scenario and checks its end; the others run concurrently.
 inline constexpr thread_id most_threads = 8;
 inline constexpr location_id most_locations = 376;
 
-/// What a thread knows, and what a release store passes on. For each thread: how far its past is
-/// known (a vector clock). Then for each location: the oldest store that may still be read.
+/// What a thread knows, and what a release store passes on. The first part contains, for each
+/// thread, how far its past is known (a vector clock). The second part contains, for each location,
+/// the oldest store that may still be read.
 ///
-/// One array, because a join is the maximum of all of it.
+/// Both parts are in one array, because a join takes the maximum of every element.
 using knowledge = stamp*;
 inline constexpr std::size_t knowledge_size = most_threads + most_locations;
 
@@ -30,15 +31,15 @@ inline constexpr std::size_t knowledge_size = most_threads + most_locations;
 struct message {
   std::uint64_t value;
   stamp at;
-  std::int32_t passes_on;  ///< a row of knowledge, or none (-1): the store does not release
-  bool attached;           ///< a read-modify-write's: nothing can come between it and what it read
+  std::int32_t passes_on;  ///< a row of knowledge, or -1 if the store does not release
+  bool attached;           ///< a read-modify-write: no store can come between it and its source
   thread_id by;
 };
 
-/// Views after the operational models of release and acquire (Kang et al., A Promising Semantics,
-/// POPL 2017, without the promises). Stores to one location are ordered; a store may come before
-/// others that were made earlier, unless its thread knows them. A load returns any store that is
-/// not older than the newest one its thread knows of.
+/// Models memory by views, after the operational models of release and acquire (Kang et al., A
+/// Promising Semantics, POPL 2017, without the promises). Stores to one location are ordered. A
+/// store may be ordered before stores that were made earlier, unless its thread knows them. A load
+/// may return any store that is not older than the newest store that its thread knows.
 class memory {
  public:
   memory();
@@ -53,15 +54,16 @@ class memory {
   [[nodiscard]] bool destroyed(location_id where) const noexcept {
     return locations_[where].destroyed;
   }
-  /// Returns whether `reader` knows that the location exists; if not, its construction is a race.
+  /// Returns whether `reader` knows that the location exists; if not, an access races with its
+  /// construction.
   [[nodiscard]] bool created_before(location_id where, thread_id reader) noexcept;
 
   [[nodiscard]] const std::vector<message>& stores(location_id where) const noexcept {
     return locations_[where].stores;
   }
-  /// Returns the index of the oldest store that `reader` may return.
+  /// Returns the index of the oldest store that `reader` may read.
   [[nodiscard]] std::size_t oldest_readable(location_id where, thread_id reader) noexcept;
-  /// Returns the index of the oldest store that a seq_cst access may return.
+  /// Returns the index of the oldest store that a seq_cst access of `reader` may read.
   [[nodiscard]] std::size_t oldest_in_order(location_id where, thread_id reader) noexcept;
   /// Returns whether a read-modify-write may directly follow the store at `index`.
   [[nodiscard]] bool can_attach(location_id where, std::size_t index) const noexcept;
@@ -70,7 +72,8 @@ class memory {
 
   void read(location_id where, std::size_t index, thread_id reader, bool acquire) noexcept;
 
-  /// Adds a store directly after the one at `index`, which it has read if `attached`.
+  /// Adds a store directly after the store at `index`. If `attached` is true, the new store is that
+  /// of a read-modify-write that has read the store at `index`.
   void write(location_id where, std::size_t index, std::uint64_t value, thread_id writer,
              bool release, bool attached);
 
@@ -79,17 +82,17 @@ class memory {
   [[nodiscard]] knowledge known_to(thread_id who) noexcept { return row(who); }
   void start_thread(thread_id who, thread_id parent) noexcept;
   void join_thread(thread_id who, thread_id ended) noexcept;
-  /// Returns a row that passes on knowledge by other means, as a mutex does.
+  /// Returns a row that passes on knowledge by means other than stores, as a mutex does.
   [[nodiscard]] std::int32_t new_row();
   void pass_on(std::int32_t to, thread_id from) noexcept;
   void take_over(thread_id to, std::int32_t from) noexcept;
   /// Lets time pass: all stores so far become visible to `who`. Orders nothing.
   void see_latest(thread_id who) noexcept;
-  /// Records that seq_cst accesses of the same atomic are ordered as the threads make them.
+  /// Record that seq_cst accesses to the same atomic are ordered as the threads make them.
   void see_total_order(thread_id who, location_id where) noexcept;
   void enter_total_order(thread_id who, location_id where) noexcept;
-  /// Puts a seq_cst fence into one order for all atomics at once, and for every access that its
-  /// thread knows of.
+  /// Puts a seq_cst fence into a single order for all atomics at once. It orders every access that
+  /// its thread knows.
   void fence_in_total_order(thread_id who) noexcept;
 
   // ---- the asymmetric fence --------------------------------------------------------------------
@@ -110,7 +113,7 @@ class memory {
   [[nodiscard]] knowledge row(std::int32_t index) noexcept {
     return rows_.get() + static_cast<std::size_t>(index) * knowledge_size;
   }
-  /// Returns a row after the first ones, which may be older than some locations.
+  /// Returns a row of a store or mutex. The row may be older than some locations.
   [[nodiscard]] knowledge passed(std::int32_t index) noexcept;
   [[nodiscard]] std::size_t oldest_from(location_id where, stamp known) const noexcept;
   void join(knowledge to, const stamp* from) const noexcept;
@@ -118,8 +121,8 @@ class memory {
 
   static constexpr std::int32_t most_rows = 1 << 14;
   // The first rows belong to the threads, the next ones to the fences.
-  static constexpr std::int32_t before_light_fence = most_threads;  // what each had done by then
-  static constexpr std::int32_t by_heavy_fence = 2 * most_threads;  // what has reached each since
+  static constexpr std::int32_t before_light_fence = most_threads;  // what each thread had done
+  static constexpr std::int32_t by_heavy_fence = 2 * most_threads;  // what has reached each thread
   static constexpr std::int32_t heavy = 3 * most_threads;
   static constexpr std::int32_t total_order = heavy + 1;
   static constexpr std::int32_t first_free_row = total_order + 1;

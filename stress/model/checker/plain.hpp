@@ -1,5 +1,5 @@
 /// @file
-/// An ordinary variable: two accesses of which one writes must be ordered, or they race.
+/// An ordinary variable: two accesses, at least one of which writes, must be ordered, or they race.
 #pragma once
 
 #include <array>
@@ -9,7 +9,8 @@
 
 namespace model {
 
-/// Part of a scenario that shows whether what one thread wrote has reached the next.
+/// A variable in a scenario that shows whether the writes of one thread have reached the next
+/// thread.
 template <class T>
 class plain {
  public:

@@ -8,7 +8,7 @@ namespace model {
 
 namespace {
 
-/// Vigna's xorshift64*: fast, and the same on every machine.
+/// Vigna's xorshift64*: fast, and with the same results on every machine.
 class generator {
  public:
   void seed(std::uint64_t seed) {
@@ -30,9 +30,9 @@ class generator {
   std::uint64_t state_ = 1;
 };
 
-/// Common base of random choosers: a generator that starts again with each execution, and how often
-/// memory is weak. Sometimes one thread lives in the past: it nearly always reads the oldest value
-/// there is.
+/// Common base of random choosers. It holds a generator that is seeded anew for each execution, and
+/// decides how often memory behaves weakly. Sometimes one thread lives in the past: it nearly
+/// always reads the oldest value that it may read.
 class random_chooser : public chooser {
  public:
   explicit random_chooser(std::uint64_t seed) : seed_(seed) {}
@@ -156,7 +156,8 @@ class by_interludes_chooser final : public random_chooser {
   }
 
  private:
-  /// Returns the next thread; the interrupted one continues when no other can.
+  /// Returns the index of the next thread. The interrupted thread continues only if no other thread
+  /// can.
   unsigned any_other(const candidates& among) {
     const auto count = static_cast<unsigned>(among.threads.size());
     const unsigned first = random_.below(count);

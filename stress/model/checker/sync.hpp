@@ -1,5 +1,5 @@
 /// @file
-/// Modelled primitives that threads wait with: a mutex, and a parking place.
+/// Modelled primitives on which threads wait: a mutex, and a parking place.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace model {
 
-/// Stands in for std::mutex. May outlive an execution: each finds it free.
+/// Stands in for std::mutex. May outlive an execution: each execution finds it unlocked.
 class mutex {
  public:
   void lock();
@@ -24,8 +24,8 @@ class mutex {
   bool held_ = false;
 };
 
-/// Lets one thread sleep until another wakes it. A wake-up that comes first is remembered, as with
-/// a futex whose word has changed. A time-out may come at any time.
+/// Lets one thread sleep until another thread wakes it. A wake-up that comes before the sleep is
+/// remembered, as with a futex whose word has changed. A time-out may come at any time.
 class parking_place {
  public:
   /// Returns once there has been an `unpark` since the last `park`.

@@ -10,13 +10,14 @@
 
 namespace model {
 
-/// Words of which each thread has its own copy. They are exchanged as threads take turns.
+/// Words of which each thread has its own copy. The copies are exchanged as threads take turns.
 class thread_words {
  public:
   /// The values of one thread, as differences (xor) from the initial values.
   using values = std::array<std::size_t, 3>;
 
-  /// Registers a word, once or several times, before a thread of an execution uses it.
+  /// Registers a word. Called before a thread of an execution uses the word, and may be called
+  /// again for the same word.
   template <class T>
   void keep(T& word) noexcept {
     static_assert(sizeof(T) == sizeof(std::size_t) && std::is_trivially_copyable_v<T>);

@@ -14,8 +14,8 @@ namespace {
 constexpr std::array<std::pair<half, std::string_view>, 3> names{
     {{half::acquire, "acquire"}, {half::release, "release"}, {half::both, "all"}}};
 
-/// Returns the path inside the library, in two parts, both empty for other files. A source includes
-/// others as `../folder/file`, so the same file has several paths.
+/// Returns the path of a file inside the library, in two parts. Both are empty for other files. A
+/// source file includes others as `../folder/file`, so the same file has several paths.
 std::pair<std::string_view, std::string_view> inside_library(std::string_view file) {
   constexpr std::string_view up = "/../";
   if (const auto at = file.rfind(up); at != std::string_view::npos) {

@@ -1,5 +1,6 @@
 /// @file
-/// Mutants of memory orders: each ordered access of the library is a site, and one may be weakened.
+/// Mutants of memory orders: each ordered access of the library is a site, and one site may be
+/// weakened.
 #pragma once
 
 #include <atomic>
@@ -13,10 +14,10 @@
 
 namespace model {
 
-/// The halves of an order that can be taken away.
+/// The halves of an order that can be removed.
 enum class half : std::uint8_t { acquire, release, both };
 
-/// One order of one access of the library. A compare-and-swap has two.
+/// One order of one access of the library. A compare-and-swap has two orders.
 struct site {
   std::string file;  ///< path from include/ or src/ on
   int line;
@@ -31,7 +32,7 @@ struct site {
   [[nodiscard]] static site parse(std::string_view text);
 };
 
-/// Records every site that the accesses have passed since `collect(true)`, and weakens one.
+/// Records every site that the accesses have passed since `collect(true)`, and weakens one site.
 class weakening {
  public:
   // Inline, since each access calls it.
@@ -49,7 +50,7 @@ class weakening {
   }
   [[nodiscard]] const std::set<site>& collected() const noexcept { return sites_; }
 
-  /// Weakens the order at this site by that half from now on.
+  /// From now on, weakens the order at site `which` by its half.
   void weaken(site which) {
     weakened_ = std::move(which);
     line_ = weakened_.line;
@@ -59,7 +60,7 @@ class weakening {
   [[nodiscard]] bool met() const noexcept { return met_; }
   void restore() noexcept { line_ = 0; }
 
-  /// Returns what remains of `order`.
+  /// Returns `order`, or what remains of it at the weakened site.
   [[nodiscard]] std::memory_order apply(std::memory_order order, const char* access,
                                         code_location from) {
     if (collects_ && order != std::memory_order_relaxed) {
