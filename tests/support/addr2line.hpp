@@ -16,8 +16,8 @@ inline constexpr const char* lines_command = "llvm-symbolizer --relative-address
 inline constexpr const char* lines_command = "addr2line -Cfpie";
 #endif
 
-/// Returns functions, files and lines of all code addresses in a report; empty if it has no
-/// command.
+/// Returns the functions, files and lines of all code addresses in a report. Returns an empty
+/// string if the report contains no command.
 inline std::string resolve(const std::string& report) {
   const std::string name = "addr2line";
   const char* const chosen = std::getenv("ADDR2LINE");  // NOLINT(concurrency-mt-unsafe): not set

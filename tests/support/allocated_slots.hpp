@@ -32,7 +32,7 @@ class allocated_slots {
     return distance < stride * capacity_ && distance % stride == 0;
   }
 
-  /// Acquires one by one, up to `most`.
+  /// Acquires slots one by one, up to `most` slots.
   [[nodiscard]] list acquire_n(std::size_t most) {
     list all;
     while (all.size() < most) {

@@ -1,5 +1,5 @@
 /// @file
-/// The names that tests use of either Asio, with or without Boost.
+/// The names of Asio that tests use, from Boost.Asio or from Asio without Boost.
 #pragma once
 
 #if defined(LIDO_STANDALONE_ASIO)

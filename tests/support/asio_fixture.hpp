@@ -1,5 +1,6 @@
 /// @file
-/// A pool of fake connections whose operations end in handlers of either Asio.
+/// A pool of fake connections whose operations call handlers of Boost.Asio, or of Asio without
+/// Boost.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +18,7 @@ namespace lido::test {
 
 namespace net = detail_asio::net;
 
-/// Results that handlers have received; the last one's lease and error.
+/// Results that handlers have received: their number, and the lease and the error of the last one.
 struct asio_outcome {
   std::atomic<int> calls{0};
   fake_lease lease;
@@ -33,18 +34,18 @@ struct asio_outcome {
   }
 };
 
-/// Returns a handler of a context that is destroyed before any thread runs it. `kept` is destroyed
-/// with the handler.
+/// Returns a handler for a context that is destroyed before any thread runs the handler. `kept` is
+/// destroyed with the handler.
 template <class Kept = int>
 auto never_run(Kept kept = {}) {
   return
       [kept = std::move(kept)](const auto&... /*answer*/) { ADD_FAILURE() << "no thread runs it"; };
 }
 
-/// Checks at the end that nothing of the pool remains, whatever became of its handlers.
+/// Checks at the end that nothing of the pool remains, whatever happened to its handlers.
 class asio_operations : public ::testing::Test {
  protected:
-  /// Starts an acquire whose handler runs at `where`, an executor or a context.
+  /// Starts an acquire whose handler runs on `where`, which is an executor or a context.
   template <class Where, class Handler>
   void ask(Where&& where, Handler handler, std::stop_token stop = {}) {
     async_acquire(pool, 100s, net::bind_executor(where, std::move(handler)), std::move(stop));

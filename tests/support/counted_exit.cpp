@@ -1,5 +1,5 @@
 // For builds that count branches: gcov writes its counts at exit(), and loses them if a process
-// ends without it.
+// ends without a call to exit().
 
 #include <sys/syscall.h>
 #include <unistd.h>

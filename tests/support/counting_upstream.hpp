@@ -1,5 +1,6 @@
 /// @file
-/// An upstream resource that counts, and checks that it gets back exactly what it gave.
+/// An upstream memory resource that counts requests, and checks that exactly the blocks that it
+/// gave out are returned.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@
 
 namespace lido::test {
 
-/// Thread-safe. All blocks must be back when it is destroyed.
+/// Thread-safe. All blocks must have been returned when it is destroyed.
 class counting_upstream : public std::pmr::memory_resource {
  public:
   counting_upstream() = default;

@@ -1,5 +1,5 @@
 /// @file
-/// Threads for tests: a crew that runs to its end, and one that is parked in the middle.
+/// Threads for tests: a crew that runs to its end, and a crew that is parked before its end.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace lido::test {
 
-/// Runs `body(i)` in `count` threads, i from 0, and waits until all have ended.
+/// Runs `body(i)` in `count` threads, where i counts from 0, and waits until all have ended.
 template <class Body>
 void run_crew(unsigned count, const Body& body) {
   std::vector<std::jthread> crew;
@@ -25,7 +25,7 @@ void run_in_new_thread(const Body& body) {
   run_crew(1, [&body](unsigned /*index*/) { body(); });
 }
 
-/// Threads that have each run `body(i)` and then stay alive, idle, during the crew's lifetime.
+/// Threads that have each run `body(i)` and then stay alive and idle during the crew's lifetime.
 class parked_crew {
  public:
   template <class Body>
@@ -51,7 +51,7 @@ class parked_crew {
   std::vector<std::jthread> threads_;  // last: joined before the latches are destroyed
 };
 
-/// Executor of a walk with two threads and half the work for each.
+/// An executor that walks a map in two threads, each of which does half the work.
 struct two_threads {
   void operator()(std::uint32_t count, const auto& body) const {
     std::jthread other([&] { body(count / 2, count); });

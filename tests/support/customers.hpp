@@ -19,7 +19,7 @@
 
 namespace lido::test {
 
-/// A coroutine without a caller that waits for it.
+/// A coroutine for which no caller waits.
 struct detached {
   struct promise_type {  // NOLINT(readability-identifier-naming): the language's
     static detached get_return_object() { return {}; }
@@ -43,13 +43,13 @@ inline void PrintTo(way_to_wait way, std::ostream* out) {  // NOLINT(readability
                                           : "coroutine");
 }
 
-/// A queue in a known order: no waiter joins it before the previous one is in it.
+/// A queue in a known order: no waiter joins it before the previous waiter is in the queue.
 ///
-/// Each notes that it was served while it has the resource, of which there is one, so the notes are
-/// in the order of service.
+/// Each waiter notes that it was served while it holds the resource. There is only one resource, so
+/// the notes are in the order of service.
 class customers {
  public:
-  /// Takes a pool with one resource, which is in use.
+  /// Requires: `pool` has one resource, which is in use.
   explicit customers(fake_pool& pool, bool discard = false) : pool_(pool), discard_(discard) {}
 
   /// Adds a waiter: `wait(serve)` starts to wait, and calls `serve(lease)` once it has a lease.
@@ -73,7 +73,7 @@ class customers {
     });
   }
 
-  /// Returns positions in the queue, in the order of service, once all have been served.
+  /// Returns positions in the queue, in the order of service, once all waiters have been served.
   [[nodiscard]] std::vector<int> served() {
     const auto all_served = [this] {
       const std::lock_guard guard(mutex_);
@@ -83,7 +83,7 @@ class customers {
     const std::lock_guard guard(mutex_);
     return served_;
   }
-  /// Returns positions in the order of arrival.
+  /// Returns positions in the queue, in the order of arrival.
   [[nodiscard]] std::vector<int> joined() const {
     std::vector<int> places(static_cast<std::size_t>(joined_));
     std::iota(places.begin(), places.end(), 0);
@@ -100,7 +100,7 @@ class customers {
       const std::lock_guard guard(mutex_);
       served_.push_back(place);
     }
-    // The test may have ended here, once it has seen the last note.
+    // From here on, the test may already have ended, if it has seen the last note.
     if (discard) {
       lease.discard();
     }
@@ -111,7 +111,7 @@ class customers {
   int joined_ = 0;
   std::mutex mutex_;
   std::vector<int> served_;
-  std::vector<std::jthread> threads_;  // last: joined before the others are destroyed
+  std::vector<std::jthread> threads_;  // last: joined before the other members are destroyed
 };
 
 }  // namespace lido::test

@@ -1,5 +1,5 @@
 /// @file
-/// A peer that answers late whether it is alive, or does not answer.
+/// A peer that is slow to answer whether it is alive, or does not answer at all.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,12 +22,12 @@ struct peer {
   std::atomic<int> asked{0};
   std::atomic<int> answers{0};
   std::atomic<int> made{0};
-  std::atomic<int> dead{0};  // number of one that answers no
+  std::atomic<int> dead{0};  // number of the connection that answers no
   std::atomic<bool> is_silent{false};
-  std::atomic<int> silent{0};  // numbers up to this one do not answer, either
+  std::atomic<int> silent{0};  // connections up to this number do not answer, either
 };
 
-/// A healthy connection on which no answer takes less than 3 ms.
+/// A factory of healthy connections, on which no answer takes less than 3 ms.
 struct distant {
   peer* to;
 
@@ -58,7 +58,7 @@ struct distant {
   }
 };
 
-/// A callback that keeps its resource until it is released.
+/// A callback that keeps its resource until `end` is called.
 class long_stay {
  public:
   void begin(resource_pool<int>& pool) {
@@ -85,7 +85,7 @@ class DistantPeer : public ::testing::Test {
  protected:
   using links = resource_pool<int>;
 
-  /// Makes that many resources idle for long enough to be validated.
+  /// Makes `count` resources idle for long enough to be validated.
   static void let_grow_stale(links& pool, std::size_t count) {
     std::vector<resource_lease<int>> all;
     while (all.size() < count) {

@@ -1,5 +1,5 @@
 /// @file
-/// Takes all that a pool has, to check what it has.
+/// Acquires everything that a pool contains, in order to check it.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ template <class Element>
   return static_cast<std::size_t>(std::unique(elements.begin(), elements.end()) - elements.begin());
 }
 
-/// Returns how many different objects can be out at once; releases them afterwards.
+/// Returns how many different objects can be in use at once, and releases them afterwards.
 template <class Pool>
 [[nodiscard]] std::size_t count_acquirable(Pool& pool) {
   const auto all = drain(pool);
@@ -40,7 +40,8 @@ template <class Pool>
   return count;
 }
 
-/// Leaves the calling thread's cache as full as possible: many acquires, then many releases.
+/// Fills the calling thread's cache as far as possible: acquires many objects, and then releases
+/// them.
 template <class Pool>
 void fill_own_cache(Pool& pool, std::size_t most) {
   std::vector<typename Pool::value_type*> held;

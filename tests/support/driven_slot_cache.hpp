@@ -1,5 +1,5 @@
 /// @file
-/// One slot_cache, moved step by step by one thread that plays the owner and its thieves.
+/// A slot_cache that one thread drives step by step, in the roles of the owner and its thieves.
 #pragma once
 
 #include <array>
@@ -13,19 +13,19 @@
 
 namespace lido::test {
 
-/// Returns an item, a fictitious address, for number 1, 2, 3 ...
+/// Returns the item with a number 1, 2, 3 ... Items are fictitious addresses.
 inline void* item(std::uintptr_t number) {
   return reinterpret_cast<void*>(number * 64);  // NOLINT(performance-no-int-to-ptr)
 }
 
-/// A cache with a word before it, which a failing pop reads.
+/// A cache, and the word before it that a failing pop reads.
 struct lone_cache {
   std::array<detail::slot_cache::cell, 8> before;
   detail::slot_cache cache;
 };
 
-/// A cache with space for `limit` items. The owner's calls do what slot_allocator does around the
-/// cache, whole or in two steps: the hit path, and what follows when it fails.
+/// A cache with space for `limit` items. The owner's functions do what slot_allocator does around
+/// the cache, either at once or in two steps: the hit path, and whatever follows if that fails.
 class driven_slot_cache {
  public:
   static constexpr std::uint32_t limit = 8;
@@ -43,7 +43,8 @@ class driven_slot_cache {
   [[nodiscard]] detail::slot_cache::phase state() const { return cache_.state().now(); }
   [[nodiscard]] std::uint32_t count() const { return cache_.visible_count(kind_); }
 
-  /// Pushes as the owner; returns false if the cache was full, and the owner still has the item.
+  /// Pushes as the owner; returns false if the cache was full, so that the owner still holds the
+  /// item.
   bool push(void* what) {
     return (kind_ != lido::cache_kind::locked && cache_.push(what)) || finish_push(what);
   }
@@ -54,7 +55,7 @@ class driven_slot_cache {
     return kind_ != lido::cache_kind::locked && cache_.pop(found) ? found : finish_pop();
   }
 
-  /// Runs the second step of a pop whose first failed.
+  /// Runs the second step of a pop whose first step failed.
   void* finish_pop() {
     if (kind_ == lido::cache_kind::locked) {
       if (void* const found = cache_.pop_locked(); found != nullptr) {
@@ -69,7 +70,7 @@ class driven_slot_cache {
     return found.item;
   }
 
-  /// Runs the second step of a push whose first failed.
+  /// Runs the second step of a push whose first step failed.
   bool finish_push(void* what) {
     if (kind_ == lido::cache_kind::locked && cache_.push_locked(what, limit)) {
       return true;
@@ -84,7 +85,7 @@ class driven_slot_cache {
       cache_.cells()[found.count++].store(found.item, std::memory_order_relaxed);
       found.item = nullptr;
     }
-    const bool too_many = found.count > limit;  // the pushed item is on top: not put back again
+    const bool too_many = found.count > limit;  // the pushed item is on top; it is not put back
     found.count -= too_many ? 1 : 0;
     cache_.open(kind_, found.count, limit);
     return found.item == nullptr && !too_many;
@@ -107,7 +108,7 @@ class driven_slot_cache {
   /// Announces a thief, whatever state the cache is in.
   std::optional<detail::slot_cache::control> announce() { return cache_.revoke(cache_.state()); }
 
-  /// Runs the thief's second step, after the fence, which one thread does not need.
+  /// Runs the thief's second step. The fence before it is not needed in a single thread.
   std::optional<items> harvest(detail::slot_cache::control announced) {
     std::array<void*, detail::slot_cache::most_items + 1> loot{};
     const auto taken = cache_.harvest(kind_, announced, loot);
@@ -117,13 +118,13 @@ class driven_slot_cache {
     return items(loot.begin(), loot.begin() + *taken);
   }
 
-  /// Runs both steps in one go.
+  /// Runs both steps of the thief at once.
   items rob() {
     const auto announced = announce();
     return announced.has_value() ? harvest(*announced).value_or(items{}) : items{};
   }
 
-  /// Moves the owner's items into more cells.
+  /// Moves the owner's items into a larger array of cells.
   void replace_cells() {
     const settled found = cache_.settle(kind_);
     std::array<void*, limit + 1> kept{};
@@ -140,7 +141,7 @@ class driven_slot_cache {
  private:
   lido::cache_kind kind_;
   std::array<detail::slot_cache::cell, limit + 2>
-      first_cells_{};  // the spare one, and the one above the limit
+      first_cells_{};  // includes the spare cell, and the cell above the limit
   std::array<detail::slot_cache::cell, std::size_t{2} * limit> second_cells_{};
   detail::slot_cache cache_;
 };

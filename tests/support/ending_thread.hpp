@@ -1,5 +1,5 @@
 /// @file
-/// A thread that has given up its number, and can get no other.
+/// A thread that has given up its number, and cannot get another number.
 #pragma once
 
 #ifdef _WIN32
@@ -17,7 +17,8 @@ namespace lido::test {
 
 #ifdef _WIN32
 
-/// A function to run at the very end of a thread, which has no thread-local variables any more.
+/// A function to run at the very end of a thread, when the thread has no thread-local variables any
+/// more.
 struct last_words {
   const std::function<void()>* body = nullptr;
   DWORD thread = 0;
@@ -31,7 +32,8 @@ inline void NTAPI on_loader_event(void* /*module*/, DWORD event, void* /*reserve
   }
 }
 
-/// The loader calls these in the order of their sections; the library's is in .CRT$XLY.
+/// The loader calls such callbacks in the order of their sections; the library's callback is in
+/// .CRT$XLY.
 #ifdef _MSC_VER
 #pragma comment(linker, "/INCLUDE:_tls_used /INCLUDE:lido_test_last_callback")
 #pragma section(".CRT$XLYZ", long, read)
@@ -42,8 +44,9 @@ extern "C" __declspec(allocate(".CRT$XLYZ"), selectany) const PIMAGE_TLS_CALLBAC
     &on_loader_event;
 #endif
 
-/// Runs `body` in a new thread that has already given its number back. It runs under a mutex of the
-/// loader, so it can wait for no other thread to start or end. `before` has run by then.
+/// Runs `body` in a new thread that has already given its number back. The loader holds a mutex
+/// while `body` runs, so `body` cannot wait for another thread to start or end. `before` has
+/// already run by then.
 inline void run_in_ending_thread(
     const std::function<void()>& body, const std::function<void()>& before = [] {}) {
   std::jthread([&] {
@@ -55,7 +58,8 @@ inline void run_in_ending_thread(
 
 #else
 
-/// Runs `body` in a new thread that has already given its number back. `before` has run by then.
+/// Runs `body` in a new thread that has already given its number back. `before` has already run by
+/// then.
 inline void run_in_ending_thread(
     const std::function<void()>& body, const std::function<void()>& before = [] {}) {
   struct visitor {
@@ -66,7 +70,7 @@ inline void run_in_ending_thread(
   visitor last{&body, {}};
   (void)pthread_key_create(&last.key, [](void* value) {
     auto& self = *static_cast<visitor*>(value);
-    // The second round comes after the first call of all other keys.
+    // The second round comes after the destructors of all other keys were called once.
     if (self.rounds++ == 0) {
       (void)pthread_setspecific(self.key, &self);
     } else {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <new>
 
-// The linker's names of the functions with --wrap.
+// The names that the linker gives to the functions with --wrap.
 // NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" {
 void* __real_calloc(std::size_t count, std::size_t size) noexcept;
@@ -17,7 +17,7 @@ namespace lido::test {
 namespace {
 
 constinit thread_local allocation_plan plan;
-constexpr long exhausted = -1;  // fail_at after the start of a sticky failure
+constexpr long exhausted = -1;  // value of fail_at after a sticky failure has begun
 
 bool fails() noexcept {
   if (plan.fail_at == exhausted) {
@@ -96,7 +96,7 @@ void __wrap_free(void* memory) noexcept {
 }
 // NOLINTEND(bugprone-reserved-identifier)
 
-// The array forms and the rest call these.
+// The array forms of `new` call the other forms.
 // NOLINTBEGIN(readability-inconsistent-declaration-parameter-name)
 void* operator new(std::size_t size) {
   return lido::test::allocate_or_throw(size, __STDCPP_DEFAULT_NEW_ALIGNMENT__);

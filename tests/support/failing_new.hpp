@@ -1,6 +1,7 @@
 /// @file
-/// Memory that runs out on request: that of `operator new`, and of std::malloc where the executable
-/// calls it itself. Only for executables that `lido_failing_memory` in tests/CMakeLists.txt links.
+/// Memory that runs out on request: memory from `operator new`, and from std::malloc where the
+/// executable itself calls it. Only for executables that `lido_failing_memory` in
+/// tests/CMakeLists.txt links.
 #pragma once
 
 #include <atomic>
@@ -10,11 +11,12 @@ namespace lido::test {
 /// Settings for the calling thread's allocations, and their counts.
 struct allocation_plan {
   long fail_at = 0;     ///< number of the first failing allocation from now; 0: none
-  bool sticky = false;  ///< whether all later ones fail, too
+  bool sticky = false;  ///< whether all later allocations fail, too
   long allocations = 0;
-  long of_malloc = 0;  ///< number of those by malloc
+  long of_malloc = 0;  ///< number of allocations by malloc
   long refused = 0;
-  /// Allocations by all threads, not yet freed: one may free what another has allocated.
+  /// Allocations by all threads that are not yet freed: one thread may free what another has
+  /// allocated.
   static inline std::atomic<long> outstanding = 0;
 };
 

@@ -43,8 +43,8 @@ inline void wait_while(const std::atomic<bool>& held) {
   }
 }
 
-/// Waits until `done()`; gives up after a minute, which happens only in a failing test. Returns
-/// whether it is done.
+/// Waits until `done()` is true. Gives up after a minute, which happens only in a failing test.
+/// Returns whether `done()` was true.
 template <class Done>
 bool eventually(const Done& done) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
@@ -57,9 +57,9 @@ bool eventually(const Done& done) {
   return true;
 }
 
-/// Returns whether the wait ends before the next look of a pool, which comes after a second:
-/// `wait()` returns how long it took. On a busy machine some waits take longer, but seldom a
-/// quarter of them, and not each time.
+/// Returns whether a wait mostly ends before the next check by a pool, which comes after a second.
+/// `wait()` waits once and returns how long that took. On a busy machine, some waits take longer,
+/// but seldom a quarter of them, and not in every attempt.
 template <class Wait>
 bool is_mostly_soon(const Wait& wait) {
   constexpr int waits = 20;
@@ -76,7 +76,8 @@ bool is_mostly_soon(const Wait& wait) {
   return false;
 }
 
-/// Helps factories whose resources refuse validation when the asking thread is told to stop.
+/// Helps factories whose resources fail validation just when a stop of the asking thread is
+/// requested.
 struct answers_no_and_stops {
   std::atomic<int>* asked;
   std::stop_source* stop;

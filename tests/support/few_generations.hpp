@@ -11,14 +11,14 @@
 namespace lido {
 namespace test {
 
-/// Hooks that do nothing. A slot of a map with them has that many generations.
+/// Hooks that do nothing. In a map with these hooks, a slot has `Generations` generations.
 template <std::uint32_t Generations>
 struct few_generations {
   template <class T>
   void on_erase(T& /*value*/, slot_handle<T> /*handle*/) const noexcept {}
 };
 
-/// Hooks that do something, in a map with few generations.
+/// Does what `Hooks` do, in a map whose slots have few generations.
 template <std::uint32_t Generations, class Hooks>
 struct few_generations_with : Hooks {};
 

@@ -1,5 +1,5 @@
 /// @file
-/// Objects at which an access ends the program.
+/// Objects to which any access ends the program.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,9 +15,9 @@
 
 namespace lido::test {
 
-inline constexpr std::size_t page_size = std::size_t{64} * 1024;  // the largest of any system
+inline constexpr std::size_t page_size = std::size_t{64} * 1024;  // the largest page of any system
 
-/// An object of one page, which the system can protect; trivial, so that default_init leaves it
+/// An object of one page, which the system can protect. It is trivial, so default_init leaves it
 /// alone.
 struct alignas(page_size) page {
   std::array<char, page_size> bytes;

@@ -14,11 +14,11 @@
 
 namespace lido::test {
 
-inline constinit detail::atomic<std::uint64_t> flaky_threads{0};  ///< how many have thrown
+inline constinit detail::atomic<std::uint64_t> flaky_threads{0};  ///< threads that have thrown
 inline constinit thread_local std::uint64_t flaky_dice = 0;
 
-/// Returns the next of a sequence of numbers (Steele, Lea, Flood: SplitMix, OOPSLA 2014), the same
-/// ones in the n-th thread of each run.
+/// Returns the next number of a pseudo-random sequence (Steele, Lea, Flood: SplitMix, OOPSLA 2014).
+/// The sequence of the n-th thread is the same in each run.
 [[nodiscard]] inline std::uint64_t throw_flaky_dice() noexcept {
   if (flaky_dice == 0) {
     // relaxed: a count
@@ -30,8 +30,8 @@ inline constinit thread_local std::uint64_t flaky_dice = 0;
   return mixed ^ (mixed >> 31U);
 }
 
-/// The part of `atomic` that a free list needs. A weak compare-and-swap may always fail without a
-/// reason; one in five does so here. Before one in fifty the thread lets others run.
+/// The part of `atomic` that a free list needs. A weak compare-and-swap is allowed to fail without
+/// a reason; here, one in five does. Before one in fifty, the thread lets other threads run.
 class flaky_atomic {
  public:
   explicit constexpr flaky_atomic(std::uint64_t value) noexcept : value_(value) {}
@@ -60,11 +60,12 @@ class flaky_atomic {
 template <class Head>
 class list_for_tests final : public shared_list {
  public:
-  /// Limits tags to that many bits: they wrap after 2^bits releases that reach the list.
+  /// Limits tags to `most_tag_bits` bits: they wrap after 2^most_tag_bits releases that reach the
+  /// list.
   ///
-  /// A thread that is suspended for exactly that many of them can be fooled, and so can an acquire
-  /// that decides that the pool is exhausted. With several threads use 16 bits or more, unless a
-  /// test is meant to show that.
+  /// A thread that is suspended for exactly that many releases can be fooled. So can an acquire
+  /// that decides that the pool is exhausted. Tests with several threads should use 16 bits or
+  /// more, unless they are meant to show such an error.
   explicit list_for_tests(unsigned most_tag_bits = 64) noexcept : most_tag_bits_(most_tag_bits) {}
 
   [[nodiscard]] bool can_grow() const noexcept override { return true; }
@@ -85,7 +86,7 @@ class list_for_tests final : public shared_list {
 /// Lido's own list, with narrow tags. It must outlive the pools that use it.
 using narrow_tags = list_for_tests<detail::shared_atomic<std::uint64_t>>;
 
-/// Lido's own list, whose compare-and-swaps fail and are late far more often than by chance.
+/// Lido's own list, whose compare-and-swaps fail and are delayed far more often than by chance.
 using flaky_list = list_for_tests<flaky_atomic>;
 
 }  // namespace lido::test

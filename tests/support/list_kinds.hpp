@@ -1,5 +1,5 @@
 /// @file
-/// The free lists that a build can run, for suites with a parameter.
+/// The free lists that a build can run, for parameterised suites.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,8 +33,8 @@ struct list_kind {
   friend void PrintTo(const list_kind& printed, std::ostream* out) { *out << printed.name; }
 };
 
-/// Returns the lists that several threads may use. The links of Boost's stack race by the letter of
-/// the standard, so ThreadSanitizer must not see it.
+/// Returns the lists that several threads may use. By the letter of the standard, the links of
+/// Boost's stack race, so ThreadSanitizer must not see that list.
 inline std::vector<list_kind> shared_lists() {
   static const narrow_tags own(64);
   static const flaky_list flaky;
@@ -46,7 +46,7 @@ inline std::vector<list_kind> shared_lists() {
   return kinds;
 }
 
-/// Returns all lists, including that with the narrow tag, which only one thread may use.
+/// Returns all lists, including the list with the narrow tag, which only one thread may use.
 inline std::vector<list_kind> all_lists() {
   static const narrow_tags narrow(1);
   std::vector<list_kind> kinds = shared_lists();

@@ -11,7 +11,8 @@
 
 namespace lido::test {
 
-/// Installed during its lifetime. At most one exists at a time; thread-safe otherwise.
+/// A log that is installed as the handler during its lifetime. At most one log exists at a time.
+/// Otherwise thread-safe.
 class misuse_log {
  public:
   struct entry {

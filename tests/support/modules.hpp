@@ -17,7 +17,8 @@ namespace lido_test {
 
 #if defined(_WIN32)
 
-/// Returns null if it cannot be loaded. `is_global` is for symbols of shared objects.
+/// Loads a module. Returns null if it cannot be loaded. `is_global` concerns only symbols of shared
+/// objects.
 [[nodiscard]] inline void* load_module(const std::filesystem::path& path,
                                        bool /*is_global*/ = false) {
   return ::LoadLibraryW(path.c_str());
@@ -43,7 +44,7 @@ template <class Function>
 
 #else
 
-/// Returns null if it cannot be loaded.
+/// Loads a module. Returns null if it cannot be loaded.
 [[nodiscard]] inline void* load_module(const std::filesystem::path& path, bool is_global = false) {
   return ::dlopen(path.c_str(), RTLD_NOW | (is_global ? RTLD_GLOBAL : RTLD_LOCAL));
 }

@@ -1,11 +1,11 @@
 /// @file
-/// Makes connects reach themselves. Of many thousands to a port without a server one does, when the
-/// kernel happens to choose that port for this end.
+/// Makes connections reach themselves. Without this class, one of many thousands of connects to a
+/// port without a server does so: when the kernel happens to choose that port for the local end.
 #pragma once
 
 namespace lido::test {
 
-/// During its lifetime, each IPv4 connect of this process leads to itself.
+/// Makes each IPv4 connect of this process reach itself during the object's lifetime.
 class own_peer {
  public:
   own_peer() noexcept;

@@ -1,7 +1,7 @@
 /// @file
 /// Kinds of pools that must all keep the same promises. A suite with
-/// `WithParamInterface<pool_kind>` runs once for each; its pools are `kind_pool`s. With
-/// LIDO_TEST_CHECKED all of them are checked, and end the program when they are used wrongly.
+/// `WithParamInterface<pool_kind>` runs once for each kind; its pools are `kind_pool`s. With
+/// LIDO_TEST_CHECKED, all these pools are checked, and end the program if they are misused.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace lido::test {
 /// Kinds of pools; boost uses the list of another library, except in pools that grow.
 enum class pool_kind : std::uint8_t { revocable, locked, uncached, boost };
 
-#if LIDO_TEST_TSAN  // which reports what Boost's list does
+#if LIDO_TEST_TSAN  // which reports the races of Boost's list
 inline const auto pool_kinds =
     ::testing::Values(pool_kind::revocable, pool_kind::locked, pool_kind::uncached);
 #else
@@ -43,7 +43,7 @@ inline std::string pool_kind_name(const ::testing::TestParamInfo<pool_kind>& inf
   return "unknown";
 }
 
-/// Returns the kind of the running test.
+/// Returns the pool kind of the running test.
 inline pool_kind this_kind() {
   return ::testing::WithParamInterface<pool_kind>::GetParam();
 }

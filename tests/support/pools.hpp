@@ -1,5 +1,6 @@
 /// @file
-/// Pools by the subject of a test: they grow, or keep their objects, whatever the options say.
+/// Pools that are named after the subject of a test: they grow, or keep their objects, whatever the
+/// options say.
 #pragma once
 
 #include <utility>

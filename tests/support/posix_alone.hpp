@@ -1,6 +1,6 @@
 /// @file
-/// Included first in each source of a library for plain POSIX: the system's header without what
-/// Linux adds.
+/// Provides the system's header without the additions of Linux. Included first in each source file
+/// of a library that is built for plain POSIX.
 #pragma once
 
 #include <sys/mman.h>

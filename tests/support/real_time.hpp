@@ -14,10 +14,10 @@
 
 namespace lido::test {
 
-/// Message of a test that the system does not let run.
+/// Message of a test that the system does not permit to run.
 inline constexpr const char* no_real_time = "this process may not have real-time threads";
 
-#ifdef _WIN32  // where the priority of a thread is no promise
+#ifdef _WIN32  // where the priority of a thread guarantees nothing
 
 [[nodiscard]] inline bool try_become_real_time(int /*priority*/) {
   return false;
@@ -34,13 +34,13 @@ inline void compute_for(std::chrono::nanoseconds /*time*/) {}
   return ::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &wanted) == 0;
 }
 
-/// Makes another thread a normal one again, so that it no longer keeps others off a processor.
+/// Makes `thread` a normal thread again, so that it no longer keeps other threads off a processor.
 inline void end_real_time(std::thread::native_handle_type thread) {
   const sched_param none{};
   (void)::pthread_setschedparam(thread, SCHED_OTHER, &none);
 }
 
-/// Restricts all calling threads to one processor.
+/// Restricts the calling thread to one processor, which is the same for all callers.
 inline void stay_on_one_processor() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);

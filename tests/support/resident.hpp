@@ -1,5 +1,5 @@
 /// @file
-/// The memory of the process.
+/// The memory that the process uses.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 #ifdef _WIN32
 #include <windows.h>
-// after it
+// must come after windows.h
 #include <psapi.h>
 #else
 #include <sys/mman.h>
@@ -21,7 +21,7 @@ namespace lido::test {
 
 struct process_memory {
   std::size_t mapped = 0;    ///< bytes of mapped addresses
-  std::size_t resident = 0;  ///< bytes of memory
+  std::size_t resident = 0;  ///< bytes of resident memory
 };
 
 [[nodiscard]] inline process_memory memory_of_process() {
@@ -41,8 +41,9 @@ struct process_memory {
   return memory_of_process().resident;
 }
 
-/// Returns how many pages of `bytes` from `first` on have memory. Returns nothing if the system
-/// does not report it, or if an emulator does not for unreadable pages.
+/// Returns how many pages have memory, in the range of `bytes` bytes from `first` on. Returns
+/// std::nullopt if the system does not report that, or if an emulator does not report it for
+/// unreadable pages.
 [[nodiscard]] inline std::optional<std::size_t> resident_pages(void* first, std::size_t bytes) {
 #ifdef _WIN32
   constexpr std::size_t page = 4096;

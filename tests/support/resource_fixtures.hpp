@@ -1,5 +1,5 @@
 /// @file
-/// Pools of fake connections, in each mode of maintenance and with a clock that a test moves.
+/// Pools of fake connections, in each mode of maintenance, and with a clock that a test advances.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,13 +18,14 @@ namespace lido::test {
 
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace): literals
 
-/// Returns the cause that a callback was given, if it got nothing.
+/// Returns the cause of the failure that a callback received, or std::nullopt if it received a
+/// lease.
 template <class R>
 std::optional<acquire_failure> cause_of(const acquire_result<R>& got) {
   return got ? std::nullopt : std::optional(got.failure());
 }
 
-/// The results that a callback was given.
+/// The results that a callback has received.
 struct outcome {
   std::atomic<int> calls{0};
   fake_lease lease;
@@ -39,7 +40,7 @@ struct outcome {
   }
 };
 
-/// Returns why a call to acquire fails, which it must.
+/// Returns why a call to acquire fails. If the call succeeds, the test fails.
 template <class Acquire>
 acquire_failure cause_of_call(const Acquire& acquire) {
   try {
@@ -55,7 +56,7 @@ inline acquire_failure failure_of(fake_pool& pool, std::chrono::milliseconds tim
   return cause_of_call([&] { return pool.acquire_for(timeout); });
 }
 
-/// Runs in each mode; if tick() must be called, a thread does it.
+/// Runs a test in each mode. If tick() must be called, a thread calls it.
 class resource_in_each_mode : public ::testing::TestWithParam<maintenance> {
  protected:
   fake_pool& start(const resource_pool_options& options) {
@@ -92,7 +93,7 @@ class resource_in_each_mode : public ::testing::TestWithParam<maintenance> {
   std::jthread ticker_;
 };
 
-/// Runs by tick, with a clock that the test moves: nothing here sleeps.
+/// Runs a pool by tick, with a clock that the test advances, so nothing here sleeps.
 class resource_by_tick : public ::testing::Test {
  protected:
   fake_pool& start(resource_pool_options options) {
@@ -100,7 +101,7 @@ class resource_by_tick : public ::testing::Test {
     options.clock = &clock;
     return pool_.emplace(fake_factory{&server}, options);
   }
-  /// Creates `count` at once and releases them.
+  /// Creates `count` resources that are in use at once, and releases them.
   void fill(fake_pool& pool, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       held_.push_back(pool.try_acquire());
@@ -125,7 +126,7 @@ class resource_by_tick : public ::testing::Test {
   std::optional<fake_pool> pool_;
 };
 
-/// Returns the parameter's name in the names of tests.
+/// Returns the name of `mode`, for the names of tests.
 inline std::string name_of(maintenance mode) {
   const std::array names{"background", "by_tick"};
   return names.at(static_cast<std::size_t>(mode));

@@ -10,14 +10,14 @@
 
 namespace lido::test {
 
-/// For tests of one thread; `kept_test` resets them for each.
+/// For single-threaded tests; `kept_test` resets the script before each test.
 struct scripted_hooks {
   struct script {
-    std::string log;  ///< a letter a call: c, a, d, x for create, activate, deactivate, destroy
+    std::string log;  ///< one letter per call: c, a, d, x for create, activate, deactivate, destroy
     int last_argument = 0;
     int throw_in_create = 0;      ///< number of the failing call from now; 0: none
-    int throw_in_activate = 0;    ///< likewise
-    int throw_in_deactivate = 0;  ///< likewise
+    int throw_in_activate = 0;    ///< as above
+    int throw_in_deactivate = 0;  ///< as above
     bool refuse = false;          ///< result of the next deactivation
   };
 

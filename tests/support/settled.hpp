@@ -1,5 +1,5 @@
 /// @file
-/// Statistics of a pool whose threads destroy closing resources.
+/// Statistics of a pool in which threads may still be destroying closing resources.
 #pragma once
 
 #include <chrono>

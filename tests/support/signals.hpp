@@ -1,5 +1,5 @@
 /// @file
-/// Signals that interrupt a thread's system call for no reason of its own.
+/// Signals that interrupt a thread's system call, although the thread gave no reason for it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,8 @@
 
 namespace lido::test {
 
-/// Makes SIGUSR1 end system calls with EINTR during its lifetime. At most one exists at a time.
+/// Makes SIGUSR1 end system calls with EINTR during its lifetime. At most one such object exists at
+/// a time.
 class signals_without_restart {
  public:
   signals_without_restart() {
@@ -23,7 +24,8 @@ class signals_without_restart {
   signals_without_restart& operator=(const signals_without_restart&) = delete;
   ~signals_without_restart() { EXPECT_EQ(::sigaction(SIGUSR1, &before_, nullptr), 0); }
 
-  /// Sends the signal, in vain if the thread has ended. Requires: not joined.
+  /// Sends the signal, which has no effect if the thread has ended. Requires: the thread has not
+  /// been joined.
   static void send(std::jthread& to) { (void)::pthread_kill(to.native_handle(), SIGUSR1); }
   /// Returns the number of signals handled so far, in all threads.
   [[nodiscard]] static int handled() { return count; }

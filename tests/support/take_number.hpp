@@ -1,5 +1,5 @@
 /// @file
-/// Takes a thread number reliably, if there is one.
+/// Acquires a thread number reliably, if one is free.
 #pragma once
 
 #include <thread>
@@ -8,8 +8,8 @@
 
 namespace lido::test {
 
-/// Tries again while others use the registry; returns false if the table is full, or the thread is
-/// ending.
+/// Tries again while other threads use the registry. Returns false if the table is full or the
+/// thread is ending.
 inline bool take_thread_number() {
   constexpr int tries = 10'000;
   for (int i = 0; i < tries; ++i) {

@@ -9,7 +9,7 @@ namespace lido::test {
 /// Thrown by a constructor that was told to throw.
 struct refused : std::exception {};
 
-/// For tests of one thread; `tracked_test` resets the counts for each.
+/// For single-threaded tests; `tracked_test` resets the counts before each test.
 class tracked {
  public:
   struct tally {

@@ -73,7 +73,7 @@ extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo
   std::string all = std::string(first) + ",127.0.0.1";
   int failed = 0;
   addrinfo** last = found;
-  for (std::size_t begin = 0; failed == 0 && begin < all.size();) {  // freed one after the other
+  for (std::size_t begin = 0; failed == 0 && begin < all.size();) {  // nodes are freed one by one
     const std::size_t end = std::min(all.find(',', begin), all.size());
     failed = look_up(all.substr(begin, end - begin).c_str(), service, wanted, last);
     begin = end + 1;

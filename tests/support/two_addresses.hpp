@@ -1,15 +1,15 @@
 /// @file
-/// A name with several addresses, and one whose lookup hangs, without a change to the files and
-/// servers in which names are looked up.
+/// A host name with several addresses, and a host name whose lookup hangs. They need no changes to
+/// the files and servers in which names are looked up.
 #pragma once
 
 namespace lido::test {
 
-/// This name has the addresses in `first` of the current object, numeric and separated by commas,
-/// and then 127.0.0.1.
+/// A name with the addresses in `first` of the current `two_addresses` object, and then 127.0.0.1.
+/// The addresses in `first` are numeric and separated by commas.
 inline constexpr const char* two_addresses_name = "two.invalid";
 
-/// Makes that name exist in this process during its lifetime.
+/// Makes `two_addresses_name` exist in this process during the object's lifetime.
 class two_addresses {
  public:
   explicit two_addresses(const char* first) noexcept;
@@ -18,8 +18,8 @@ class two_addresses {
   ~two_addresses();
 };
 
-/// Makes the lookup of this name hang during its lifetime. Its destructor waits for lookups under
-/// way.
+/// Makes the lookup of `text` hang during the object's lifetime. The destructor waits for lookups
+/// that are under way.
 class hanging_name {
  public:
   static constexpr const char* text = "hangs.invalid";

@@ -1,16 +1,17 @@
 // For tests under Wine on Linux. Lido does not trust Wine's FlushProcessWriteBuffers, which does
 // nothing in many versions. Here the program conceals that it runs under Wine, and membarrier(2) of
-// Linux replaces that function. If that is refused, nothing changes, and pools have locked caches.
+// Linux replaces that function. If Linux refuses membarrier(2), nothing changes, and pools have
+// locked caches.
 //
-// Two imports of the library are replaced by functions of this file, which linkers prefer to those
-// of the import libraries. So the library is tested as it ships.
+// Functions in this file replace two imports of the library. Linkers prefer them to the functions
+// in the import libraries. So the library is tested as it is shipped.
 #include "wine_fence.hpp"
 
 // The imports themselves must not be declared.
 #define WIN32_LEAN_AND_MEAN
 #define _KERNEL32_
 #include <windows.h>
-// after it
+// must come after windows.h
 #include <winternl.h>
 
 #include <atomic>
@@ -40,7 +41,7 @@ using fence_call = void(WINAPI*)();
   return status >= 0 ? std::bit_cast<FARPROC>(found) : nullptr;
 }
 
-/// Makes a system call of Linux. Processes of Wine are processes of Linux, so it reaches the
+/// Makes a system call of Linux. Processes of Wine are processes of Linux, so the call reaches the
 /// kernel.
 [[nodiscard]] long call_membarrier(long command) {
   constexpr long number = 324;
@@ -91,7 +92,7 @@ void WINAPI use_chosen_fence() {
 
 }  // namespace
 
-// The linker's names for calls of functions in DLLs.
+// The names by which the linker finds functions in DLLs.
 extern "C" {
 extern fence_call __imp_FlushProcessWriteBuffers;
 fence_call __imp_FlushProcessWriteBuffers = use_chosen_fence;
