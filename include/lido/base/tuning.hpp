@@ -31,10 +31,9 @@ struct tuning {
   static constexpr std::uint32_t most_cleared = 32;       ///< limit of used entries in a kept table
   /// True if a read-modify-write orders all accesses before it against all accesses after it.
   static constexpr bool changes_are_full_fences = LIDO_X86_64 != 0;
-  static constexpr std::uint32_t patience = 32;  ///< operations before a closed cache opens
-  static constexpr std::uint32_t most_patience =
-      4096;                                         ///< maximum patience, after many exhaustions
-  static constexpr std::uint32_t most_pauses = 64;  ///< pauses after a failed compare-and-swap
+  static constexpr std::uint32_t patience = 32;         ///< operations before a closed cache opens
+  static constexpr std::uint32_t most_patience = 4096;  ///< maximum, after many exhaustions
+  static constexpr std::uint32_t most_pauses = 64;      ///< pauses after a failed compare-and-swap
   // How a thread waits for another thread that may be preempted.
   static constexpr int waits_before_yield = 8;
   static constexpr int waits_before_take_over = 32;

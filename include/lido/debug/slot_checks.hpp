@@ -39,7 +39,7 @@ void register_checked(pool_trace& pool) noexcept;
 void unregister_checked(pool_trace& pool) noexcept;
 
 /// Return the facts about the pool with the address `pool`, or about the pool whose slots contain
-/// `object` or did so. If there is no such pool, the result's `pool` is null.
+/// or contained `object`. If there is no such pool, the result's `pool` is null.
 [[nodiscard]] pool_trace find_checked(const void* pool) noexcept;
 [[nodiscard]] pool_trace find_owner(const void* object) noexcept;
 
