@@ -25,7 +25,7 @@ namespace detail {
 /// An index_list over boost::lockfree::stack. Pushes and pops the indices of a chain one by one.
 ///
 /// Progress: lock-free, except that a push waits while another thread's pop still holds a node.
-///   Never allocates after construction, because bounded_push uses only preallocated nodes.
+/// Never allocates after construction, because bounded_push uses only preallocated nodes.
 class boost_index_list final : public index_list {
  public:
   /// Throws std::bad_alloc. Boost 1.74 then leaks the nodes that it has already allocated.
@@ -73,7 +73,7 @@ class boost_index_list final : public index_list {
 
   [[nodiscard]] std::size_t memory() const noexcept override { return bytes_needed(nodes_); }
   [[nodiscard]] static std::size_t bytes_needed(std::uint32_t nodes) noexcept {
-    return nodes * cache_line;  // Boost pads its nodes
+    return nodes * cache_line;  // Boost pads each node to a cache line
   }
 
  private:
@@ -97,7 +97,7 @@ class boost_shared_list final : public shared_list {
 
 }  // namespace detail
 
-/// Returns a list for the option `list` of a pool that does not grow.
+/// Returns the value for the option `list` of a pool that does not grow.
 [[nodiscard]] inline const shared_list* boost_list() noexcept {
   static constexpr detail::boost_shared_list list;
   return &list;

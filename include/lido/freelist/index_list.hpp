@@ -34,7 +34,7 @@ class index_list {
   [[nodiscard]] virtual bool empty() const noexcept = 0;
   /// Returns a number that changes only with pushes. If empty() returned true between two calls
   /// that gave equal versions, the list stayed empty from then until the second call. The versions
-  /// of two lists may be added up.
+  /// of two lists may be added.
   [[nodiscard]] virtual std::uint64_t version() const noexcept = 0;
   /// Returns the number of bytes that the list owns in addition to the object itself.
   [[nodiscard]] virtual std::size_t memory() const noexcept = 0;

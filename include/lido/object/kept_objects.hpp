@@ -68,7 +68,7 @@ class kept_objects final : private object_keeper {
 
   template <class... Args>
   static constexpr bool activates_nothrow() noexcept {
-    // Arguments that do not fit are rejected by a static_assert in `activate`.
+    // Arguments that the hook does not accept are rejected by a static_assert in `activate`.
     if constexpr (passes_nothing<Args...> && activating_hooks<Hooks, T>) {
       return noexcept(std::declval<Hooks&>().activate(std::declval<T&>()));
     } else if constexpr (activating_hooks<Hooks, T, Args...>) {

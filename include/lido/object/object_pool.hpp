@@ -54,8 +54,8 @@ namespace lido::inline v0 {
 /// a call. Threads that used the pool may end before or after its destruction.
 ///
 /// Not async-signal-safe. The child process of a fork may use the pool, destroy it, and create
-/// others. There, all slots that were free are still free, except for those that another thread was
-/// moving during the fork. Objects that other threads had acquired stay in use.
+/// others. In the child, all slots that were free are still free, except for those that another
+/// thread was moving during the fork. Objects that other threads had acquired stay in use.
 template <class T, class Traits>
 class object_pool : private detail::complete_traits<Traits> {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && std::is_same_v<T, std::decay_t<T>>,

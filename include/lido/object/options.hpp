@@ -66,8 +66,9 @@ struct object_pool_options {
 };
 
 /// Sets up the calling thread for all pools now; otherwise its first calls do that. The C library
-/// may allocate memory for it. See `object_pool_options::warm`. Waits while other threads begin or
-/// end. Has no effect in a thread that is ending, or if 4,096 other live threads have been set up.
+/// may allocate memory for the set-up. See `object_pool_options::warm`. Waits while other threads
+/// begin or end. Has no effect in a thread that is ending, or if 4,096 other live threads have been
+/// set up.
 void prepare_thread() noexcept;
 
 }  // namespace lido::inline v0

@@ -40,7 +40,7 @@ struct slot_layout {
   std::size_t size;
   std::size_t alignment;
   bool keeps;                  ///< the pool keeps released objects
-  bool has_states;             ///< a byte per slot records its content
+  bool has_states;             ///< a byte per slot records what the slot contains
   bool counts_states = false;  ///< false if the states are only for AddressSanitizer
   std::size_t record_bytes;    ///< bytes of a slot's record in a checked pool
   // Both are for AddressSanitizer; see slot_shadow.
@@ -169,7 +169,7 @@ class slot_memory final : public segment_memory, public segment_fill {
 /// pool.
 class pool_slots {
  public:
-  /// Throws std::invalid_argument, which names the option, std::bad_array_new_length or
+  /// Throws std::invalid_argument with the name of the option, std::bad_array_new_length or
   /// std::bad_alloc.
   pool_slots(const object_pool_options& options, const slot_layout& layout);
   pool_slots(const pool_slots&) = delete;
@@ -192,7 +192,7 @@ class pool_slots {
   [[nodiscard]] const slot_allocator& allocator() const noexcept { return allocator_; }
   // NOLINTEND(cppcoreguidelines-pro-type-union-access)
 
-  /// Acquires a slot when there is no free one: waits or throws, as `when_full` requires.
+  /// Waits for a slot or throws, as `when_full` requires. Called if there is no free slot.
   [[nodiscard]] void* acquire_blocking();
   /// Waits for a slot. Returns null if the deadline `until` passes first.
   [[nodiscard]] void* wait_for_slot(const deadline& until);

@@ -86,8 +86,8 @@ namespace detail {
 
 struct block_plan;
 
-/// Options for compiled code. They contain no standard containers, because those of a program with
-/// _GLIBCXX_DEBUG differ from those of the library.
+/// Options that are passed to the compiled library. They contain no standard containers, because
+/// those of a program with _GLIBCXX_DEBUG differ from those of the library.
 struct resource_settings {
   block_settings blocks;
   block_size only;  ///< the size, if there is only one
@@ -117,7 +117,7 @@ class larger_blocks {
   [[nodiscard]] block_store* find_unlisted(std::size_t bytes) const noexcept;
 
  private:
-  /// Largest request, in bytes, for which a list gives the store by the number of granules.
+  /// Largest request, in bytes, that is ever looked up in the list of stores.
   static constexpr std::size_t most_ever_listed = 4096;
 
   std::unique_ptr<aligned_buffer> memory_;  ///< memory of the stores and the list; null for none
@@ -130,7 +130,7 @@ class larger_blocks {
 
 }  // namespace detail
 
-/// Provides blocks for containers of nodes, with the free list and the thread caches of an
+/// Provides blocks for node-based containers, with the free list and the thread caches of an
 /// `object_pool`.
 ///
 /// A request gets a block of the smallest size that it fits into. A request that is larger, or
@@ -148,7 +148,7 @@ class larger_blocks {
 /// Memory from upstream that was not deallocated stays allocated there.
 class block_resource final : public std::pmr::memory_resource {
  public:
-  /// Throws std::invalid_argument, which names the resource, if an option is invalid or if two
+  /// Throws std::invalid_argument, with the name of the resource, if an option is invalid or if two
   /// sizes are equal after rounding. Also throws std::bad_array_new_length or std::bad_alloc.
   explicit block_resource(const block_resource_options& options)
       : block_resource({.blocks = {.alignment = options.alignment,
@@ -239,7 +239,7 @@ class block_resource final : public std::pmr::memory_resource {
   detail::striped_count misfits_;  ///< requests whose size or alignment no block has
 };
 
-/// Allocator for a `std::list`, `std::map`, `std::unordered_map` or another container of nodes. It
+/// Allocator for `std::list`, `std::map`, `std::unordered_map` and other node-based containers. It
 /// takes the nodes from the blocks of one resource. It works like
 /// `std::pmr::polymorphic_allocator`, but makes no virtual call, and is moved or swapped along with
 /// a container.
@@ -260,8 +260,8 @@ class block_allocator {
   // NOLINTNEXTLINE(google-explicit-constructor): containers rebind
   block_allocator(const block_allocator<U>& other) noexcept : resource_(other.resource()) {}
 
-  /// Returns memory for `count` objects. Throws std::bad_array_new_length if their size exceeds any
-  /// possible memory. Also throws std::bad_alloc, and whatever upstream throws.
+  /// Returns memory for `count` objects. Throws std::bad_array_new_length if their size exceeds
+  /// PTRDIFF_MAX. Also throws std::bad_alloc, and whatever upstream throws.
   [[nodiscard]] T* allocate(std::size_t count) {
     if (count > PTRDIFF_MAX / sizeof(T)) [[unlikely]] {
       detail::throw_bad_array_length();

@@ -22,8 +22,8 @@ namespace lido::inline v0 {
 enum class step : std::uint8_t {
   next,           ///< continue
   stop,           ///< end the walk
-  erase,          ///< erase this value, continue
-  erase_and_stop  ///< erase this value, end the walk
+  erase,          ///< erase this value and continue
+  erase_and_stop  ///< erase this value and end the walk
 };
 
 /// An executor that calls `body(first, last)` for disjoint ranges that together cover 0 to `count`.
@@ -65,7 +65,7 @@ decltype(auto) call_visitor([[maybe_unused]] Map& map, F& f, T& value,
   }
 }
 
-/// The return type of `f` if `call_visitor` calls it.
+/// The return type of `f` when `call_visitor` calls it.
 template <class Map, class F, class T>
 using visitor_result =
     decltype(call_visitor(std::declval<Map&>(), std::declval<F&>(), std::declval<T&>(),
@@ -115,14 +115,14 @@ concept fitting_on_move = requires(Hooks& hooks, T& value, slot_handle<T> handle
   noexcept->std::same_as<void>;
 };
 
-/// The last generation that a map with `Hooks` gives a slot, unless its handles allow fewer
-/// generations. Tests specialise it.
+/// The last generation of a slot in a map with `Hooks`, unless the map's handles allow fewer
+/// generations. Tests specialise this.
 template <class Hooks>
 inline constexpr std::uint64_t last_generation_with = ~std::uint64_t{0};
 
 /// Rejects, by static_assert, a T or Hooks that does not fit a slot map. The constructor of a map
-/// instantiates it, so T may be incomplete where the type of a map is only named. Hence T may have
-/// maps of T as members.
+/// instantiates this class, so T may be incomplete where the type of a map is only named. Hence T
+/// may have maps of T as members.
 template <class T, class Hooks>
 struct fitting_map {
   static_assert(std::is_nothrow_destructible_v<T>, "lido: erase is noexcept, so ~T must be, too");

@@ -257,10 +257,10 @@ class concurrent_slot_map {
     return walk(*this, f, 0, blocks());
   }
 
-  /// Walks as the two functions above do, on as many threads as `executor` has, such as `lido::par`
-  /// in lido/tbb.hpp. Several threads may call `f` at the same time. If `f` stops the walk, only
-  /// the executor's current range is cut short. Throws whatever the executor throws; `lido::par`
-  /// rethrows what `f` threw.
+  /// Walks as the two functions above do, but on the threads of `executor`, such as those of
+  /// `lido::par` (lido/tbb.hpp). Several threads may call `f` at the same time. If `f` stops the
+  /// walk, only the executor's current range is cut short. Throws whatever the executor throws;
+  /// `lido::par` rethrows what `f` threw.
   template <parallel_executor Executor, class F>
   [[LIDO_ASSERTS]] void for_each(const Executor& executor, F f) {
     walk_on(*this, executor, f);
@@ -273,17 +273,17 @@ class concurrent_slot_map {
   /// Calls `f` for each value as `for_each` does, but never waits. Meant for phases in which no
   /// other thread uses the map, such as between two frames. `f` may insert values and erase others.
   /// It erases its current value only through its return value. Requires: this is not called within
-  /// a walk, and no other thread is in a call. Earlier calls of other threads happen before this
-  /// call, which happens before their later calls.
+  /// a walk, and no other thread is in a call. Also requires synchronization: earlier calls of
+  /// other threads happen before this call, and it happens before their later calls.
   template <class F>
   [[LIDO_ASSERTS]] bool for_each_alone(F&& f) {
     LIDO_ASSERT(!walks_.any(), "for_each_alone beside another walk of the map");
     return walk_alone(f, 0, end_.get());
   }
 
-  /// Calls `f` for each value as above, on as many threads as `executor` has. No other thread may
-  /// use the map during the call. `f` calls no function of the map, and changes the map only
-  /// through its return value. Requires the same as the function above.
+  /// Calls `f` for each value as above, but on the threads of `executor`. No other thread may use
+  /// the map during the call. `f` calls no function of the map, and changes the map only through
+  /// its return value. Requires the same as the function above.
   template <parallel_executor Executor, class F>
   [[LIDO_ASSERTS]] void for_each_alone(const Executor& executor, F f) {
     LIDO_ASSERT(!walks_.any(), "for_each_alone beside another walk of the map");

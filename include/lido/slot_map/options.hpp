@@ -44,9 +44,9 @@ struct slot_map_options {
   /// shrinks the map, as in std::vector. A map whose number of values rises and falls then keeps
   /// its memory; new pages from the system cost more than the inserts.
   ///
-  /// With any other threshold, the map shrinks when it closes holes, if also less than a quarter of
-  /// its capacity is used. Half of the remaining capacity is then free. In mode immediate, each
-  /// erase may shrink the map. A `clear`, or an erase at the end, leaves no hole, so the map
+  /// With any other threshold, the map shrinks when it closes holes, if less than a quarter of its
+  /// capacity is used then. Half of the remaining capacity is free afterwards. In mode immediate,
+  /// each erase may shrink the map. A `clear`, or an erase at the end, leaves no hole, so the map
   /// shrinks at the next compaction. A map whose T may throw when moved never shrinks by itself.
   std::size_t shrink_threshold = unlimited;
 

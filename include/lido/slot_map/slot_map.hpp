@@ -153,8 +153,8 @@ class slot_map {
     }));
   }
 
-  /// Adds a value under `handle`, which is from another map, or the last one of its slot here.
-  /// Returns false, without effect, during a walk and in constructors of T. Does the same if the
+  /// Adds a value under `handle`, which comes from another map or is the last one of its slot here.
+  /// Returns false, without effect, during a walk and in constructors of T. Also does so if the
   /// slot of `handle` has a value, has given a later handle, is used up, or exceeds `max_size()`.
   /// Closes holes, and searches all free slots. Without a max_size, the table may need 8 bytes for
   /// each of 2^32 slots.
@@ -205,7 +205,7 @@ class slot_map {
       return emplace(std::forward<Args>(args)...);
     }
     auto value = detail::make_aside<T>(std::forward<Args>(args)...);
-    if (store_.taken() < options_.max_size || empty()) {  // T's constructor has used the map
+    if (store_.taken() < options_.max_size || empty()) {  // T's constructor changed the map
       return emplace(std::move(*value));
     }
     const std::uint32_t index = store_.least(less);
@@ -242,7 +242,8 @@ class slot_map {
     return taken;
   }
 
-  /// Erases each value for which `f`, called as by for_each, returns true. Returns their number.
+  /// Calls `f` as for_each does, and erases each value for which it returns true. Returns their
+  /// number.
   template <class F>
   std::size_t erase_if(F f) {
     std::size_t erased = 0;
@@ -335,15 +336,15 @@ class slot_map {
     });
     return detail::walk<T, slot_map, F>(*this, f, 0, store_.end()).run();
   }
-  /// Walks with a `const T&`. Skips holes, and closes none. `f` must not change the map.
+  /// Walks as above with a `const T&`. Skips holes, and closes none. `f` must not change the map.
   template <class F>
   bool for_each(F&& f) const {
     return detail::walk<const T, const slot_map, F>(*this, f, 0, store_.end()).run();
   }
 
-  /// Walks as the first for_each does, on as many threads as `executor` uses, such as `lido::par`
-  /// in lido/tbb.hpp. `f` erases nothing. If `f` returns false, only the executor's current range
-  /// ends. Requires: `f` calls only const functions of the map.
+  /// Walks as the first for_each does, but on the threads of `executor`, such as those of
+  /// `lido::par` (lido/tbb.hpp). `f` erases nothing. If `f` returns false, only the executor's
+  /// current range ends. Requires: `f` calls only const functions of the map.
   template <parallel_executor Executor, class F>
   [[LIDO_ASSERTS]] void for_each(const Executor& executor, F f) {
     close_holes_before_walk();
@@ -362,8 +363,8 @@ class slot_map {
 
   /// Closes holes and returns all values as an array, valid until the map changes. Swapping values
   /// in it, as std::sort does, makes handles refer to other values; use `sort` and `swap` instead.
-  /// Throws whatever a move throws. Requires: no walk is running, nor a constructor of a T in the
-  /// map.
+  /// Throws whatever a move throws. Requires: neither a walk nor a constructor of a T in the map is
+  /// running.
   [[nodiscard, LIDO_ASSERTS]] std::span<T> values() {
     LIDO_ASSERT(may_move(), "values() of a slot map during a walk of it, or in a constructor of T");
     compact();
@@ -568,7 +569,7 @@ class slot_map {
     return static_cast<std::uint32_t>((std::min)(more, most()));
   }
 
-  /// Makes room for `count` values. Returns false if there would be more than `max_size()` values.
+  /// Makes room for `count` more values. Returns false if that would exceed `max_size()`.
   bool has_or_makes_room(std::size_t count) {
     if (count > most() - store_.taken()) {
       return false;

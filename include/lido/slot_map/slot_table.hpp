@@ -66,8 +66,8 @@ class slot_table {
     return (words_[slot] & generation_bits) | slot;
   }
 
-  /// Returns the index of `slot` if it has a value or is vacant. Returns any number for other
-  /// slots.
+  /// Returns the index of `slot` if it has a value or is vacant. For other slots, returns an
+  /// arbitrary number.
   [[nodiscard]] std::uint32_t index_or_any(slot_index slot) const noexcept {
     return static_cast<std::uint32_t>(words_[slot]) ^ slot;
   }

@@ -258,9 +258,9 @@ class value_store {
         [&](T* at, std::uint64_t /*handle*/) { make<T>(at, std::forward<Args>(args)...); });
   }
 
-  /// Makes a value as `emplace` does, by a call of `make(address, bits of the handle)`. If `wanted`
-  /// is not 0, the value gets the handle with the bits `wanted`. Requires: `wanted` is 0, or
-  /// `claim` returns its slot next.
+  /// Makes a value as `emplace` does, by calling `make(address, bits of the handle)`. If `wanted`
+  /// is not 0, the value gets the handle with the bits `wanted`. Requires: has_room(), and `wanted`
+  /// is 0 or has the slot that `claim` returns next.
   template <class Make>
   [[LIDO_ASSERTS]] std::uint64_t emplace_by(const Make& make, std::uint64_t wanted = 0) {
     LIDO_ASSERT(has_room(), "an emplace into a full array");
@@ -609,7 +609,7 @@ class value_store {
     table_.give_up_index(slot);
   }
 
-  // Drops holes at or behind the end, which are no longer holes. The other holes stay.
+  // Removes the holes at or behind the end from the list, since they are no longer holes.
   void drop_holes_behind_end() noexcept {
     const std::uint32_t listed = std::exchange(holes_, 0);
     holes_behind_end_ = 0;

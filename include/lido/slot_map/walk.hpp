@@ -51,9 +51,9 @@ class walk {
   static constexpr std::uint32_t word = 64;
   static constexpr std::uint32_t at_once = 2;
 
-  // Returns the number of values to visit per window. Each walk finds its holes elsewhere, so a
-  // processor mispredicts the end of a loop over all values of a window. It predicts a fixed number
-  // of turns.
+  // Returns the number of values to visit per window. The holes differ from walk to walk, so a
+  // processor mispredicts the end of a loop over all values of a window. It predicts the end of a
+  // loop with a fixed number of turns.
   //
   // If a random quarter of the indices are holes, a window of 64 indices has 48 values on average.
   // Nearly always it has 38 or more: ten fewer than average is about three standard deviations,
@@ -70,8 +70,8 @@ class walk {
   [[nodiscard]] const auto& store() const noexcept { return map_.store_; }
 
   // Visits a value. `seen` is the version of the store that the caller has read. Returns false if
-  // the store has changed since then, or if the callback stops the walk. Clears `on` if the walk
-  // stops.
+  // the store has changed since then, or if the callback stops the walk. Sets `on` to false only if
+  // the callback stops the walk.
   template <class Version>
   [[LIDO_ALWAYS_INLINE]] bool meet(Value& value, std::uint32_t index, Version& seen, bool& on) {
     // Read before the callback, which may erase the value and insert another one at its index.
@@ -110,9 +110,9 @@ class walk {
     return true;
   }
 
-  // Visits the values whose bits are set in `left`, until the store changes or `turns_` values have
-  // been visited. The next window begins with the first value that was not visited. Returns false
-  // if the callback stops the walk.
+  // Visits the values of a window, whose bits are set in `left`, until the store changes or
+  // `turns_` values have been visited. The next window begins with the first value that was not
+  // visited. Returns false if the callback stops the walk.
   bool over_window(std::uint64_t left) {
     auto seen = store().version();
     bool on = true;

@@ -48,7 +48,7 @@ class alignas(cache_line) walk_block {
                                          std::memory_order_relaxed);
   }
 
-  /// Leaves the current value and continues to `index`. Returns true if the walk may access the
+  /// Leaves the current value and moves on to `index`. Returns true if the walk may access the
   /// value there. If it returns false, the walk must enter the value, if there is one, as a visitor
   /// does.
   [[nodiscard]] bool come_to(std::uint32_t index, const slot_state& state, access how) noexcept {
