@@ -1,5 +1,5 @@
 /// @file
-/// Public. The acquire functions that a `resource_pool` and the view of a key share.
+/// Public. The acquire functions that `resource_pool` and `key_view` share.
 #pragma once
 
 #include <exception>
@@ -18,13 +18,15 @@
 
 namespace lido::inline v0::detail {
 
-/// The acquire functions of a pool or of one key. With a key, each also throws std::bad_alloc, what
-/// hashing and comparing keys throws and, if the key is new, what copying it and making its text
-/// throws.
+/// The acquire functions of a pool or of one key. Those of a key also throw std::bad_alloc and
+/// whatever hashing or comparing keys throws. If the key is new, they also throw whatever copying
+/// the key or converting it to text throws.
 ///
-/// A Derived has `core()`, `try_last(at)`, which takes an idle resource without the mutex, and
-/// `with_key(f)`, which calls `f` with the key, or null. Its `awaiter<Result>(call)` and `kept()`
-/// stay valid after the call: `kept()` is the pool itself, or a view that has a copy of its key.
+/// Derived provides `core()`, `try_last(at)` and `with_key(f)`. `try_last` takes an idle resource
+/// without the mutex. `with_key` calls `f` with the key, or with null in a pool without keys.
+/// Derived also provides `awaiter<Result>(call)` and `kept()`, whose results stay valid after the
+/// acquire function has returned. `kept()` returns the pool itself, or a view that owns a copy of
+/// its key.
 template <class Derived, class R, bool has_key>
 class acquire_forms {
  public:
@@ -32,38 +34,40 @@ class acquire_forms {
   using lease_type = resource_lease<R>;
   using result_type = acquire_result<R>;
 
-  /// Waits up to `acquire_timeout`. Throws acquire_error.
+  /// Acquires a resource, and waits for one up to `acquire_timeout`. Throws acquire_error.
   [[nodiscard, LIDO_FAST_PATH]] lease_type acquire(std::stop_token stop = {}) {
     return acquire_at(code_address::here(), acquire_timeout(), std::move(stop));
   }
-  /// Acquires as `acquire` does, with this timeout. If it is not positive, takes what is available
-  /// now.
+  /// Acquires as `acquire` does, but waits up to `timeout`. If `timeout` is not positive, acquires
+  /// only what is available now.
   template <class Rep, class Period>
   [[nodiscard, LIDO_FAST_PATH]] lease_type acquire_for(std::chrono::duration<Rep, Period> timeout,
                                                        std::stop_token stop = {}) {
     return acquire_at(code_address::here(), timeout, std::move(stop));
   }
-  /// Acquires as `acquire` does, up to a moment of any clock.
+  /// Acquires as `acquire` does, but waits until `moment`, which may be of any clock.
   template <class Clock, class Duration>
   [[nodiscard, LIDO_FAST_PATH]] lease_type acquire_until(
       std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
     return acquire_at(code_address::here(), moment, std::move(stop));
   }
-  /// Returns an empty lease if no resource is available without waiting for a release. Begins a
-  /// create that the limits allow; in a pool without threads runs it. If all idle resources need
-  /// validation, waits up to 40 ms; in a pool without threads validates them itself.
+  /// Acquires a resource without waiting for a release. Returns an empty lease if none is
+  /// available. Begins a create if the limits allow one. If all idle resources need validation,
+  /// waits up to 40 ms until one has been validated. In a pool without threads, this call runs the
+  /// create or the validations itself.
   [[nodiscard, LIDO_FAST_PATH]] lease_type try_acquire() noexcept(!has_key) {
     result_type found = try_at(code_address::here(), deadline::after(std::chrono::seconds(0)), {});
     return found ? std::move(found).value() : lease_type();
   }
-  /// Takes an idle resource that needs no validation. Returns an empty lease if there is none: no
-  /// kind of pool creates, validates or waits in this call. With a key it takes the pool's mutex.
+  /// Acquires an idle resource that needs no validation. Returns an empty lease if there is none.
+  /// Never creates, validates or waits, whatever the kind of pool. With a key, locks the pool's
+  /// mutex.
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type try_acquire_idle() noexcept(!has_key) {
     const code_address at = code_address::here();
     return self().with_key(
         [&](sought_key* key) { return lease_type(self().core().acquire_idle(at, key)); });
   }
-  /// Acquires as `acquire_for` does, but returns failures.
+  /// Acquires as `acquire_for` does, but returns a failure instead of throwing acquire_error.
   template <class Rep, class Period>
   [[nodiscard, LIDO_FAST_PATH]] result_type try_acquire_for(
       std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) noexcept(!has_key) {
@@ -75,11 +79,12 @@ class acquire_forms {
     return try_at(code_address::here(), deadline_of(moment), std::move(stop));
   }
 
-  /// Calls `done(acquire_result<R>)` exactly once, perhaps before it returns. `done` may be
-  /// move-only and must not throw. The thread that ends the wait calls it, without locks: one that
-  /// releases, stops or closes, or one of the pool. In a pool without threads, timeouts and creates
-  /// for callbacks need `tick`. Throws std::bad_alloc, or std::invalid_argument if `done` is null;
-  /// then it is not called.
+  /// Acquires a resource for a callback. Calls `done(acquire_result<R>)` exactly once, perhaps
+  /// before this function returns. `done` may be move-only and must not throw. The thread that ends
+  /// the wait calls `done` while it holds no locks. That is a thread that releases a resource,
+  /// requests a stop or closes the pool, or a thread of the pool. In a pool without threads,
+  /// callbacks depend on `tick` for timeouts and creates. Throws std::bad_alloc, or
+  /// std::invalid_argument if `done` is null. If it throws, it does not call `done`.
   template <class Done, class Rep, class Period>
   [[LIDO_ALWAYS_INLINE]] void async_acquire(Done done, std::chrono::duration<Rep, Period> timeout,
                                             std::stop_token stop = {}) {
@@ -89,7 +94,7 @@ class acquire_forms {
   [[LIDO_ALWAYS_INLINE]] void async_acquire(Done done) {
     async_acquire_at(code_address::here(), std::move(done), acquire_timeout(), {});
   }
-  /// Acquires on behalf of another call site, `at`.
+  /// Acquires on behalf of the call site `at`.
   template <class Done, class Rep, class Period>
   void async_acquire_at(code_address at, Done done, std::chrono::duration<Rep, Period> timeout,
                         std::stop_token stop) {
@@ -100,7 +105,8 @@ class acquire_forms {
     });
   }
 
-  /// `co_await` gives a lease or throws acquire_error. See `acquire_awaiter`.
+  /// Returns an awaiter. `co_await` on it returns a lease or throws acquire_error. See
+  /// `acquire_awaiter`.
   template <class Rep, class Period>
   [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_acquire(std::chrono::duration<Rep, Period> timeout,
                                                     std::stop_token stop = {}) {
@@ -108,7 +114,8 @@ class acquire_forms {
         {deadline::after(timeout), std::move(stop), code_address::here()});
   }
   [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_acquire() { return co_acquire(acquire_timeout()); }
-  /// `co_await` gives an acquire_result, and throws no acquire_error.
+  /// Returns an awaiter. `co_await` on it returns an acquire_result instead of throwing
+  /// acquire_error.
   template <class Rep, class Period>
   [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_try_acquire(std::chrono::duration<Rep, Period> timeout,
                                                         std::stop_token stop = {}) {
@@ -116,9 +123,9 @@ class acquire_forms {
         {deadline::after(timeout), std::move(stop), code_address::here()});
   }
 
-  /// Calls `f(R&)` with a resource acquired for this call, and returns what it returns. Throws what
-  /// it throws, and as `acquire`. If `f` throws, the resource is discarded, unless the factory's
-  /// `is_clean_after` says that it is clean.
+  /// Calls `f(R&)` with a resource acquired for this call, and returns what `f` returns. Throws
+  /// whatever `acquire` or `f` throws. If `f` throws, discards the resource, unless the factory's
+  /// `is_clean_after` reports that the resource is clean.
   template <class F>
   [[LIDO_ALWAYS_INLINE]] decltype(auto) with(F&& f) {
     lease_type lease = acquire();
@@ -131,7 +138,7 @@ class acquire_forms {
                           });
   }
 
-  /// Does what `with` does in a coroutine: `f(R&)` returns something to `co_await`, and this
+  /// Does in a coroutine what `with` does. `f(R&)` returns something to `co_await`, and `co_with`
   /// returns the same type. Also discards the resource if the coroutine is destroyed while it is
   /// suspended.
   template <class F>
@@ -139,11 +146,11 @@ class acquire_forms {
     return use_in_coroutine<decltype(keep())>(keep(), std::move(f));
   }
 
-  /// Gives the pool a resource that it did not make, or that left it by `detach`. From now on it is
-  /// used, validated, reset and destroyed like others, and counts as created. Returns false, and
-  /// leaves `resource` unchanged, if the pool is full or closed. Throws what moving an R throws. A
-  /// resource that was detached before a flush and is adopted after it has the new generation: the
-  /// flush does not destroy it.
+  /// Adds a resource that the pool did not create, or that left the pool by `detach`. The pool then
+  /// uses, validates, resets and destroys the resource like any other, and counts it as created. If
+  /// the pool is full or closed, returns false and leaves `resource` unchanged. Throws whatever
+  /// moving an R throws. An adopted resource has the current generation. So a flush does not
+  /// destroy a resource that was detached before the flush and is adopted after it.
   [[nodiscard]] bool adopt(R&& resource) {
     return self().with_key([&](sought_key* key) {
       adoption adopted(self().core(), key);
@@ -161,7 +168,7 @@ class acquire_forms {
     return static_cast<const Derived&>(*this).core().settings().acquire_timeout;
   }
 
-  /// Returns what library code may keep after the call: see `kept` above.
+  /// Returns the pool or view that library code may keep after the call: see `kept` above.
   [[nodiscard]] friend decltype(auto) kept_for_later(acquire_forms& from) { return from.keep(); }
 
  protected:
@@ -176,7 +183,8 @@ class acquire_forms {
   [[nodiscard]] Derived& self() noexcept { return static_cast<Derived&>(*this); }
   [[nodiscard]] decltype(auto) keep() { return self().kept(); }
 
-  /// Reads the clock only if it has to wait. Inlined so that a view stays in registers.
+  /// Acquires a resource, and reads the clock only if it has to wait. Inlined so that a view stays
+  /// in registers.
   template <class When>
   [[LIDO_FAST_PATH]] lease_type acquire_at(code_address at, When when, std::stop_token stop) {
     const slot_grant last = stop.stop_requested() ? slot_grant{} : self().try_last(at);
@@ -196,7 +204,7 @@ class acquire_forms {
     });
   }
 
-  /// Static, as a view may be destroyed before the coroutine resumes.
+  /// Runs `f` for `co_with`. Static, because a view may be destroyed before the coroutine resumes.
   template <class From, class F>
   static auto use_in_coroutine(From from, F f) -> std::invoke_result_t<F&, R&> {
     lease_type lease = co_await from.co_acquire();

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. A slot in a pool for a resource from outside.
+/// Internal. A slot for a resource that the pool did not create.
 #pragma once
 
 #include <memory>
@@ -12,19 +12,19 @@ namespace lido::inline v0::detail {
 
 class pool_core;
 
-/// A slot reserved for a resource that the pool did not make. It counts as a create in progress
-/// until `fill`, or until the destructor gives it back.
+/// A slot that is reserved for a resource that the pool did not create. The slot counts as a create
+/// in progress until `fill` is called, or until the destructor gives the slot back.
 class adoption {
  public:
-  /// Throws what a sought_key throws.
+  /// Reserves a slot. Throws whatever the functions of `key` throw.
   adoption(pool_core& core, sought_key* key);
   adoption(const adoption&) = delete;
   adoption& operator=(const adoption&) = delete;
   ~adoption() { end(/*made=*/false); }
 
-  /// Returns null if the pool is full or closed.
+  /// Returns the reserved slot, or null if the pool is full or closed.
   [[nodiscard]] pool_slot* slot() const noexcept { return slot_; }
-  /// Gives the resource in the slot to the pool. Requires: `slot()` is not null, and has a
+  /// Gives the resource in the slot to the pool. Requires: `slot()` is not null, and holds a
   /// resource.
   [[LIDO_ASSERTS]] void fill() noexcept {
     LIDO_ASSERT(slot_ != nullptr, "an adoption without a slot is filled");

@@ -1,12 +1,12 @@
 /// @file
-/// Public. `async_acquire` and `async_try_acquire`: wait for a resource of a pool with a completion
-/// token of Asio. Uses Boost.Asio or, with LIDO_STANDALONE_ASIO, standalone Asio. One program may
-/// use both, so each has a namespace of its own.
+/// Public. `async_acquire` and `async_try_acquire`, which wait for a resource of a pool and take a
+/// completion token of Asio. They use Boost.Asio or, if LIDO_STANDALONE_ASIO is defined, standalone
+/// Asio. One program may use both, so each of the two has its own namespace.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
-#include <cstddef>  // first: Asio 1.22 chooses how it allocates by the standard library's macros
+#include <cstddef>  // first: macros of the standard library decide how Asio 1.22 allocates
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,12 +18,12 @@
 
 #if defined(LIDO_STANDALONE_ASIO)
 #define LIDO_ASIO ::asio
-// NOLINTNEXTLINE(bugprone-macro-parentheses): a header has none
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a header name has no parentheses
 #define LIDO_ASIO_HEADER(name) <asio/name.hpp>
 #define LIDO_ASIO_NAMESPACE standalone_asio
 #else
 #define LIDO_ASIO ::boost::asio
-// NOLINTNEXTLINE(bugprone-macro-parentheses): a header has none
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a header name has no parentheses
 #define LIDO_ASIO_HEADER(name) <boost/asio/name.hpp>
 #define LIDO_ASIO_NAMESPACE boost_asio
 #endif
@@ -75,7 +75,7 @@ template <class Handler>
 }
 #endif
 
-/// An operation that waits.
+/// The base class of operations that wait.
 class asio_wait : public std::enable_shared_from_this<asio_wait> {
  public:
   asio_wait() noexcept = default;
@@ -83,17 +83,17 @@ class asio_wait : public std::enable_shared_from_this<asio_wait> {
   asio_wait& operator=(const asio_wait&) = delete;
   virtual ~asio_wait() = default;
 
-  /// Destroys what belongs to the context, which is ending.
+  /// Destroys everything that belongs to the context. Called when the context shuts down.
   virtual void abandon() noexcept = 0;
 };
 
-/// The waiting operations of one context. A wait may complete while the context ends; a mutex
-/// decides which of the two gets the operation. Posts of handlers are counted, and the end of the
-/// context waits for them. No mutex is held during a post, since that may destroy the user's
-/// handler.
+/// The waiting operations of one context. A wait may complete while the context shuts down; a mutex
+/// decides which of the two gets the operation. Posts of handlers are counted, and the shutdown
+/// waits until they have finished. The mutex is not held during a post, since a post may destroy
+/// the user's handler.
 class asio_waits {
  public:
-  /// Adds an operation. Returns false if the context has ended. Throws std::bad_alloc.
+  /// Adds an operation. Returns false if the context has shut down. Throws std::bad_alloc.
   [[nodiscard]] bool add(asio_wait& wait) {
     const std::lock_guard<std::mutex> guard(mutex_);
     return !ended_ && waiting_.insert(&wait).second;
@@ -104,8 +104,8 @@ class asio_waits {
     waiting_.erase(&wait);
   }
 
-  /// Removes a wait and calls `post()`, during which the context stays alive. Does nothing if it
-  /// has ended.
+  /// Removes `wait` and calls `post()`. The context stays alive during that call. Does nothing if
+  /// `end` has already removed `wait`.
   template <class Post>
   void claim(asio_wait& wait, Post post) {
     std::unique_lock<std::mutex> guard(mutex_);
@@ -119,8 +119,8 @@ class asio_waits {
     }
   }
 
-  /// Abandons all operations as the context ends, outside the mutex: that destroys objects of
-  /// users.
+  /// Abandons all operations, and waits for posts in progress. Called when the context shuts down.
+  /// Unlocks the mutex while it abandons an operation, since this destroys objects of the user.
   void end() noexcept {
     std::unique_lock<std::mutex> guard(mutex_);
     ended_ = true;
@@ -145,16 +145,17 @@ class asio_waits {
   bool ended_ = false;
 };
 
-/// What the constructor of a strand needs of an executor.
+/// The only part of an executor that the constructor of a strand needs: its context.
 struct context_of_strand {
   net::execution_context* named;
   [[nodiscard]] net::execution_context& context() const noexcept { return *named; }
 };
 
-/// The service by which a context announces its end. Asio shuts services down newest first, and
-/// handlers may be posted through any older service. So the service of strands is made before this.
-/// An executor may have made a service of its own for its handlers, as `io_context::strand` does.
-/// So each type of executor has a service like this, made when the first operation waits.
+/// The service that reports when a context shuts down. Asio shuts the newest service down first,
+/// and handlers may be posted through any older service. So the constructor creates the service of
+/// strands before this one. An executor may have created its own service for its handlers, as
+/// `io_context::strand` does. So each type of executor has a separate service of this kind, which
+/// is created when the first operation waits.
 template <class Executor>
 class asio_waits_service : public net::execution_context::service {
  public:
@@ -168,8 +169,8 @@ class asio_waits_service : public net::execution_context::service {
   }
   asio_waits_service(const asio_waits_service&) = delete;
   asio_waits_service& operator=(const asio_waits_service&) = delete;
-  /// Ends the waits here, too: an object that the context destroys may be the first user of this
-  /// service, after the context has called `shutdown` of all services.
+  /// Ends the waits here, too: the first user of this service may be an object that the context
+  /// destroys. By then the context has already called `shutdown` of all services.
   ~asio_waits_service() override { waits_->end(); }
 
   [[nodiscard]] const std::shared_ptr<asio_waits>& waits() const noexcept { return waits_; }
@@ -180,8 +181,9 @@ class asio_waits_service : public net::execution_context::service {
   std::shared_ptr<asio_waits> waits_ = std::make_shared<asio_waits>();
 };
 
-/// Returns the waits of the executor's context, also if the executor has the older form, without
-/// properties. An executor without a context gets an object of its own, as none can end.
+/// Returns the waits of the executor's context. Also supports executors of the older form, which
+/// have no properties. An executor without a context gets its own object, since it has no context
+/// that could shut down.
 template <class Executor>
 std::shared_ptr<asio_waits> waits_beside(const Executor& executor) {
   using service = asio_waits_service<Executor>;
@@ -200,7 +202,7 @@ using asio_error_code =
     std::remove_cvref_t<decltype(make_error_code(detail_asio::net::error::operation_aborted))>;
 using asio_error_category = std::remove_cvref_t<decltype(asio_error_code().category())>;
 
-/// Returns the category of errors of acquires; a value is that of the `acquire_failure` plus 1.
+/// Returns the error category of acquires. An error value is that of the `acquire_failure` plus 1.
 [[nodiscard]] inline const asio_error_category& acquire_category() noexcept {
   class category final : public asio_error_category {
     [[nodiscard]] const char* name() const noexcept override { return "lido.acquire"; }
@@ -218,8 +220,8 @@ using asio_error_category = std::remove_cvref_t<decltype(asio_error_code().categ
 
 namespace detail_asio {
 
-/// Stops the wait through a handler's cancellation slot, which Asio has since 1.19 (Boost 1.77). An
-/// acquire has no partial results, so each type of cancellation stops it.
+/// Stops the wait through the handler's cancellation slot. Asio has had such slots since 1.19
+/// (Boost 1.77). An acquire has no partial results, so every type of cancellation stops it.
 struct cancellation {
   detail::stop_request stop;
   template <class Type>
@@ -230,9 +232,9 @@ struct cancellation {
   }
 };
 
-/// One operation: a handler, called with what `Finish` makes of the result, and a work guard for
-/// its executor until then. Stopped by the caller's stop token, by the handler's cancellation slot,
-/// and by the end of its context.
+/// One operation. Owns a handler, which `Finish` calls with the result, and a work guard for the
+/// handler's executor until the handler is posted. The caller's stop token, the handler's
+/// cancellation slot and the shutdown of the context each stop the operation.
 template <class Result, class Handler, class Finish>
 class operation final : public asio_wait {
  public:
@@ -250,23 +252,23 @@ class operation final : public asio_wait {
   operation& operator=(const operation&) = delete;
   ~operation() override { waits_->forget(*this); }
 
-  /// Registers this, so that the end of the context abandons it. Requires: a shared pointer owns
-  /// this, since another thread may end the context at once.
+  /// Registers the operation, so that a shutdown of the context abandons it. Requires: a shared
+  /// pointer owns the operation, since another thread may shut the context down at once.
   void enlist() {
-    if (!waits_->add(*this)) {  // begun while the context is destroyed
+    if (!waits_->add(*this)) {  // begun while the context is being destroyed
       abandon();
     }
   }
 
   [[nodiscard]] std::stop_token stop_token() const { return stop_.source.get_token(); }
 
-  /// Posts the handler, so that none runs inside a release. Called once. If the context has ended,
-  /// the lease goes back.
+  /// Posts the handler, so that no handler runs inside a release. Called once. If the context has
+  /// abandoned the operation, the lease in `result` gives its resource back.
   void complete(Result result) {
     waits_->claim(*this, [this, &result] {
       net::post(work_->get_executor(), [handler = std::move(handler_), outcome = std::move(result),
                                         slot = slot_]() mutable {
-        slot.clear();  // in its thread, just before it: its next operation may use it
+        slot.clear();  // in the handler's thread, before the call: the handler may reuse the slot
         Finish()(*handler, std::move(outcome));
       });
       work_.reset();
@@ -324,7 +326,7 @@ auto initiate(Begin begin, std::stop_token stop, CompletionToken&& token) {
       token, std::move(begin), std::move(stop));
 }
 
-/// Begins an acquire, perhaps after the call that made this has returned. `From`: see
+/// Begins an acquire, perhaps after the call that created this object has returned. For `From`, see
 /// `acquire_forms::kept`.
 template <class From, class Timeout>
 struct acquire_later {
@@ -347,15 +349,16 @@ auto acquire(From& from, detail::code_address at, Timeout timeout, Token&& token
 
 }  // namespace detail_asio
 
-/// Waits in the queue of `from`, a `resource_pool` or a `pool.at(key)`, up to `timeout` and until
-/// `stop` is asked to stop. The completion signature is `void(error_code, resource_lease<R>)`: a
-/// failure has `acquire_category()`.
+/// Acquires a resource from `from`, which is a `resource_pool` or a `pool.at(key)`. Waits up to
+/// `timeout`, or until a stop is requested through `stop`. The completion signature is
+/// `void(error_code, resource_lease<R>)`. The error code of a failure is of `acquire_category()`.
 ///
-/// A cancellation of any type through the handler's slot ends the wait with
-/// acquire_failure::cancelled. The handler is posted to its associated executor. If its context
-/// ends first, the handler is destroyed, and its resource goes back. Thread-safe, except the slot.
-/// Throws std::bad_alloc before the wait begins. Requires: the pool lives until the wait has begun;
-/// no executor of the handler owns its context.
+/// Any type of cancellation through the handler's cancellation slot ends the wait with
+/// acquire_failure::cancelled. The handler is posted to its associated executor. If the context of
+/// that executor shuts down first, the handler is destroyed, and its resource goes back to the
+/// pool. Thread-safe, except for the cancellation slot. Throws std::bad_alloc before the wait
+/// begins. Requires: the pool lives until the wait has begun, and no executor of the handler owns
+/// its own context.
 template <class From, class CompletionToken, class Rep, class Period>
 [[LIDO_ALWAYS_INLINE]] inline auto async_acquire(From&& from,
                                                  std::chrono::duration<Rep, Period> timeout,
@@ -366,14 +369,14 @@ template <class From, class CompletionToken, class Rep, class Period>
                                                       std::move(stop));
 }
 
-/// Waits up to the pool's `acquire_timeout`.
+/// Acquires as above, but waits up to the pool's `acquire_timeout`.
 template <class From, class CompletionToken>
 [[LIDO_ALWAYS_INLINE]] inline auto async_acquire(From&& from, CompletionToken&& token) {
   return async_acquire(from, from.acquire_timeout(), std::forward<CompletionToken>(token));
 }
 
-/// Waits as `async_acquire` does. The completion signature is `void(acquire_result<R>)`: a failure
-/// has the numbers of the pool.
+/// Acquires as `async_acquire` does, but the completion signature is `void(acquire_result<R>)`. A
+/// failure contains the statistics of the pool.
 template <class From, class CompletionToken, class Rep, class Period>
 [[LIDO_ALWAYS_INLINE]] inline auto async_try_acquire(From&& from,
                                                      std::chrono::duration<Rep, Period> timeout,
@@ -384,8 +387,8 @@ template <class From, class CompletionToken, class Rep, class Period>
                                                         std::move(stop));
 }
 
-/// Closes the pool without blocking: a separate thread waits for leases, up to `timeout`. The
-/// completion signature is `void(close_report)`. Cancellation is ignored.
+/// Closes the pool without blocking: a separate thread waits up to `timeout` for the leases to end.
+/// The completion signature is `void(close_report)`. Cancellation is ignored.
 template <class Pool, class CompletionToken, class Rep, class Period>
 auto async_close(Pool& pool, std::chrono::duration<Rep, Period> timeout, CompletionToken&& token) {
   return detail_asio::initiate<close_report, void(close_report), detail_asio::with_result>(
@@ -416,8 +419,8 @@ auto use_in_coroutine(From from, Timeout timeout, F f)
 
 }  // namespace detail_asio
 
-/// Calls `f(R&)`, which returns an `awaitable`, with a resource, in a coroutine of Asio. Discards
-/// the resource if `f` throws, or if the coroutine is destroyed while it is suspended.
+/// Acquires a resource in a coroutine of Asio and calls `f(R&)`, which returns an `awaitable`.
+/// Discards the resource if `f` throws, or if the coroutine is destroyed while it is suspended.
 template <class From, class F, class Rep, class Period>
 auto async_with(From&& from, std::chrono::duration<Rep, Period> timeout, F f) {
   return detail_asio::use_in_coroutine<decltype(kept_for_later(from))>(kept_for_later(from),

@@ -13,7 +13,7 @@
 
 namespace lido::inline v0::detail {
 
-/// Coroutine types without a result. Clang has no `decltype(co_await ...)`.
+/// Satisfied by coroutine types without a result. Clang does not support `decltype(co_await ...)`.
 template <class Coroutine, class... Arguments>
 concept returns_nothing =
     requires(typename std::coroutine_traits<Coroutine, Arguments...>::promise_type& promise) {
@@ -33,8 +33,8 @@ template <class R, class Done>
 
 struct coroutine_line;
 
-/// The wait of a coroutine. If the coroutine is destroyed first, the resource meant for it goes
-/// back to the pool.
+/// The wait of a coroutine. If the coroutine is destroyed before the wait ends, the resource meant
+/// for the coroutine goes back to the pool.
 class coroutine_wait {
  public:
   coroutine_wait() noexcept = default;
@@ -42,8 +42,9 @@ class coroutine_wait {
   coroutine_wait& operator=(const coroutine_wait&) = delete;
   ~coroutine_wait();
 
-  /// Writes what the acquire got to `outcome`, and resumes the coroutine if it was suspended.
-  /// Returns false if it need not be suspended. Throws as `acquire_async`.
+  /// Begins an acquire. When the wait ends, writes the result to `outcome`, and resumes the
+  /// coroutine if it was suspended. Returns false if the coroutine need not be suspended. Throws
+  /// whatever `acquire_async` throws.
   [[nodiscard]] bool begin(pool_core& core, acquire_call& call, acquire_outcome& outcome,
                            std::coroutine_handle<> coroutine);
 
@@ -54,12 +55,13 @@ class coroutine_wait {
 /// The key of an awaiter in a pool without keys.
 struct no_key {};
 
-/// The awaiter of an acquire. `Result` is a lease or an acquire_result; `Key` owns the key to look
-/// up.
+/// The awaiter of an acquire. `Result` is a lease or an acquire_result. `Key` is a type that owns
+/// the key to look up.
 ///
-/// The coroutine resumes in the thread that ends the wait, or continues in its own if the wait ends
-/// before it is suspended. It may be destroyed while it waits, but not concurrently with that
-/// thread; the resource meant for it goes back.
+/// The coroutine resumes in the thread that ends the wait. If the wait ends before the coroutine is
+/// suspended, it continues in its own thread. It may be destroyed while it waits, but not while
+/// another thread is ending the wait. If it is destroyed, the resource meant for it goes back to
+/// the pool.
 template <class R, class Result, class Key = no_key>
 class acquire_awaiter {
  public:

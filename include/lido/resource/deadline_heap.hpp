@@ -10,20 +10,20 @@
 
 namespace lido::inline v0::detail {
 
-/// Base class of a T that can be in a heap. `Tag` distinguishes two heaps of one T.
+/// Base class of a T that can be in a heap. `Tag` distinguishes several heaps that hold the same T.
 template <class T, class Tag = void, class Key = std::int64_t>
 class heap_hook {
   template <class, class, class>
   friend class deadline_heap;
   T* below_ = nullptr;   ///< its first child
   T* beside_ = nullptr;  ///< the next child of the same parent
-  T* before_ = nullptr;  ///< the previous child; for the first child the parent; for the top itself
+  T* before_ = nullptr;  ///< the previous child; for a first child, its parent; for the top, itself
   Key key_{};
 };
 
-/// Finds the least key. An insertion costs one comparison, a removal the logarithm of the size,
-/// amortised (Fredman, Sedgewick, Sleator and Tarjan, The pairing heap, 1986). Allocates nothing;
-/// not thread-safe.
+/// A heap that finds the least key. An insertion costs one comparison. A removal takes amortised
+/// logarithmic time (Fredman, Sedgewick, Sleator and Tarjan, The pairing heap, 1986). Allocates
+/// nothing. Not thread-safe.
 template <class T, class Tag = void, class Key = std::int64_t>
 class deadline_heap {
   using links = heap_hook<T, Tag, Key>;
@@ -36,13 +36,13 @@ class deadline_heap {
     return first_ != nullptr ? of(*first_).key_ : (std::numeric_limits<Key>::max)();
   }
   [[nodiscard]] static bool contains(const T& one) noexcept { return of(one).before_ != nullptr; }
-  /// Requires: `one` is in a heap.
+  /// Returns the key of `one`. Requires: `one` is in a heap.
   [[nodiscard, LIDO_ASSERTS]] static Key key_of(const T& one) noexcept {
     LIDO_ASSERT(contains(one), "the key of one that is in no heap");
     return of(one).key_;
   }
 
-  /// Requires: `one` is in no heap.
+  /// Inserts `one`. Requires: `one` is in no heap.
   [[LIDO_ASSERTS]] void push(T& one, Key key) noexcept {
     LIDO_ASSERT(!contains(one), "a push of one that is in a heap");
     of(one).key_ = key;
@@ -50,7 +50,7 @@ class deadline_heap {
     first_ = meld(first_, &one);
   }
 
-  /// Does nothing if `one` is not in the heap.
+  /// Removes `one`. Does nothing if `one` is not in the heap.
   void remove(T& one) noexcept {
     links& mine = of(one);
     T* const before = std::exchange(mine.before_, nullptr);
@@ -74,7 +74,7 @@ class deadline_heap {
   static links& of(T& one) noexcept { return static_cast<links&>(one); }
   static const links& of(const T& one) noexcept { return static_cast<const links&>(one); }
 
-  /// Merges two heaps, each of which may be null. Requires: neither has a sibling.
+  /// Merges two heaps, each of which may be null. Requires: neither top has a sibling.
   [[LIDO_ASSERTS]] static T* meld(T* one, T* other) noexcept {
     if (one == nullptr || other == nullptr) {
       return one != nullptr ? one : other;
@@ -93,7 +93,7 @@ class deadline_heap {
     return one;
   }
 
-  /// Merges siblings without a parent into one heap: in pairs, then pair after pair.
+  /// Merges siblings without a parent into one heap: first in pairs, then one pair after another.
   static T* gather(T* next) noexcept {
     T* pairs = nullptr;
     while (next != nullptr) {

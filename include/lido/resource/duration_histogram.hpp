@@ -1,5 +1,5 @@
 /// @file
-/// Public. `duration_histogram`: counts durations by their length.
+/// Public. `duration_histogram`, which counts durations by length.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,24 @@ struct duration_counts;
 class sparse_durations;
 }  // namespace detail
 
-/// Counts durations by their length, at most 1.6 % off, up to 73 minutes. A value; not thread-safe.
+/// Counts durations by length, up to 73 minutes, with an error of at most 1.6 %. A value type, not
+/// thread-safe.
 class duration_histogram {
  public:
-  /// Throws std::bad_alloc.
+  /// Creates an empty histogram. Throws std::bad_alloc.
   duration_histogram();
 
   void add(std::chrono::nanoseconds length) noexcept;
-  /// Adds what other threads have counted so far.
+  /// Adds the durations that other threads have counted in `others` so far.
   void add(const detail::duration_counts& others) noexcept;
-  /// Adds durations, while no other thread counts any in `others`.
+  /// Adds the durations in `others`. Requires: no other thread counts durations in `others` during
+  /// the call.
   void add(const detail::sparse_durations& others) noexcept;
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] std::chrono::nanoseconds sum() const noexcept { return sum_; }
-  /// Returns the length that a fraction `part`, 0 to 1, of all does not exceed; 0 if there are
-  /// none.
+  /// Returns the length that a fraction `part` of all durations, from 0 to 1, does not exceed.
+  /// Returns 0 if there are no durations.
   [[nodiscard]] std::chrono::nanoseconds quantile(double part) const noexcept;
   [[nodiscard]] std::uint64_t count_up_to(std::chrono::nanoseconds length) const noexcept;
 
@@ -39,7 +41,8 @@ class duration_histogram {
   std::chrono::nanoseconds sum_{0};
 };
 
-/// How long operations of a resource pool took; in a keyed pool, over all keys.
+/// The durations of operations of a resource pool. In a keyed pool, these are the operations of all
+/// keys.
 struct resource_pool_times {
   duration_histogram waits;    ///< waits in the queue that ended with a resource
   duration_histogram creates;  ///< successful calls of `create`

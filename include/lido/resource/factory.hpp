@@ -38,35 +38,35 @@ enum class destroy_reason {
 
 inline constexpr int destroy_reasons = 10;
 
-/// What `flush` and `kill` do about uses in progress of the resources that they destroy.
+/// What `flush` and `kill` do about resources that are still in use.
 enum class ongoing_uses : std::uint8_t {
-  finish,     ///< nothing: each resource is destroyed when it comes back
-  interrupt,  ///< the factory's `interrupt` ends what the user waits for; then as `finish`
+  finish,     ///< let the use finish: the resource is destroyed when it comes back
+  interrupt,  ///< call the factory's `interrupt`, which ends the user's wait; then as `finish`
 };
 
-/// Returns "too old" and so on.
+/// Returns the reason as text, such as "too old".
 [[nodiscard]] std::string_view to_string(destroy_reason reason) noexcept;
 
-/// Limits of a `create` or `validate`, which ends in time only if it heeds them: a pool cannot
-/// interrupt user code.
+/// The limits of a call of `create` or `validate`. The call ends in time only if it heeds them,
+/// since a pool cannot interrupt user code.
 struct create_context {
-  /// Set by create_timeout or validate_timeout, and by the acquirer's deadline if it creates
-  /// itself.
+  /// The end of create_timeout or validate_timeout. If the acquirer runs the call itself, the
+  /// acquirer's own deadline applies if that is sooner.
   std::chrono::steady_clock::time_point deadline;
-  /// Asked to stop by `close`, `flush`, `replace_factory`, and by the acquirer if it creates
-  /// itself.
+  /// The token through which `close`, `flush` and `replace_factory` request a stop. If the acquirer
+  /// runs the call itself, the acquirer's own stop token also requests one.
   std::stop_token stop;
 };
 
-/// Thrown by `create` when a retry is useless: a wrong password, a wrong name. If no resource is
-/// left that could come back, it fails all waiters, and acquires that begin before the next attempt
-/// is due.
+/// Thrown by `create` when a retry is useless, for example because a password or a name is wrong.
+/// If no resource is left that could come back, all waiters fail, and so do acquires that begin
+/// before the next attempt is due.
 class permanent_failure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// What a `create` that does not throw returns instead of a resource.
+/// What a `create` that does not throw returns if it fails.
 struct create_error {
   std::string text;
   bool permanent = false;  ///< has the effect of a permanent_failure
@@ -79,7 +79,7 @@ namespace detail {
 template <class T, class R>
 concept is_created = std::same_as<T, R> || std::same_as<T, create_result<R>>;
 
-// Key: in a keyed pool, the first argument of `create`.
+// `Key` is the type of the first argument of `create` in a keyed pool.
 template <class F, class R, class... Key>
 concept creates_with_context = requires(F& factory, const create_context& context,
                                         const Key&... key) {
@@ -126,7 +126,7 @@ concept destroys = requires(F& factory, R& resource, destroy_reason reason) {
   factory.destroy(resource, reason);
 };
 
-/// Throws std::invalid_argument if there is nothing to call.
+/// Throws std::invalid_argument if `callable` is null.
 template <class F>
 void refuse_nothing(std::string_view pool, const char* role, const F& callable) {
   if constexpr (may_be_nothing<F>) {
@@ -136,9 +136,9 @@ void refuse_nothing(std::string_view pool, const char* role, const F& callable) 
   }
 }
 
-/// Makes a factory that keys can share, for `make_hooks`. Does not compile for an F that makes no
-/// R, or has a function of one of the names that would be ignored. Throws std::invalid_argument if
-/// the factory is null.
+/// Returns a factory that all keys can share, for `make_hooks`. A static_assert rejects an F that
+/// does not create an R. Other static_asserts reject a function that has the name of a hook but the
+/// wrong signature, and so would be ignored. Throws std::invalid_argument if `factory` is null.
 template <class R, class... Key, class F>
 [[nodiscard]] std::shared_ptr<F> share_factory(std::string_view pool, F factory) {
   static_assert(is_factory<F, R, Key...>,
@@ -171,27 +171,28 @@ template <class R, class... Key, class F>
 
 /// A factory of a `resource_pool<R>`: a function that returns an R, or an object with
 ///
-///   R    create()  or  create(const create_context&)   throws: the pool tries again later
-///   bool validate(R&)  or  validate(R&, const create_context&)            optional; throws: false
-///   bool or void reset(R&)         optional, after a use; false or throws: the pool destroys it
-///   void destroy(R&, destroy_reason) noexcept             optional, before the destructor of R
-///   bool is_clean_after(R&, const std::exception&)        optional: `with` keeps the resource
-///   void interrupt(R&) noexcept           optional, during a use: ends what its user waits for
+///   R    create()  or  create(const create_context&)    if it throws, the pool tries again later
+///   bool validate(R&)  or  validate(R&, const create_context&)    optional; throwing means false
+///   bool or void reset(R&)   optional, after a use; if it throws or returns false, R is destroyed
+///   void destroy(R&, destroy_reason) noexcept        optional, called before the destructor of R
+///   bool is_clean_after(R&, const std::exception&)   optional; if true, `with` keeps the resource
+///   void interrupt(R&) noexcept       optional, during a use; ends whatever the user waits for
 ///
-/// `create` may also return a create_result<R>. A function of one of these names that fits none of
-/// its shapes does not compile. Several threads may call them at once, never two for the same
-/// resource, and never while the pool holds a lock. They may use the pool, except to end it.
+/// `create` may also return a create_result<R>. A static_assert rejects a function that has one of
+/// these names but none of its signatures. Several threads may call the functions at once, but
+/// never two threads for the same resource. No lock of the pool is held during a call. The
+/// functions may use the pool, but must neither close nor destroy it.
 ///
-/// `interrupt` is the exception: it runs concurrently with the user of the resource, or with a
+/// `interrupt` is the exception: it runs concurrently with the user of a resource, or with a
 /// `validate` or `reset` of the same use. Until it returns, the resource is neither destroyed nor
 /// detached.
 template <class F, class R>
 concept resource_factory = detail::is_factory<F, R>;
 
-/// A factory of a `keyed_resource_pool`, with the key as first argument: a function `R(const
-/// Key&)`, or an object with `create(const Key&)` or `create(const Key&, const create_context&)`.
-/// The other functions are those of a `resource_factory`, without a key; there is one factory for
-/// all keys.
+/// A factory of a `keyed_resource_pool`, which passes the key as the first argument of a create.
+/// Such a factory is a function `R(const Key&)`, or an object with `create(const Key&)` or
+/// `create(const Key&, const create_context&)`. The other functions are those of a
+/// `resource_factory`, without a key. All keys share one factory.
 template <class F, class Key, class R>
 concept keyed_resource_factory = detail::is_factory<F, R, Key>;
 

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. A factory of any type behind virtual calls; the code that knows R.
+/// Internal. A factory of any type behind virtual functions, and all code that depends on R.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,9 @@ namespace lido::inline v0::detail {
 
 struct create_outcome;
 
-/// A factory without its type. Called without locks, and for one slot by one thread at a time. Only
-/// `interrupt` is called during a use, or a validation or reset of that use.
+/// A factory without its type. Its functions are called without locks, and for each slot by only
+/// one thread at a time. Only `interrupt` is called during a use, or during a validation or reset
+/// of that use.
 class factory_hooks {
  public:
   factory_hooks(bool validates, reset_way resets, bool interrupts = false) noexcept
@@ -31,15 +32,15 @@ class factory_hooks {
   virtual ~factory_hooks() = default;
 
   [[nodiscard]] create_outcome create(pool_slot& slot, const create_context& context) noexcept;
-  /// Validates a resource, or resets it if `context` is null. Returns false if it is unusable;
-  /// `text` is then what the function threw, if it did.
+  /// Validates a resource, or resets it if `context` is null. Returns false if the resource is
+  /// unusable. If the factory's function threw, `text` is then the message of the exception.
   [[nodiscard]] bool check(pool_slot& slot, const create_context* context,
                            std::string& text) noexcept;
-  /// Returns true if a use that ended with that exception has left the resource clean.
+  /// Returns true if a use that ended with the exception `thrown` has left the resource clean.
   [[nodiscard]] bool is_clean_after(pool_slot& slot, const std::exception& thrown) noexcept {
     return attempt([&] { return do_judge(slot, thrown); }, [] { return false; });
   }
-  /// Ends what the user of a resource waits for. Requires: `can_interrupt`.
+  /// Ends whatever the user of a resource waits for. Requires: `can_interrupt()`.
   [[LIDO_ASSERTS]] void interrupt(pool_slot& slot) noexcept {
     LIDO_ASSERT(interrupts_, "an interrupt of a factory that has no such function");
     do_interrupt(slot);
@@ -51,14 +52,15 @@ class factory_hooks {
   [[nodiscard]] bool can_reset() const noexcept { return resets_ != reset_way::not_at_all; }
   [[nodiscard]] bool can_interrupt() const noexcept { return interrupts_; }
   [[nodiscard]] reset_way way_of_reset() const noexcept { return resets_; }
-  /// Resets a resource. Requires: `way_of_reset` is at_once.
+  /// Resets a resource. Requires: `way_of_reset()` is at_once.
   [[nodiscard, LIDO_ASSERTS]] bool reset_at_once(pool_slot& slot) noexcept {
     LIDO_ASSERT(resets_ == reset_way::at_once, "a reset at once of a factory that may throw");
     return do_reset(slot);
   }
 
  private:
-  /// Returns false if `create` returned a create_error, which `why` then is.
+  /// Creates a resource in the slot. If `create` returned a create_error, moves it to `why` and
+  /// returns false.
   [[nodiscard]] virtual bool do_create(pool_slot& slot, const create_context& context,
                                        create_error& why) = 0;
   [[nodiscard]] virtual bool do_validate(pool_slot& slot, const create_context& context) = 0;
@@ -80,14 +82,14 @@ class typed_pool_slot : public pool_slot {
 
  public:
   [[nodiscard]] void* storage() noexcept { return &storage_; }
-  /// Requires: the slot has a resource.
+  /// Returns the resource in the slot. Requires: the slot holds a resource.
   [[nodiscard]] R& value() noexcept { return *std::launder(static_cast<R*>(storage())); }
 
  private:
   alignas(R) std::byte storage_[sizeof(R)];
 };
 
-/// Makes slots with storage for an R: a slot_maker.
+/// Makes `size` slots with storage for an R. Used as a slot_maker.
 template <class R>
 made_slots make_slots(std::uint32_t size) {
   const std::shared_ptr<typed_pool_slot<R>[]> block(new typed_pool_slot<R>[size]);
@@ -95,7 +97,7 @@ made_slots make_slots(std::uint32_t size) {
   return {block, first, sizeof(typed_pool_slot<R>)};
 }
 
-/// The hooks of a pool, or of one key: keys share their factory.
+/// The hooks of a pool, or of one key. All keys share one factory.
 template <class R, class F, class... Key>
 class typed_factory_hooks final : public factory_hooks {
  public:
@@ -192,7 +194,7 @@ class typed_factory_hooks final : public factory_hooks {
 };
 
 /// Makes the hooks of a pool without keys, or of one key. Returns null for an F that
-/// `share_factory` refuses.
+/// `share_factory` rejects.
 template <class R, class F, class... Key>
 [[nodiscard]] std::shared_ptr<factory_hooks> make_hooks(std::shared_ptr<F> factory,
                                                         const Key&... key) {

@@ -1,5 +1,6 @@
 /// @file
-/// Internal. The lock-free part of a resource pool: idle resources, and when to leave them alone.
+/// Internal. The lock-free part of a resource pool: which resources are idle, and when to leave
+/// them alone.
 #pragma once
 
 #include <array>
@@ -26,35 +27,35 @@ class pool_core;
 class slot_group;
 struct known_key;
 
-/// Sixty-four positions of a group, and a bitmap of those that may be idle. A bit is set for every
-/// slot that is idle, and for those in use whose release takes the fast path.
+/// Sixty-four positions of a group, and a bitmap of the positions whose slots may be idle. A bit is
+/// set for every slot that is idle, and for every slot in use whose release takes the fast path.
 struct position_chunk {
   atomic<std::uint64_t> maybe_idle{0};
-  std::uint64_t taken = 0;  ///< positions with a slot; under the mutex
+  std::uint64_t taken = 0;  ///< positions that have a slot; protected by the mutex
   std::array<relaxed<pool_slot*>, 64> by_index{};
   atomic<position_chunk*> next{nullptr};  ///< owned by the cache
 };
 
 /// The idle resources of one group, as every thread sees them without a lock.
 ///
-/// An acquire takes the resource that its thread had last, otherwise the idle one in the lowest
-/// position, so that surplus ones grow old. Progress: wait-free if the thread had it last,
-/// otherwise lock-free; the same for a release.
+/// An acquire takes the resource that its thread had last, if that is idle. Otherwise it takes the
+/// idle resource in the lowest position, so that surplus resources grow old. Progress: acquires and
+/// releases are wait-free if the thread had the resource last, otherwise lock-free.
 class idle_cache {
  public:
   idle_cache(pool_core* core, pool_gate& gate, slot_group* group) noexcept
       : core_(core), group_(group), gate_(gate) {}
   idle_cache(const idle_cache&) = delete;
   idle_cache& operator=(const idle_cache&) = delete;
-  // relaxed (whole function): no other thread knows the cache any more
+  // relaxed (whole function): no other thread can access the cache any more
   ~idle_cache() {
     for (position_chunk* chunk = first_.next.load(std::memory_order_relaxed); chunk != nullptr;) {
       delete std::exchange(chunk, chunk->next.load(std::memory_order_relaxed));
     }
   }
 
-  /// Takes what this thread had last, if that is idle and fresh. For a pool without keys, whose one
-  /// group has the hash 0.
+  /// Takes the resource that this thread had last, if that is idle and fresh. Used in a pool
+  /// without keys, whose only group has the hash 0.
   [[nodiscard, LIDO_FAST_PATH]] slot_grant try_acquire_last(code_address at) noexcept {
     pool_slot* const slot = gate_.mine().last[0].get();
     slot_grant grant{slot, {}};
@@ -62,8 +63,9 @@ class idle_cache {
                ? begin_if_fresh(grant, at)
                : slot_grant{};
   }
-  /// Takes what this thread, or any thread, had last for a key with that hash, if that is idle and
-  /// fresh. The caller compares the keys, and calls `offer` if they differ.
+  /// Takes the resource that this thread, or else any thread, had last for a key whose hash is
+  /// `hash`. Takes it only if it is idle and fresh. The caller compares the keys, and calls `offer`
+  /// if they differ.
   [[nodiscard, LIDO_FAST_PATH]] static slot_grant try_acquire_hint(pool_gate& gate,
                                                                    std::uint64_t hash,
                                                                    code_address at) noexcept {
@@ -110,32 +112,33 @@ class idle_cache {
   [[nodiscard]] bool is_off_limits() const noexcept {
     return (gate_.flags.get() & slow_path_flags::keep_off) != 0;
   }
-  /// Returns true if a release has to notify the kernel. While a waiter is awake, and so looks for
-  /// a resource before it sleeps, this is true only once the first waiter is due for a hand-over.
+  /// Returns true if a release has to notify the kernel. A waiter that is awake looks for a
+  /// resource before it sleeps. While a waiter is awake, returns true only once the first waiter is
+  /// due for a hand-over.
   [[nodiscard]] bool must_tell_kernel() const noexcept {
     const std::uint32_t flags = flags_.get() | gate_.flags.get();
     return flags != 0 &&
            (flags != slow_path_flags::ask_when_due || steady_now() >= hand_over_at_.get());
   }
-  /// Returns the current epoch. A flush sets the next one, and checks all slots afterwards.
+  /// Returns the current epoch. A flush first sets the next epoch, and then checks all slots.
   [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_.get(); }
-  /// Returns the pool; null in tests of the kernel, which take no fast path.
+  /// Returns the pool, or null in tests of the kernel, which do not take the fast path.
   [[nodiscard]] pool_core* core() const noexcept { return core_; }
   /// Returns the group of this cache.
   [[nodiscard]] slot_group* group() const noexcept { return group_; }
   [[nodiscard]] pool_gate& gate() const noexcept { return gate_; }
-  /// Returns the key of the group; null in a pool without keys.
+  /// Returns the key of the group, or null in a pool without keys.
   [[nodiscard]] const known_key* key() const noexcept { return key_; }
-  /// Called once, under the pool's mutex.
+  /// Sets the key of the group. Called once. Requires: the pool's mutex is held.
   void set_key(const known_key& key) noexcept { key_ = &key; }
 
-  /// Makes a slot idle that the caller has used, or took and does not want. If it is marked, the
-  /// kernel decides.
+  /// Makes a slot idle that the caller has used, or has taken but does not want. If the slot is
+  /// marked, lets the kernel decide what happens to it.
   void offer(const slot_grant& grant) noexcept {
     pool_slot& slot = *grant.slot;
     thread_state& mine = gate_.mine();
     leaving_guard leaving(mine);
-    slot.lease.thread.set(0);  // the next user is no holder until it records itself
+    slot.lease.thread.set(0);  // the next user is not the holder until it records itself
     if (!slot.put_back(grant.ticket)) [[unlikely]] {
       leaving.end();
       release_marked(grant);
@@ -145,8 +148,8 @@ class idle_cache {
       report_idle(leaving);
       return;
     }
-    // Threads without a number get no hint: with one they would always hit, and never reach the
-    // acquire that gives them a number.
+    // Threads without a number get no hint. With a hint they would always hit, and never reach the
+    // slow path that assigns a number.
     if (own_thread_state() != 0) {
       mine.last[slot.key_hash.get() % thread_state::hints].set(&slot);
     }
@@ -170,7 +173,8 @@ class idle_cache {
             slot.lease.unwinding.get() != lease_record::kept);
   }
 
-  /// Returns the first slot that may be idle and for which `f(slot)` is true, or null.
+  /// Returns the first slot that may be idle and for which `f(slot)` is true, or null if there is
+  /// none.
   template <class F>
   pool_slot* find_maybe_idle(const F& f) noexcept {
     for (position_chunk* chunk = &first_; chunk != nullptr;
@@ -202,7 +206,7 @@ class idle_cache {
       chunk = more;
     }
     const auto index = static_cast<std::size_t>(std::countr_one(chunk->taken));
-    chunk->by_index[index].set(&slot);  // (3) publishes it
+    chunk->by_index[index].set(&slot);  // (3) publishes the slot
     slot.record.cache = this;
     slot.record.chunk = chunk;
     slot.record.bit = std::uint64_t{1} << index;
@@ -217,7 +221,7 @@ class idle_cache {
     chunk.by_index[static_cast<std::size_t>(std::countr_zero(slot.record.bit))].set(nullptr);
     slot.record.cache = nullptr;
   }
-  /// Returns false if no slot may be idle: all in use are marked.
+  /// Returns true if a slot may be idle: it is idle, or it is in use and not marked.
   [[nodiscard]] bool may_have_idle() const noexcept { return listed_ != 0; }
   static void set_maybe_idle(const pool_slot& slot, bool on) noexcept {
     atomic<std::uint64_t>& bits = slot.record.chunk->maybe_idle;
@@ -230,7 +234,7 @@ class idle_cache {
       bits.store(after, std::memory_order_release);
     }
   }
-  /// Sets the flags. `hand_over_at`: the real time from which `ask_when_due` applies.
+  /// Sets the flags. `hand_over_at` is the real time from which `ask_when_due` applies.
   void set_flags(std::uint32_t flags, nanos hand_over_at) noexcept {
     hand_over_at_.set(hand_over_at);
     flags_.set(flags);
@@ -251,13 +255,14 @@ class idle_cache {
     }
     return nullptr;
   }
-  /// Takes a slot if it is idle and has a resource of a key with that hash.
+  /// Takes a slot if it is idle and holds a resource of a key whose hash is `hash`.
   [[nodiscard]] static bool take_of(pool_slot* slot, std::uint64_t hash,
                                     slot_grant& grant) noexcept {
     grant.slot = slot;
     return slot != nullptr && slot->key_hash.get() == hash && slot->take(grant.ticket);
   }
-  /// Begins the use of a fresh resource and returns it; offers any other to other threads.
+  /// Begins the use of the resource if it is fresh, and returns `grant`. Otherwise offers the
+  /// resource to other threads.
   [[nodiscard, LIDO_FAST_PATH]] slot_grant begin_if_fresh(const slot_grant& grant,
                                                           code_address at) noexcept {
     const nanos now = gate_.now();
@@ -268,14 +273,14 @@ class idle_cache {
     gate_.begin_use(*grant.slot);
     return grant;
   }
-  // idle_cache.cpp
+  // Defined in idle_cache.cpp.
   [[LIDO_SLOW_PATH]] void release_slow(const slot_grant& grant, bool refused = false) noexcept;
   [[LIDO_SLOW_PATH]] void release_marked(const slot_grant& grant) noexcept;
   [[LIDO_SLOW_PATH]] void report_idle(leaving_guard& leaving) noexcept;
 
   alignas(no_false_sharing) slow_path_flags flags_;
   relaxed<nanos> hand_over_at_;
-  std::uint32_t listed_ = 0;  // slots that may be idle; under the mutex
+  std::uint32_t listed_ = 0;  // number of slots that may be idle; protected by the mutex
   relaxed<std::uint32_t> epoch_{1};
   pool_core* core_;
   slot_group* group_;

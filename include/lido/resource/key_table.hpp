@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The keys of a pool, as its core knows them: without their type.
+/// Internal. The keys of a pool as its core sees them, without their type.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@ namespace lido::inline v0::detail {
 class idle_cache;
 class pool_groups;
 
-/// A key in a table; a derived class has its value.
+/// A key in a table. A derived class stores the value of the key.
 struct known_key {
   std::uint64_t hash;
 };
 
-/// The groups of all keys: `sought_key` finds and adds one, since it has the key; this forgets one.
-/// Belongs to the core of a pool, and is used under its mutex.
+/// The groups of all keys. A `sought_key` finds and adds groups, since it has the key; the table
+/// only forgets them. Belongs to the core of a pool, and is used only under the pool's mutex.
 class key_table {
  public:
   key_table() noexcept = default;
@@ -23,26 +23,28 @@ class key_table {
   key_table& operator=(const key_table&) = delete;
   virtual ~key_table() = default;
 
-  /// Removes the key of a group without resources and waiters. Returns false, and does nothing, if
-  /// the comparison of keys throws.
+  /// Removes the key of a group that has neither resources nor waiters. Returns false, and does
+  /// nothing, if comparing keys throws.
   [[nodiscard]] virtual bool forget(const idle_cache& group) noexcept = 0;
 };
 
-/// A key that a caller names, together with the table. Lives as long as the call.
+/// A key that a caller passes, and the table to look it up in. Lives only during the call.
 class sought_key {
  public:
   sought_key(const sought_key&) = delete;
   sought_key& operator=(const sought_key&) = delete;
 
-  /// Returns the group of the key, or null if the table has none. Under the pool's mutex. Throws
-  /// what comparing keys throws.
+  /// Returns the group of the key, or null if the table has none. Throws whatever comparing keys
+  /// throws. Requires: the pool's mutex is held.
   [[nodiscard]] virtual idle_cache* find() const = 0;
-  /// Copies the key and makes what else `add` needs, without the mutex. Throws what that throws.
+  /// Copies the key and creates whatever else `add` needs. Called without the mutex. Throws
+  /// whatever copying the key or creating the rest throws.
   virtual void prepare() = 0;
-  /// Returns the group of the key, which it adds to the table and to `groups` if it is not there.
-  /// Under the pool's mutex. Throws std::bad_alloc, and as `find`; then nothing is added.
+  /// Returns the group of the key. If the table has none, adds a group to the table and to
+  /// `groups`. Throws std::bad_alloc, or whatever `find` throws. If it throws, it adds nothing.
+  /// Requires: the pool's mutex is held.
   [[nodiscard]] virtual idle_cache& add(pool_groups& groups) = 0;
-  /// Returns true if `add` has what it needs.
+  /// Returns true if `prepare` has created everything that `add` needs.
   [[nodiscard]] bool is_prepared() const noexcept { return is_prepared_; }
   [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
 

@@ -1,5 +1,5 @@
 /// @file
-/// Public. `keyed_resource_pool<Key, R>`: resources of many kinds under one limit.
+/// Public. `keyed_resource_pool<Key, R>`: a pool of resources of many keys under one limit.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,8 @@
 
 namespace lido::inline v0 {
 
-/// Hashes and compares keys; for strings also anything that converts to std::string_view.
+/// Hashes and compares keys. If Key is std::string, also handles anything that converts to
+/// std::string_view.
 template <class Key>
 struct key_hash {
   [[nodiscard]] static std::size_t hash(const Key& key) { return std::hash<Key>()(key); }
@@ -46,9 +47,9 @@ inline constexpr bool looks_up_any = requires {
   typename Hash::is_transparent;
 };
 
-/// How a view stores the key given to `at`: by reference if it is expensive to copy and outlives
-/// the call. Numbers, pointers, string views and temporaries are stored by value. Without
-/// `is_transparent` anything but a Key is converted to a Key.
+/// The type in which a view stores the key that is passed to `at`. A key that is expensive to copy
+/// and outlives the call is stored by reference. Numbers, pointers, string views and temporaries
+/// are stored by value. If Hash has no `is_transparent`, anything but a Key is converted to a Key.
 template <class Key, class Hash, class K>
 using kept_key =
     std::conditional_t<!std::is_same_v<std::decay_t<K>, Key> && !looks_up_any<Hash>, Key,
@@ -59,21 +60,25 @@ using kept_key =
 
 }  // namespace detail
 
-/// The resources of one key, returned by `keyed_resource_pool::at`. Its acquire functions are those
-/// of a `resource_pool`, except urgent ones. An acquire adds the key if it is new.
+/// A view of the resources of one key, returned by `keyed_resource_pool::at`. It has the acquire
+/// functions of a `resource_pool`, except the urgent ones. An acquire adds the key if the key is
+/// new.
 ///
-/// A view is small, and costs nothing to make. It stores numbers, pointers, string views and
-/// temporary keys, and refers to the pool and to any other key, which must outlive it. Callbacks
-/// and coroutines that wait need neither the view nor its key.
+/// A view is small, and costs nothing to create. It stores the key if that is a number, a pointer,
+/// a string view or a temporary, and refers to any other key. The pool, and a key that the view
+/// refers to, must outlive the view. Callbacks and coroutines that wait need neither the view nor
+/// that key.
 template <class Key, class R, class Hash, class Kept>
 class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /*has_key=*/true> {
  public:
-  /// Destroys all resources of the key made so far; those in use when they come back. Nothing is
-  /// created ahead for the key until it is asked for again.
+  /// Destroys all resources of the key that were created so far. Those in use are destroyed when
+  /// they come back. Until the key is acquired again, the pool creates no resource for it in
+  /// advance.
   void flush(ongoing_uses uses = ongoing_uses::finish) {
     with_key([this, uses](detail::sought_key* key) { core_->flush(key, uses); });
   }
-  /// Flushes the key if there was no flush since `seen`. An unknown key has the generation 0.
+  /// Flushes the key if it was not flushed since `generation()` returned `seen`. Returns false
+  /// otherwise. An unknown key has the generation 0.
   bool flush(resource_generation seen) {
     return with_key([this, seen](detail::sought_key* key) { return core_->flush_of(key, seen); });
   }
@@ -84,7 +89,7 @@ class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /
   void retry_now() {
     with_key([this](detail::sought_key* key) { core_->retry_now(key); });
   }
-  /// Returns nothing if the key is unknown. Throws std::bad_alloc.
+  /// Returns the statistics of the key, or nullopt if the key is unknown. Throws std::bad_alloc.
   [[nodiscard]] std::optional<resource_pool_stats> stats() {
     resource_pool_stats found;
     const bool is_known = with_key([this, &found](detail::sought_key* key) {
@@ -109,7 +114,8 @@ class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /
   [[nodiscard]] detail::pool_core& core() const noexcept { return *core_; }
   [[nodiscard]] table& keys() const noexcept { return static_cast<table&>(core_->groups().keys()); }
 
-  /// Takes what this thread, or any thread, released last, if it is of the key.
+  /// Takes the resource that this thread, or else any thread, released last, if it belongs to the
+  /// key.
   [[LIDO_FAST_PATH]] detail::slot_grant try_last(detail::code_address at) {
     const detail::slot_grant last =
         detail::idle_cache::try_acquire_hint(core_->gate(), Hash::hash(key_), at);
@@ -140,18 +146,18 @@ class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /
   Kept key_;
 };
 
-/// Pools resources by key, such as the address of a backend: at most `each_key.max_size` for each
-/// key, and `max_total` over all keys. At the total limit, the idle resource of another key that
-/// was unused for longest is evicted.
+/// Pools resources by key, such as the address of a backend. It holds at most `each_key.max_size`
+/// resources for each key, and at most `max_total` over all keys. If a key needs a resource at the
+/// total limit, the pool evicts the idle resource of another key that has been unused for longest.
 ///
-/// Each key behaves as a `resource_pool`: see there for lifetimes, validation, retries, errors. An
-/// acquire takes no mutex if the resource of the key that came back last is idle; otherwise it
-/// looks the key up under the pool's mutex. A tick forgets keys without resources and waiters. A
-/// key costs about 1 KiB.
+/// Each key behaves like a `resource_pool`: see there for lifetimes, validation, retries and
+/// errors. An acquire locks no mutex if, of the key's resources, the one that came back last is
+/// idle. Otherwise it looks the key up under the pool's mutex. A tick removes keys that have
+/// neither resources nor waiters. A key costs about 1 KiB of memory.
 ///
 /// All functions are thread-safe. Keys are compared, moved and destroyed under the pool's mutex,
-/// and copied only when they are new; these operations must not use the pool. Not movable. For the
-/// destructor and forks see `resource_pool`.
+/// and copied only when they are new. None of these operations may use the pool. A keyed pool is
+/// not movable. For the destructor and forks, see `resource_pool`.
 template <class Key, class R, class Hash = key_hash<Key>>
 class keyed_resource_pool : public detail::pool_controls {
   template <class K>
@@ -163,8 +169,8 @@ class keyed_resource_pool : public detail::pool_controls {
   using lease_type = resource_lease<R>;
   using result_type = acquire_result<R>;
 
-  /// Makes a pool from a keyed_resource_factory. Creates no resource itself, and starts no thread.
-  /// Throws std::invalid_argument that names what is wrong, or std::bad_alloc.
+  /// Constructs a pool from a keyed_resource_factory. The constructor creates no resource and
+  /// starts no thread. Throws std::bad_alloc, or a std::invalid_argument that names what is wrong.
   template <class F>
   explicit keyed_resource_pool(F factory, const keyed_resource_pool_options& options = {})
       : pool_controls(
@@ -176,12 +182,12 @@ class keyed_resource_pool : public detail::pool_controls {
   }
   keyed_resource_pool(const keyed_resource_pool&) = delete;
   keyed_resource_pool& operator=(const keyed_resource_pool&) = delete;
-  /// Waits up to `close_timeout` for leases.
+  /// Closes the pool, and waits up to `close_timeout` for leases to end.
   ~keyed_resource_pool() { end(); }
 
-  /// Returns a view of one key: `pool.at("db1").acquire()`. `key` is a Key, or converts to one;
-  /// with a `Hash::is_transparent` it is converted only if the key is new. `key_view` says how long
-  /// it has to live.
+  /// Returns a view of one key, as in `pool.at("db1").acquire()`. `key` is a Key, or converts to
+  /// one. If Hash has an `is_transparent`, `key` is converted only if the key is new. `key_view`
+  /// describes how long `key` has to live.
   template <class K = Key>
   [[nodiscard, LIDO_ALWAYS_INLINE]] auto at(K&& key) & -> view_at<K> {
     static_assert(std::is_constructible_v<Key, K&&>,
@@ -193,28 +199,29 @@ class keyed_resource_pool : public detail::pool_controls {
 
   // ---- control: see pool_controls ---------------------------------------------------------------
 
-  /// Ends all resources made so far, of all keys: those in use when they come back. Nothing is made
-  /// ahead for a key until it is asked for again. Throws std::bad_alloc; then nothing has happened.
+  /// Destroys all resources of all keys that were created so far. Those in use are destroyed when
+  /// they come back. Until a key is acquired again, the pool creates no resource for that key in
+  /// advance. If it throws std::bad_alloc, it has had no effect.
   void flush(ongoing_uses uses = ongoing_uses::finish) { core().flush(nullptr, uses); }
-  /// Flushes the key of a lease, as `flush` of a `resource_pool` does.
+  /// Flushes the key of the lease `failed`, under the same conditions as `resource_pool::flush`.
   bool flush(const resource_lease<R>& failed) {
     return core().flush_of(detail::lease_access::grant_of(failed));
   }
-  /// Flushes a key that is not to be used any more. Forgets it when it has neither resources nor
-  /// waiters, at once or with a tick; a later acquire adds it anew. Returns false if the key is
-  /// unknown. Throws std::bad_alloc, and what looking for a key throws.
+  /// Flushes a key that will not be used any more. Removes the key once it has neither resources
+  /// nor waiters: at once, or in a later tick. A later acquire adds the key again. Returns false if
+  /// the key is unknown. Throws std::bad_alloc, or whatever looking up the key throws.
   template <class K = Key>
   bool forget(const K& key) {
     return at(key).with_key([this](detail::sought_key* sought) { return core().forget(*sought); });
   }
 
-  // ---- numbers ----------------------------------------------------------------------------------
+  // ---- statistics -------------------------------------------------------------------------------
 
   [[nodiscard]] keyed_resource_pool_stats stats() { return core().reports().all_stats(); }
-  /// Returns what `resource_pool::times` does, over all keys.
+  /// Returns the histograms of all keys together, as `resource_pool::times` does.
   [[nodiscard]] resource_pool_times times() { return core().reports().times(); }
-  /// Returns the numbers of each key. Copies the keys under the pool's mutex. Throws what that
-  /// throws, and std::bad_alloc.
+  /// Returns the statistics of each key. Copies the keys under the pool's mutex. Throws
+  /// std::bad_alloc, or whatever copying a key throws.
   [[nodiscard]] std::vector<std::pair<Key, resource_pool_stats>> stats_by_key() {
     std::vector<std::pair<Key, resource_pool_stats>> all;
     core().reports().for_each_stats(

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The table of a pool whose keys are of type Key, and a look-up in it.
+/// Internal. The table of a pool whose keys are of type Key, and look-ups in that table.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@
 
 namespace lido::inline v0::detail {
 
-/// Returns the text of a key; empty if a Key has none, or is a pointer. Throws what making the text
-/// throws.
+/// Returns the text of a key, or an empty string if a Key has no text or is a pointer. Throws
+/// whatever converting the key to text throws.
 template <class Key>
 [[nodiscard]] std::string text_of_key(const Key& key) {
   if constexpr (requires { std::string(to_string(key)); }) {
@@ -37,7 +37,7 @@ template <class Key>
   }
 }
 
-/// The keys of a pool and their groups. Each key is hashed once, without the mutex.
+/// The keys of a pool and their groups. Each look-up hashes its key once, without the mutex.
 template <class Key, class Hash>
 class known_keys final : public key_table {
   struct entry : known_key {
@@ -48,7 +48,7 @@ class known_keys final : public key_table {
   };
 
  public:
-  /// Makes the hooks of a key.
+  /// The type of a function that makes the hooks of a key.
   using hooks_maker = std::function<std::shared_ptr<factory_hooks>(const Key&)>;
 
   explicit known_keys(hooks_maker make_hooks) : make_hooks_(std::move(make_hooks)) {}
@@ -61,7 +61,7 @@ class known_keys final : public key_table {
         },
         [] { return false; });
   }
-  /// Returns the key of a group.
+  /// Returns the value of `key`.
   [[nodiscard]] static const Key& value_of(const known_key& key) noexcept {
     return static_cast<const entry&>(key).value;
   }
@@ -83,7 +83,7 @@ class known_keys final : public key_table {
       this->set_prepared(/*on=*/true);
     }
     [[nodiscard]] idle_cache& add(pool_groups& groups) override {
-      this->set_prepared(/*on=*/false);  // it is moved from below
+      this->set_prepared(/*on=*/false);  // `entry_` is moved from below
       const auto [node, is_new] = all_.groups_.try_emplace(std::move(*entry_), nullptr);
       if (is_new) {
         scope_exit undo([&, added = node] { all_.groups_.erase(added); });
@@ -106,7 +106,7 @@ class known_keys final : public key_table {
     std::optional<entry> entry_;
   };
 
-  /// A copy of a key, with its look-up.
+  /// A copy of a key, and the look-up that refers to the copy.
   struct owned {
     owned(known_keys& all, Key&& key) : value(std::move(key)), sought_value(all, value) {}
     Key value;
@@ -114,7 +114,7 @@ class known_keys final : public key_table {
   };
 
  private:
-  /// Hash and comparison of the map.
+  /// Hashes and compares the entries of the map.
   struct by_key {
     using is_transparent = void;
     std::size_t operator()(const auto& key) const noexcept {

@@ -1,6 +1,6 @@
 /// @file
-/// Public. `resource_lease<R>`, which owns one resource of a pool and gives it back, and
-/// `acquire_result<R>`, which an acquire returns that does not throw.
+/// Public. `resource_lease<R>`, which owns one resource of a pool and gives it back.
+/// `acquire_result<R>`, the result of an acquire that does not throw.
 #pragma once
 
 #include <memory>
@@ -21,13 +21,14 @@ class acquire_forms;
 struct lease_access;
 }  // namespace detail
 
-/// Owner of one resource while it is in use; gives it back on destruction.
+/// Owns one resource while it is in use, and gives it back on destruction.
 ///
-/// A lease that an exception ends discards its resource, which may be in the middle of something.
-/// It compares the number of active exceptions at its end with that at its beginning. If it ends in
-/// another thread, or was moved off the stack, any active exception counts. A lease that ends after
-/// a `catch` gives back. Move-only, not thread-safe. May outlive its pool; then it destroys the
-/// resource. R may be incomplete where a lease is a member.
+/// A lease that ends because of an exception discards its resource, which may be in the middle of
+/// an operation. To detect this, a lease compares the number of active exceptions at its end with
+/// the number at its beginning. If the lease ends in another thread, or was moved off the stack,
+/// any active exception counts. A lease that ends after a `catch` gives its resource back.
+/// Move-only, not thread-safe. A lease may outlive its pool, and then destroys the resource. R may
+/// be incomplete where a lease is a member of a class.
 template <class R>
 class [[nodiscard]] resource_lease {
  public:
@@ -35,7 +36,7 @@ class [[nodiscard]] resource_lease {
   resource_lease(resource_lease&& other) noexcept : grant_(std::exchange(other.grant_, {})) {
     note_moved();
   }
-  /// Gives the previous resource back last, as that may own `other`.
+  /// Gives the previous resource back last, since that resource may own `other`.
   resource_lease& operator=(resource_lease&& other) noexcept {
     resource_lease moved(std::move(other));
     std::swap(grant_, moved.grant_);
@@ -50,28 +51,31 @@ class [[nodiscard]] resource_lease {
   [[nodiscard]] R* get() const noexcept {
     return grant_.slot != nullptr ? std::addressof(value()) : nullptr;
   }
-  /// Requires: the lease is not empty. So do the functions below that do not say otherwise.
+  /// Returns the resource. Requires: the lease is not empty. This also holds for the functions
+  /// below, unless they say otherwise.
   [[nodiscard, LIDO_ASSERTS]] R& operator*() const noexcept { return value(); }
   [[nodiscard, LIDO_ASSERTS]] R* operator->() const noexcept { return std::addressof(value()); }
 
-  /// Gives the resource back now; the lease is empty afterwards. Does nothing if it is empty
-  /// already.
+  /// Gives the resource back now; the lease is empty afterwards. Does nothing if the lease is
+  /// already empty.
   void reset() noexcept {
     if (grant_.slot != nullptr) {
       const detail::slot_grant grant = std::exchange(grant_, {});
       grant.slot->record.cache->release(grant);
     }
   }
-  /// Has the resource destroyed instead of giving it back. Does nothing if the lease is empty.
+  /// Has the pool destroy the resource instead of giving it back. Does nothing if the lease is
+  /// empty.
   void discard() noexcept {
     if (grant_.slot != nullptr) {
       const detail::slot_grant grant = std::exchange(grant_, {});
       grant.slot->record.cache->core()->discard(grant);
     }
   }
-  /// Takes the resource out of the pool, which may create another in its place. The factory's
-  /// `destroy` is not called for it. Waits for an `interrupt` of this resource that is in progress.
-  /// Throws what moving an R throws; then the lease still has it.
+  /// Removes the resource from the pool and returns it. The pool may create another resource in its
+  /// place. The factory's `destroy` is not called for the resource. If an `interrupt` of the
+  /// resource is in progress, waits until it has returned. Throws whatever moving an R throws. If
+  /// it throws, the lease still owns the resource.
   [[nodiscard, LIDO_ASSERTS]] R detach() {
     detail::pool_core& core = *slot().record.cache->core();
     core.begin_detach(*grant_.slot);
@@ -84,14 +88,14 @@ class [[nodiscard]] resource_lease {
     return out;
   }
 
-  /// Makes the lease give the resource back even if an exception ends it.
+  /// Makes the lease give the resource back even if it ends because of an exception.
   [[LIDO_ASSERTS]] void keep() noexcept { slot().lease.unwinding.set(detail::lease_record::kept); }
-  /// Makes the lease discard its resource unless `keep` is called: for coroutines that may be
+  /// Makes the lease discard its resource unless `keep` is called. Meant for coroutines that may be
   /// destroyed while they are suspended in the middle of a use.
   [[LIDO_ASSERTS]] void discard_unless_kept() noexcept {
     slot().lease.unwinding.set(detail::lease_record::unless_kept);
   }
-  /// Returns a name of the resource for `kill`, valid as long as the resource lives.
+  /// Returns the handle of the resource for `kill`. It is valid as long as the resource lives.
   [[nodiscard, LIDO_ASSERTS]] resource_handle handle() const noexcept {
     return {.index = slot().number, .birth = grant_.ticket.birth()};
   }
@@ -104,7 +108,7 @@ class [[nodiscard]] resource_lease {
   [[nodiscard, LIDO_ASSERTS]] std::uint64_t uses() const noexcept { return slot().uses() - 1; }
   [[nodiscard, LIDO_ASSERTS]] bool is_new() const noexcept { return uses() == 0; }
 
-  /// Delays reports of this lease as slow or leaked by that much.
+  /// Delays reports of this lease as slow or leaked by the duration `by`.
   template <class Rep, class Period>
   [[LIDO_ASSERTS]] void extend(std::chrono::duration<Rep, Period> by) noexcept {
     slot().extend(detail::deadline::bounded(by).count());
@@ -113,7 +117,8 @@ class [[nodiscard]] resource_lease {
   [[LIDO_ASSERTS]] void expect_long_use() noexcept { slot().extend(detail::never); }
 
  private:
-  /// Forgets the holder if the lease left its thread or the stack, as any thread may use it now.
+  /// Forgets the holder if the lease has left its thread or the stack, since any thread may now use
+  /// the lease.
   void note_moved() noexcept {
     if (grant_.slot != nullptr && (grant_.slot->lease.thread.get() != detail::this_thread_id() ||
                                    !detail::is_near_in_stack(this))) {
@@ -140,7 +145,7 @@ class [[nodiscard]] resource_lease {
 
 namespace detail {
 
-/// Gives the library the slot of a lease.
+/// Gives code of the library access to the grant of a lease.
 struct lease_access {
   template <class R>
   [[nodiscard]] static const slot_grant& grant_of(const resource_lease<R>& lease) noexcept {
@@ -150,7 +155,7 @@ struct lease_access {
 
 }  // namespace detail
 
-/// What an acquire returns that does not throw: a lease, or why there is none.
+/// The result of an acquire that does not throw: a lease, or the reason why there is none.
 template <class R>
 class [[nodiscard]] acquire_result {
  public:
@@ -160,25 +165,25 @@ class [[nodiscard]] acquire_result {
       : lease_(outcome.grant), cause_(outcome.cause), why_(std::move(outcome.why)) {}
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(lease_); }
-  /// Requires: there is a lease.
+  /// Returns the resource. Requires: there is a lease.
   [[nodiscard, LIDO_ASSERTS]] R& operator*() const noexcept { return *lease_; }
   [[nodiscard, LIDO_ASSERTS]] R* operator->() const noexcept { return lease_.operator->(); }
-  /// Returns the lease, empty if the acquire failed.
+  /// Returns the lease, which is empty if the acquire failed.
   [[nodiscard]] lease_type& lease() noexcept { return lease_; }
-  /// Requires: there is no lease.
+  /// Returns the cause of the failure. Requires: there is no lease.
   [[nodiscard, LIDO_ASSERTS]] acquire_failure failure() const noexcept {
     LIDO_ASSERT(!lease_, "an acquire that succeeded has no failure");
     return cause_;
   }
-  /// Returns the failure as an exception, with the numbers of the pool. Throws std::bad_alloc.
-  /// Requires: there is no lease.
+  /// Returns the failure as an exception that contains the statistics of the pool. Throws
+  /// std::bad_alloc. Requires: there is no lease.
   [[nodiscard, LIDO_ASSERTS]] acquire_error error() const {
     LIDO_ASSERT(!lease_, "an acquire that succeeded has no error");
     const auto none = std::make_shared<acquire_error::details>();
     none->cause = cause_;
     return acquire_error(why_ != nullptr ? why_ : none);
   }
-  /// Moves the lease out of the result; throws `error()` if there is none.
+  /// Moves the lease out of the result; throws `error()` if there is no lease.
   [[nodiscard]] lease_type value() {
     if (!lease_) {
       detail::throw_error(error());

@@ -1,5 +1,5 @@
 /// @file
-/// Public. How a resource pool is set up at run time.
+/// Public. The run-time options of resource pools.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@
 
 namespace lido::inline v0 {
 
-/// Nanoseconds, made from any duration of std::chrono. A duration longer than nanoseconds can
-/// count, such as `std::chrono::hours::max()`, becomes the longest that they can. Fractions of a
-/// nanosecond are rounded up.
+/// A time in nanoseconds, made from any duration of std::chrono. A duration that is too long for
+/// nanoseconds, such as `std::chrono::hours::max()`, becomes the longest time that they can count.
+/// Fractions of a nanosecond are rounded up.
 class time_limit : public std::chrono::nanoseconds {
   using nanoseconds = std::chrono::nanoseconds;
 
@@ -43,7 +43,7 @@ class time_limit : public std::chrono::nanoseconds {
     using seconds = std::chrono::duration<double>;
     constexpr double longest = seconds((nanoseconds::max)()).count();
     const double count = seconds(length).count();
-    // NaN becomes the minimum. What is near a limit is rounded to it.
+    // NaN becomes the minimum. A duration near a limit is rounded to that limit.
     if (!(count > -longest && count < longest)) {
       return count > 0 ? (nanoseconds::max)() : (nanoseconds::min)();
     }
@@ -55,24 +55,24 @@ class time_limit : public std::chrono::nanoseconds {
 enum class maintenance : std::uint8_t {
   background,   ///< threads that pools share; an acquire never runs `create` itself
   by_tick,      ///< calls of `tick()`; an acquire that may create runs `create` itself
-  own_threads,  ///< like `background`, with threads of this pool alone
+  own_threads,  ///< like `background`, but with threads that serve only this pool
 };
 
-/// What happens to a resource whose lease an exception ends.
+/// What happens to a resource whose lease ends because of an exception.
 enum class after_exception : std::uint8_t {
-  discard,   ///< destroys it
-  reset,     ///< resets it, and destroys it if `reset` refuses
-  validate,  ///< resets it, and validates it before its next use
+  discard,   ///< the resource is destroyed
+  reset,     ///< the resource is reset, and destroyed if `reset` refuses
+  validate,  ///< the resource is reset, and validated before its next use
 };
 
-/// Which failures of `create` fail waiters at once, if no resource is left that could come back.
-/// They also fail acquires that begin before the next attempt is due.
+/// Which failures of `create` make waiters fail at once if no resource is left that could come
+/// back. Acquires that begin before the next attempt is due also fail.
 enum class create_errors : std::uint8_t {
-  retry,      ///< only a permanent_failure; after others the pool tries again
-  fail_fast,  ///< all
+  retry,      ///< only a permanent_failure; after any other failure the pool tries again
+  fail_fast,  ///< all failures
 };
 
-/// The clock that measures ages. Timeouts of acquires are always real time.
+/// The clock that measures the ages of resources. Timeouts of acquires are always in real time.
 class time_source {
  public:
   time_source() = default;
@@ -80,22 +80,22 @@ class time_source {
   time_source& operator=(const time_source&) = delete;
   virtual ~time_source() = default;
 
-  /// Returns the time since any fixed moment in the past: never negative, never decreasing. Called
-  /// from any thread. A pool's time stands still while this is below 0, or below the latest that
-  /// the pool has seen.
+  /// Returns the time since some fixed moment in the past. This time must never be negative and
+  /// must never decrease. May be called from any thread. A pool's time stands still while the
+  /// result is below 0, or below the latest result that the pool has seen.
   [[nodiscard]] virtual std::chrono::nanoseconds now() const noexcept = 0;
 };
 
 struct pool_event;
 class registry;
 
-/// Any function that takes a `const pool_event&`, or none. Copies share it.
+/// Holds any function that takes a `const pool_event&`, or no function. Copies share the function.
 class event_listener {
  public:
   event_listener() noexcept = default;
-  // NOLINTNEXTLINE(google-explicit-constructor): as a pointer
+  // NOLINTNEXTLINE(google-explicit-constructor): like a pointer
   explicit(false) event_listener(std::nullptr_t) noexcept {}
-  /// Throws std::bad_alloc, and what copying `f` throws.
+  /// Throws std::bad_alloc, or whatever copying `f` throws.
   template <class F>
     requires(!std::is_same_v<F, event_listener> && detail::takes<F, const pool_event&>)
   // NOLINTNEXTLINE(google-explicit-constructor): options are written as functions
@@ -113,7 +113,8 @@ class event_listener {
   [[nodiscard]] friend bool operator==(const event_listener& left, std::nullptr_t) noexcept {
     return left.call_ == nullptr;
   }
-  /// Requires: there is a function. Unlike std::function it does not throw without one.
+  /// Calls the function. Requires: there is one. Unlike an empty std::function, an empty listener
+  /// does not throw when it is called.
   [[LIDO_ASSERTS]] void operator()(const pool_event& event) const {
     LIDO_ASSERT(call_ != nullptr, "a call of an empty event_listener");
     call_(f_.get(), event);
@@ -125,97 +126,107 @@ class event_listener {
 };
 
 /// Options of a `resource_pool`. Use designated initialisers: `{.max_size = 8, .name = "db"}`.
-/// Where a time of zero is allowed, it switches the limit off.
+/// Where a time of zero is allowed, zero switches the limit off.
 struct resource_pool_options {
   /// Maximum number of resources, including those being created or destroyed. 0 to 65535.
   std::size_t max_size = 10;
 
-  /// The pool creates ahead until this many are idle, within max_size.
+  /// Number of resources to keep idle. The pool creates resources in advance until that many are
+  /// idle, within max_size.
   std::size_t min_idle = 0;
 
-  /// Resources beyond max_size that the pool creates for `acquire_urgent` alone: for health checks
-  /// while others queue. They are destroyed when they come back. Not for keyed pools.
+  /// Number of resources beyond max_size that the pool creates only for `acquire_urgent`. They are
+  /// meant for health checks while other acquires queue. They are destroyed when they come back.
+  /// Not available in keyed pools.
   std::size_t reserve = 0;
 
-  /// Maximum number of waiters. One more acquire fails at once.
+  /// Maximum number of waiters. Any further acquire that would have to wait fails at once.
   std::size_t max_waiters = SIZE_MAX;
 
-  /// Name of the pool, copied; appears in errors and events.
+  /// Name of the pool, which appears in errors and events. The pool copies it.
   std::string_view name = "unnamed";
 
   /// Registry that lists the pool by name; null for none. A keyed pool is registered once, with
   /// totals over all keys.
   lido::registry* registry = nullptr;
 
-  /// Default timeout of `acquire`. More than zero.
+  /// Default timeout of `acquire`. Must be more than zero.
   time_limit acquire_timeout = std::chrono::seconds(30);
 
-  /// Timeout of each call of `create`. More than zero.
+  /// Timeout of each call of `create`. Must be more than zero.
   time_limit create_timeout = std::chrono::seconds(10);
 
-  /// Timeout of each call of `validate`. More than zero.
+  /// Timeout of each call of `validate`. Must be more than zero.
   time_limit validate_timeout = std::chrono::seconds(5);
 
-  /// A resource that is idle for longer is destroyed, unless it is one of min_idle. Zero: never.
+  /// A resource that has been idle for longer than this is destroyed, unless min_idle keeps it.
+  /// Zero: never.
   time_limit idle_timeout = std::chrono::minutes(10);
 
   /// A resource older than this is destroyed as soon as it is idle. Zero: never.
   time_limit max_lifetime = std::chrono::minutes(30);
 
-  /// Largest part of max_lifetime, 0 to 1, by which it is shortened at random for each resource, so
-  /// that resources created together do not expire together.
+  /// Largest fraction of max_lifetime, from 0 to 1, by which the lifetime of each resource is
+  /// shortened at random. So resources that were created together do not expire together.
   double lifetime_jitter = 0.25;
 
   /// Maximum number of uses of one resource. Zero: no limit.
   std::uint64_t max_uses = 0;
 
-  /// Idle resources are validated after 0.8 to 1.2 times this, at most four at once, beside those
-  /// that do not answer. Zero: never.
+  /// Idle resources are validated after 0.8 to 1.2 times this duration. At most four are validated
+  /// at once, not counting those that do not answer. Zero: never.
   time_limit keepalive = std::chrono::minutes(2);
 
-  /// A resource idle for longer is validated before it is lent. Zero: each time.
+  /// A resource that has been idle for longer than this is validated before its next use. Zero:
+  /// before each use.
   time_limit validate_if_idle_longer_than = std::chrono::milliseconds(500);
 
   /// Maximum number of concurrent calls of `create`. Zero: a quarter of max_size, from 1 to 8.
   std::size_t max_creating = 0;
 
-  /// Limit of the pause after a failed create, doubled by each further failure. The pause is drawn
-  /// at random from 0 to the limit (full jitter), so that pools do not retry together. It delays
-  /// creates that no acquire waits for. While one waits, one create at a time is tried, at least
-  /// ten and at most twenty times a second, or as often as a shorter retry_first allows. A create
-  /// that hangs delays the next one by a tenth of a second, until max_creating hang.
+  /// Limit of the pause after a failed create. It is retry_first after the first failure, and
+  /// doubles with each further failure up to retry_longest. The pause is drawn at random from 0 to
+  /// the limit (full jitter), so that pools do not retry together. It delays only creates that no
+  /// acquire waits for. While an acquire waits, the pool tries one create at a time. It does so ten
+  /// to twenty times a second, or as often as a shorter retry_first allows. A create that hangs
+  /// delays the next one by a tenth of a second, until max_creating creates hang.
   time_limit retry_first = std::chrono::milliseconds(200);
   time_limit retry_longest = std::chrono::seconds(5);
 
   create_errors on_create_error = create_errors::retry;
 
-  /// How long the destructor waits for leases; the rest then outlive the pool.
+  /// How long the destructor waits for leases to end. Leases that are left after that outlive the
+  /// pool.
   time_limit close_timeout = std::chrono::seconds(10);
 
-  /// A lease held for longer is reported once as slow, or as a suspected leak, and again when it
-  /// comes back. Zero: never.
+  /// A lease that is held for longer than report_slow_after is reported once as slow. A lease that
+  /// is held for longer than report_leak_after is reported once as a suspected leak. Such a lease
+  /// is reported again when it comes back. Zero: never.
   time_limit report_slow_after = time_limit();
   time_limit report_leak_after = time_limit();
 
-  /// Reads the steady clock twice in each use, for `times().uses`.
+  /// Makes each use read the steady clock twice, for `times().uses`.
   bool time_uses = false;
 
-  /// Called with events, without locks, from any thread, also after the end of the pool for leases
-  /// that outlive it: captures must live that long. Must not throw.
+  /// Called with each event, from any thread and without locks. Leases that outlive the pool also
+  /// report events, so captures must live as long as these leases. Must not throw.
   event_listener on_event = {};
 
-  /// What happens to a resource whose lease an exception ends. It is discarded in any case if the
-  /// factory lacks the function, or if `discard_unless_kept` was called on the lease.
+  /// What happens to a resource whose lease ends because of an exception. The resource is discarded
+  /// in any case if the factory lacks the required function, or if `discard_unless_kept` was called
+  /// on the lease.
   lido::after_exception after_exception = lido::after_exception::discard;
 
-  /// Makes an acquire fail at once when all resources are held by threads that wait themselves. A
-  /// lease that was moved off the stack of its thread counts as held by no thread. One that another
-  /// thread ends without moving it counts as held by the thread that acquired it.
+  /// Makes an acquire fail at once if all resources are held by threads that are themselves
+  /// waiting. A lease that was moved off the stack of its thread counts as held by no thread. A
+  /// lease that another thread ends without moving it counts as held by the thread that acquired
+  /// it.
   bool detect_hold_and_wait = true;
 
   lido::maintenance maintenance = lido::maintenance::background;
 
-  /// Must outlive the pool and its leases. Null: std::chrono::steady_clock.
+  /// Clock of the pool, which must outlive the pool and its leases. Null:
+  /// std::chrono::steady_clock.
   const time_source* clock = nullptr;
 };
 
@@ -225,14 +236,16 @@ struct keyed_resource_pool_options {
   /// Maximum number of resources over all keys. 1 to 65535.
   std::size_t max_total = 64;
 
-  /// A resource that comes back goes to a waiter for the same key. A waiter for another key that
-  /// has waited for longer than that one, and than this, goes first. Zero: FIFO over all keys.
+  /// A resource that comes back usually serves a waiter for the same key. A waiter for another key
+  /// is served first if it has waited for longer than that waiter, and for longer than this
+  /// duration. Zero: FIFO over all keys.
   time_limit prefer_same_key_for = std::chrono::milliseconds(10);
 
-  /// Options of each key; `max_size` is the limit of one key, at least 1. Errors and events name
-  /// the key behind `name`, as in `backends[db1:5432]`, if it is text, a number, or has a function
-  /// `to_string(key)` that argument-dependent lookup finds. Wrap keys that contain secrets.
-  /// `detect_hold_and_wait` is ignored: a resource may come from another key.
+  /// Options of each key. `max_size` is the limit of one key, and must be at least 1. If the key is
+  /// text or a number, or if argument-dependent lookup finds a function `to_string(key)`, errors
+  /// and events show the key after `name`, as in `backends[db1:5432]`. Wrap keys that contain
+  /// secrets, so that these are not shown. `detect_hold_and_wait` is ignored, since a resource may
+  /// come from another key.
   resource_pool_options each_key = {.max_size = 8};
 };
 
@@ -243,18 +256,19 @@ using nanos = std::int64_t;
 
 inline constexpr nanos never = (std::numeric_limits<nanos>::max)();
 
-/// Limits on the life of resources; `never` switches one off.
+/// Limits on the life of resources. The value `never` switches a limit off.
 struct life_limits {
   nanos max_lifetime = never;
-  double lifetime_jitter = 0;  ///< largest part of max_lifetime, 0 to 1, taken off at birth
+  double lifetime_jitter = 0;  ///< largest fraction of max_lifetime, 0 to 1, that jitter removes
   nanos idle_timeout = never;
-  nanos validate_after = never;  ///< idle time after which a use validates first
-  nanos keepalive = never;       ///< idle time after which maintenance validates
+  nanos validate_after = never;  ///< idle time after which a resource is validated before a use
+  nanos keepalive = never;       ///< idle time after which maintenance validates a resource
   std::uint64_t max_uses = (std::numeric_limits<std::uint64_t>::max)();
   bool time_uses = false;
 };
 
-/// Returns `moment` plus `by`, or `never` if that overflows. Requires: both >= 0.
+/// Returns `moment` plus `by`, or `never` if that overflows. Requires: `moment` and `by` are not
+/// negative.
 [[nodiscard, LIDO_ASSERTS]] constexpr nanos later(nanos moment, nanos by) noexcept {
   LIDO_ASSERT(moment >= 0 && by >= 0, "a moment before the clock's first, or a negative time");
   return by >= never - moment ? never : moment + by;
@@ -272,14 +286,14 @@ struct life_limits {
       .count();
 }
 
-/// Returns when a resource born at `now` expires. `draw` is from [0, 1): 0 keeps the whole
-/// lifetime.
+/// Returns when a resource born at `now` expires. `draw` is from [0, 1); a `draw` of 0 keeps the
+/// whole lifetime.
 [[nodiscard]] constexpr nanos end_of_life(nanos now, const life_limits& limits,
                                           double draw) noexcept {
   if (limits.max_lifetime == never) {
     return never;
   }
-  // In 64 bits: 32 bits of nanoseconds would limit the jitter to four seconds.
+  // Computed in 64 bits: 32 bits of nanoseconds would limit the jitter to four seconds.
   const auto less =
       static_cast<nanos>(static_cast<double>(limits.max_lifetime) * limits.lifetime_jitter * draw);
   return later(now, limits.max_lifetime - less);
@@ -287,31 +301,33 @@ struct life_limits {
 
 inline constexpr std::size_t most_resources = 65535;
 
-/// Checked options, and what the pool derives from them.
+/// The checked options of a pool, and values derived from them.
 struct pool_settings : resource_pool_options {
-  /// Throws std::invalid_argument that names the pool, the option and its value.
+  /// Checks the options. Throws a std::invalid_argument that names the pool, the option and its
+  /// value.
   explicit pool_settings(const resource_pool_options& options);
 
-  /// Returns the limit of concurrent creates in a pool of that size: `max_creating`, or one for
-  /// each four resources, from 1 to 8.
+  /// Returns the limit of concurrent creates in a pool of `size` resources. It is `max_creating`
+  /// or, if that is 0, one for every four resources, from 1 to 8.
   [[nodiscard]] std::uint32_t creating_limit(std::size_t size) const noexcept;
 
   [[nodiscard]] bool has_threads() const noexcept {
     return maintenance != lido::maintenance::by_tick;
   }
-  /// Calls `on_event`, if there is one. `group`: the pool's name with the key; null without keys.
+  /// Calls `on_event`, if there is one. `group` is the pool's name with the key, or null in a pool
+  /// without keys.
   void report(pool_event event, const std::shared_ptr<const std::string>& group) const noexcept;
 
-  std::string pool_name;  ///< a copy: the name in the options is memory of the caller
+  std::string pool_name;  ///< a copy, since the caller owns the name in the options
   life_limits life;
   nanos slow_after;
   nanos leak_after;
-  nanos period;  ///< between ticks: a quarter of the smallest limit, a twentieth of keepalive
-  std::uint32_t max_total = 0;  ///< limit over all keys, in a keyed pool
+  nanos period;  ///< between ticks: a quarter of the least limit, or a twentieth of keepalive
+  std::uint32_t max_total = 0;  ///< limit over all keys in a keyed pool; otherwise 0
   nanos prefer_same_key_for = 0;
 };
 
-/// Checks the options of a keyed pool. Throws std::invalid_argument that names the pool and the
+/// Checks the options of a keyed pool. Throws a std::invalid_argument that names the pool and the
 /// option.
 [[nodiscard]] pool_settings settings_of_keys(const keyed_resource_pool_options& options);
 

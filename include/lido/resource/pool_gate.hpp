@@ -23,27 +23,31 @@ struct gate_memory;
 /// What all groups of a pool share: flags, time, limits, and the states of threads.
 class pool_gate {
  public:
-  /// `max_total`: the limit of a keyed pool; 0 without keys. Throws std::bad_alloc.
+  /// Creates a gate. `max_total` is the limit of a keyed pool, and 0 in a pool without keys. Throws
+  /// std::bad_alloc.
   pool_gate(const life_limits& limits, std::uint32_t max_total);
   pool_gate(const pool_gate&) = delete;
   pool_gate& operator=(const pool_gate&) = delete;
   ~pool_gate();
 
   [[nodiscard]] thread_state& mine() const noexcept { return state_of(own_thread_state()); }
-  /// Returns what any thread had last for a key with that hash. Requires: a pool with keys.
+  /// Returns the slot that any thread had last for a key whose hash is `hash`. Requires: the pool
+  /// has keys.
   [[nodiscard, LIDO_ASSERTS]] relaxed<pool_slot*>& last_of_key(std::uint64_t hash) const noexcept {
     LIDO_ASSERT(has_keys(), "a key is sought in a pool without any");
     return last_of_keys_[hint_of(hash)];
   }
-  /// Makes all threads forget what they had last: each takes the lowest idle resource next.
+  /// Makes all threads forget the resource that they had last. Each thread then takes the idle
+  /// resource in the lowest position.
   void forget_last() const noexcept;
-  /// Returns false if the pool has no key of that hash; true if it may have one. Requires: a pool
-  /// with keys.
+  /// Returns true if the pool may have a key whose hash is `hash`, and false if it certainly has
+  /// none. Requires: the pool has keys.
   [[nodiscard, LIDO_ASSERTS]] bool may_know(std::uint64_t hash) const noexcept {
     LIDO_ASSERT(has_keys(), "a key is sought in a pool without any");
     return keys_like_[hint_of(hash)].get() != 0;
   }
-  /// Counts a key of that hash that is added or removed. Under the pool's mutex.
+  /// Records that a key whose hash is `hash` is added or, if `comes` is false, removed. Requires:
+  /// the pool's mutex is held.
   [[LIDO_ASSERTS]] void count_key(std::uint64_t hash, bool comes) const noexcept {
     relaxed<std::uint32_t>& keys = keys_like_[hint_of(hash)];
     LIDO_ASSERT(comes || keys.get() != 0, "more keys go than came");
@@ -63,7 +67,7 @@ class pool_gate {
   }
   /// Returns the pool's time, as of the last tick.
   [[nodiscard]] nanos now() const noexcept { return now_.get(); }
-  /// Sets the pool's time, which never goes back. Under the pool's mutex.
+  /// Sets the pool's time, which never decreases. Requires: the pool's mutex is held.
   void advance(nanos now) noexcept {
     if (now > now_.get()) {
       now_.set(now);
@@ -89,8 +93,8 @@ class pool_gate {
 
  private:
   void add_use_time(nanos length) noexcept;
-  /// Returns how many states may be in use; the others were never touched. Each is a cache line,
-  /// and four of them are a page.
+  /// Returns how many states may be in use. The others have never been touched. Each state occupies
+  /// a cache line, and four of them span a page.
   [[nodiscard]] static std::size_t states_in_use() noexcept {
     const std::size_t numbers = std::size_t{highest_thread_number()} + 1;
     return numbers < thread_states ? numbers : thread_states;
@@ -99,16 +103,16 @@ class pool_gate {
     return threads_[thread * pools_side_by_side];
   }
   [[nodiscard]] std::uint64_t hint_of(std::uint64_t hash) const noexcept {
-    constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15U;  // spreads hashes that are numbers
+    constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15U;  // spreads hashes of plain integers
     return (hash * golden_ratio) >> hint_shift_;
   }
 
   relaxed<nanos> now_;
   std::shared_ptr<gate_memory>
-      memory_;  ///< owner of what the next three point to; see pool_core.hpp
+      memory_;  ///< owns the memory of the next three members; see pool_core.hpp
   thread_state* threads_;
   relaxed<pool_slot*>* last_of_keys_;  ///< null in a pool without keys
-  relaxed<std::uint32_t>* keys_like_;  ///< how many keys share a hint
+  relaxed<std::uint32_t>* keys_like_;  ///< number of keys that share each hint
   int hint_shift_;
 };
 

@@ -19,53 +19,55 @@ class kernel_shell;
 class slot_group;
 
 /// The groups of a pool: one for each key, or the main group of a pool without keys. Adds a group
-/// when a key is first sought, and removes those without resources and waiters.
+/// when a key is first used, and removes groups that have neither resources nor waiters.
 class pool_groups {
  public:
-  /// `keys`: null in a pool without keys.
+  /// `keys` is null in a pool without keys.
   pool_groups(kernel_shell& shell, const pool_settings& settings,
               std::shared_ptr<key_table> keys) noexcept
       : shell_(shell), settings_(settings), keys_(std::move(keys)) {}
 
   [[nodiscard]] bool has_keys() const noexcept { return keys_ != nullptr; }
-  /// Requires: `has_keys`.
+  /// Returns the table of keys. Requires: `has_keys()`.
   [[nodiscard, LIDO_ASSERTS]] key_table& keys() const noexcept {
     LIDO_ASSERT(has_keys(), "the keys of a pool without any");
     return *keys_;
   }
-  /// Requires: not `has_keys`, and the main group was added.
+  /// Returns the main group. Requires: the pool has no keys, and the main group was added.
   [[nodiscard, LIDO_ASSERTS]] idle_cache& main() const noexcept {
     LIDO_ASSERT(main_ != nullptr, "the main group of a pool with keys, or before it was added");
     return *main_;
   }
 
-  /// Takes the idle resource in the lowest position, if it is fresh. The caller begins its use.
-  /// `key`: null in a pool without keys. Throws what a sought_key throws.
+  /// Takes the idle, fresh resource in the lowest position. The caller begins its use. `key` is
+  /// null in a pool without keys. Throws whatever looking up the key throws.
   [[nodiscard]] slot_grant take_lowest(const sought_key* key) const;
-  /// Prepares a key that the pool certainly does not know, which saves a look-up. Returns false if
-  /// the key may be known, or is null. Throws what a sought_key throws.
-  [[nodiscard]] bool prepare_new(sought_key* key) const;
-  /// Removes the group of a key, if the pool knows it, as `remove_unused`. Throws what looking for
-  /// a key throws.
-  void remove_if_unused(const sought_key& key);
-  /// Returns how often a group was flushed; 0 if the key is not known. Throws what looking for a
+  /// Prepares a key that the pool certainly does not know, so that the caller can omit a look-up.
+  /// Returns false if `key` is null, or if the pool may know the key. Throws whatever preparing the
   /// key throws.
+  [[nodiscard]] bool prepare_new(sought_key* key) const;
+  /// Removes the group of a key under the same conditions as `remove_unused`. Does nothing if the
+  /// pool does not know the key. Throws whatever looking up the key throws.
+  void remove_if_unused(const sought_key& key);
+  /// Returns the generation of the group of `key`, which changes with each flush. Returns 0 if the
+  /// key is unknown. Throws whatever looking up the key throws.
   [[nodiscard]] resource_generation generation(const sought_key* key) const;
 
   // ---- under the pool's mutex -------------------------------------------------------------------
 
-  /// Returns the group of a key, or null if it has none; for a null key the main group. Throws what
-  /// looking for a key throws.
+  /// Returns the group of `key`, or null if the key has none. If `key` is null, returns the main
+  /// group. Throws whatever looking up the key throws.
   [[nodiscard]] slot_group* find(const sought_key* key) const;
-  /// Returns the group of a key, which it adds if the key is prepared; null if the key is neither
-  /// known nor prepared; for a null key the main group. Throws what a sought_key throws.
+  /// Returns the group of `key`. If the group is missing and the key is prepared, adds the group.
+  /// If the key is neither known nor prepared, returns null. If `key` is null, returns the main
+  /// group. Throws whatever the functions of sought_key throw.
   [[nodiscard]] slot_group* find_or_add(sought_key* key);
-  /// Throws std::bad_alloc.
+  /// Adds the main group. Throws std::bad_alloc.
   void add_main(std::shared_ptr<factory_hooks> hooks);
-  /// Adds the group of a new key. For a sought_key. Throws std::bad_alloc.
+  /// Adds the group of a new key. Called by `sought_key::add`. Throws std::bad_alloc.
   idle_cache& add(std::shared_ptr<factory_hooks> hooks, const known_key& key, std::string text);
-  /// Removes the groups without resources and waiters, with their keys, unless a thread may still
-  /// read one.
+  /// Removes all groups that have neither resources nor waiters, together with their keys. Removes
+  /// none while a thread may still read a group.
   void remove_unused() noexcept;
 
  private:

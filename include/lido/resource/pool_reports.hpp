@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Numbers, histograms and leases of a resource pool.
+/// Internal. Statistics, histograms and leases of a resource pool.
 #pragma once
 
 #include <vector>
@@ -17,29 +17,29 @@ namespace lido::inline v0::detail {
 class pool_core;
 class slot_group;
 
-/// Reports of a pool: numbers, histograms and leases. In a process made by fork there is nothing to
-/// report.
+/// Reports the statistics, histograms and leases of a pool. In a process created by fork there is
+/// nothing to report.
 ///
-/// Functions that return numbers take the pool's mutex, and visit each slot once. Leases of a pool
-/// without keys are read without the mutex.
+/// Functions that return statistics lock the pool's mutex, and visit each slot once. Leases of a
+/// pool without keys are read without the mutex.
 class pool_reports {
  public:
   explicit pool_reports(pool_core& core) noexcept : core_(core) {}
 
-  /// Returns the numbers of a pool without keys.
+  /// Returns the statistics of a pool without keys.
   [[nodiscard]] resource_pool_stats stats();
   /// Returns totals over all groups, including removed ones.
   [[nodiscard]] keyed_resource_pool_stats all_stats();
-  /// Writes the numbers of one key. Returns false if the pool does not know it. Throws what looking
-  /// for it throws.
+  /// Writes the statistics of `key` to `found`. Returns false if the pool does not know the key.
+  /// Throws whatever looking up the key throws.
   [[nodiscard]] bool find_stats(const sought_key& key, resource_pool_stats& found);
-  /// Calls `f` with the numbers of each group and its key, under the mutex.
+  /// Locks the mutex, and calls `f` with the key and the statistics of each group.
   void for_each_stats(callable_ref<const known_key* /*key*/, const resource_pool_stats&> f);
-  /// Throws std::bad_alloc.
+  /// Returns the histograms of the pool. Throws std::bad_alloc.
   [[nodiscard]] resource_pool_times times();
-  /// Returns all leases at this moment. Throws std::bad_alloc.
+  /// Returns all current leases. Throws std::bad_alloc.
   [[nodiscard]] std::vector<lease_info> leases();
-  /// Fills in the report of a pool_core, for the registry. Throws std::bad_alloc.
+  /// Fills in the report of a pool_core for the registry. Throws std::bad_alloc.
   static void fill(void* core, pool_report& out);
 
  private:

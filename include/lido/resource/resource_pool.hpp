@@ -1,6 +1,6 @@
 /// @file
-/// Public. `resource_pool<R>`: connections and other things that are expensive to create, can fail
-/// or expire, and are waited for.
+/// Public. `resource_pool<R>`, a pool of connections and other resources that are expensive to
+/// create and can fail or expire. Users wait while all resources are in use.
 #pragma once
 
 #include <memory>
@@ -22,58 +22,61 @@ namespace lido::inline v0 {
 
 namespace detail {
 
-/// The control functions of pools with keys and without.
+/// The control functions of pools with and without keys.
 class pool_controls {
  public:
   pool_controls(const pool_controls&) = delete;
   pool_controls& operator=(const pool_controls&) = delete;
 
-  /// Destroys a resource: now if it is idle, when it comes back if it is in use. With
-  /// `ongoing_uses::interrupt` calls the factory's `interrupt`, if it has one, for a resource in
-  /// use, in this thread. Returns false if the resource is gone.
+  /// Destroys a resource: at once if it is idle, or when it comes back if it is in use. With
+  /// `ongoing_uses::interrupt`, also calls the factory's `interrupt`, if there is one, for a
+  /// resource in use. The calling thread runs it. Returns false if the resource no longer exists.
   bool kill(const resource_handle& handle, ongoing_uses uses = ongoing_uses::finish) noexcept {
     return core_->kill(handle, uses);
   }
-  /// Makes acquires wait even if resources are idle, and keeps creates from beginning; `resume`
-  /// serves the waiters in their order.
+  /// Makes acquires wait even if resources are idle, and prevents new creates. `resume` serves the
+  /// waiters in the order of the queue.
   void suspend() noexcept { core_->suspend(/*on=*/true); }
   void resume() noexcept { core_->suspend(/*on=*/false); }
-  /// Ends the pause after failed creates: wanted creates are tried now. For programs that learn
-  /// that a server is back.
+  /// Ends the pause after failed creates, and tries at once to create the resources that are
+  /// needed. Meant for programs that learn that a server is available again.
   void retry_now() noexcept { core_->retry_now(); }
-  /// Does what is due; a pool without threads does its maintenance only here.
+  /// Does the maintenance that is due. A pool without threads does its maintenance only here.
   void tick() noexcept { core_->tick(); }
-  /// Switches reports of leases held for long on or off; initially on if the options set a time.
+  /// Switches reports of slow and leaked leases on or off. They are initially on if the options set
+  /// a time for them.
   void watch_leases(bool on) noexcept { core_->watch_leases(on); }
-  /// Fails all waiting acquires, destroys idle resources, waits up to `timeout` until the others
-  /// have come back, and reports what is left. May be called again. Throws std::bad_alloc if there
-  /// is no memory for the report; the pool is closed even then. Code that the pool calls should use
-  /// `async_close`: a `close` there waits for its own caller, until `timeout`.
+  /// Closes the pool: fails all waiting acquires, destroys idle resources, and waits up to
+  /// `timeout` for the others to come back. Returns a report of what is left. May be called again.
+  /// Throws std::bad_alloc if there is no memory for the report; even then the pool is closed. Code
+  /// that the pool calls should use `async_close` instead, since `close` cannot wait for its own
+  /// caller to return.
   template <class Rep, class Period>
   close_report close(std::chrono::duration<Rep, Period> timeout) {
     return core_->close(deadline::after(timeout));
   }
-  /// Closes the pool without waiting: a separate thread calls `done(close_report)`. Throws
-  /// std::system_error or std::bad_alloc; then nothing has happened.
+  /// Closes the pool without waiting. A separate thread waits, and then calls `done(close_report)`.
+  /// Throws std::system_error or std::bad_alloc. If it throws, it has had no effect.
   template <class Done, class Rep, class Period>
   void async_close(Done done, std::chrono::duration<Rep, Period> timeout) {
     refuse_nothing(name(), "the callback", done);
     core_->close_async(deadline::after(timeout), close_completion(std::move(done)));
   }
 
-  /// Returns the name, valid as long as the pool lives.
+  /// Returns the name of the pool. It is valid as long as the pool lives.
   [[nodiscard]] std::string_view name() const noexcept { return core_->settings().pool_name; }
-  /// Returns all leases at this moment. Throws std::bad_alloc.
+  /// Returns all current leases. Throws std::bad_alloc.
   [[nodiscard]] std::vector<lease_info> leases() const { return core_->reports().leases(); }
 
  protected:
-  /// Throws std::bad_alloc.
+  /// Creates the core of the pool. Throws std::bad_alloc.
   pool_controls(pool_settings settings, slot_maker make, std::shared_ptr<key_table> keys = nullptr)
       : core_(make_core(std::move(settings), make, std::move(keys))) {
     LIDO_SAME_CONTAINERS();
     LIDO_SAME_STRINGS();
   }
-  ~pool_controls() = default;  // not `end`: a constructor may fail before the core has started
+  // Does not call `end`, since a constructor may fail before the core has started.
+  ~pool_controls() = default;
   /// Closes the pool. Called first in a pool's destructor.
   void end() noexcept { core_->let_go(); }
   [[nodiscard]] pool_core& core() const noexcept { return *core_; }
@@ -84,29 +87,30 @@ class pool_controls {
 
 }  // namespace detail
 
-/// Pools at most `max_size` resources, created when they are needed and lent to one user at a time.
+/// Pools at most `max_size` resources. Each is created when it is needed, and lent to one user at a
+/// time.
 ///
-/// A thread gets the resource that it had last, if that is idle, otherwise the idle one in the
-/// lowest position, so that surplus ones stay idle and expire. If none is idle, threads, callbacks
-/// and coroutines wait in one queue, first in, first out. A thread that runs may overtake them for
-/// a moment.
+/// A thread gets the resource that it had last, if that is idle. Otherwise it gets the idle
+/// resource in the lowest position, so that surplus resources stay idle and expire. If no resource
+/// is idle, threads, callbacks and coroutines wait in one queue, first in, first out. A running
+/// thread may overtake them for a moment.
 ///
-/// All functions are thread-safe. An acquire and release of an idle, valid resource takes no mutex;
-/// it is wait-free if the thread had it last, otherwise lock-free. Everything else blocks while
-/// others hold the pool's mutex, under which no user code runs.
+/// All functions are thread-safe. An acquire and release of an idle, valid resource locks no mutex.
+/// It is wait-free if the thread had that resource last, otherwise lock-free. Every other operation
+/// blocks while another thread holds the pool's mutex. No user code runs under that mutex.
 ///
-/// The destructor closes the pool and waits up to `close_timeout` for leases, except in code that
-/// the pool itself calls, which may drop the last reference to it. Leases that are still out stay
-/// usable, and destroy their resources when they end. Requires: no other thread is in a call,
-/// except waiting acquires, which fail. In a forked child the pool refuses use and destroys
-/// nothing.
+/// The destructor closes the pool and waits up to `close_timeout` for leases to end. Code that the
+/// pool itself calls may drop the last reference to the pool; the destructor then does not wait.
+/// Leases that are left stay usable, and destroy their resources when they end. Requires: no other
+/// thread is inside a call, except for waiting acquires, which fail. In a forked child, the pool
+/// refuses every use and destroys nothing.
 template <class R>
 class resource_pool : public detail::pool_controls,
                       public detail::acquire_forms<resource_pool<R>, R, /*has_key=*/false> {
  public:
-  /// Makes a pool from a resource_factory. Creates no resource itself, and starts no thread unless
-  /// `min_idle` asks for resources. Throws std::invalid_argument that names the wrong option or a
-  /// null factory, or std::bad_alloc.
+  /// Constructs a pool from a resource_factory. The constructor creates no resource, and starts no
+  /// thread unless `min_idle` asks for resources. Throws std::bad_alloc, or a std::invalid_argument
+  /// that names the invalid option or the null factory.
   template <class F>
   explicit resource_pool(F factory, const resource_pool_options& options = {})
       : pool_controls(detail::pool_settings(options), &detail::make_slots<R>) {
@@ -116,16 +120,16 @@ class resource_pool : public detail::pool_controls,
   resource_pool& operator=(const resource_pool&) = delete;
   ~resource_pool() { end(); }
 
-  // ---- acquire: see acquire_forms, too ----------------------------------------------------------
+  // ---- acquire: see also acquire_forms ----------------------------------------------------------
 
-  /// Acquires as `acquire_for` does, but before all waiters that are not urgent, and from the
-  /// reserve if all other resources are in use: for health checks and the like.
+  /// Acquires as `acquire_for` does, but is served before all waiters that are not urgent. Uses the
+  /// reserve if all other resources are in use. Meant for health checks and the like.
   template <class Rep, class Period>
   [[nodiscard, LIDO_ALWAYS_INLINE]] resource_lease<R> acquire_urgent(
       std::chrono::duration<Rep, Period> timeout, const std::stop_token& stop = {}) {
     return try_acquire_urgent(timeout, stop).value();
   }
-  /// Acquires as `acquire_urgent` does, but returns failures.
+  /// Acquires as `acquire_urgent` does, but returns a failure instead of throwing acquire_error.
   template <class Rep, class Period>
   [[nodiscard, LIDO_ALWAYS_INLINE]] acquire_result<R> try_acquire_urgent(
       std::chrono::duration<Rep, Period> timeout, const std::stop_token& stop = {}) noexcept {
@@ -135,47 +139,52 @@ class resource_pool : public detail::pool_controls,
                                              .is_urgent = true}));
   }
 
-  // ---- control: see pool_controls, too ----------------------------------------------------------
+  // ---- control: see also pool_controls ----------------------------------------------------------
 
-  /// Destroys all resources made so far; those in use when they come back. With
-  /// `ongoing_uses::interrupt` their users are interrupted, as by `kill`. Creates in progress are
-  /// asked to stop, and new ones begin at once. Throws std::bad_alloc; then nothing has happened.
+  /// Destroys all resources that were created so far. Those in use are destroyed when they come
+  /// back. With `ongoing_uses::interrupt`, also interrupts their users, as `kill` does. Requests a
+  /// stop of creates in progress, and begins new creates at once. If it throws std::bad_alloc, it
+  /// has had no effect.
   void flush(ongoing_uses uses = ongoing_uses::finish) { core().flush(nullptr, uses); }
-  /// Flushes if there was no flush since the resource of the lease was made, so of many users whose
-  /// connections fail, one flushes. Otherwise returns false and does nothing, as for an empty lease
-  /// or one of another pool. Throws as `flush`.
+  /// Flushes the pool if there was no flush since the resource of the lease `failed` was created.
+  /// So if the connections of many users fail, only one of the users flushes. Otherwise, or if the
+  /// lease is empty or belongs to another pool, returns false and does nothing. Throws whatever
+  /// `flush` throws.
   bool flush(const resource_lease<R>& failed) {
     return core().flush_of(detail::lease_access::grant_of(failed));
   }
-  /// Flushes if there was no flush since `generation()` returned `seen`. Returns false otherwise.
+  /// Flushes the pool if there was no flush since `generation()` returned `seen`. Returns false
+  /// otherwise.
   bool flush(resource_generation seen) { return core().flush_of(nullptr, seen); }
-  /// Returns what `flush` compares. Read it before the acquire, or before `with`.
+  /// Returns the current generation, which `flush` compares with `seen`. Call this before the
+  /// acquire, or before `with`.
   [[nodiscard]] resource_generation generation() const {
     return core().groups().generation(nullptr);
   }
-  /// Flushes, and creates with `factory` from now on. Throws std::bad_alloc, or
-  /// std::invalid_argument if it is null.
+  /// Flushes the pool, and creates resources with `factory` from now on. Throws std::bad_alloc, or
+  /// std::invalid_argument if `factory` is null.
   template <class F>
   void replace_factory(F factory) {
     core().replace_hooks(hooks_of(std::move(factory)));
   }
-  /// Sets new limits, each 0 to 65535; surplus resources are destroyed as soon as they are idle.
-  /// Throws std::invalid_argument (above 65535, min_idle above max_size) or std::bad_alloc; then
-  /// nothing has changed.
+  /// Sets new limits, each from 0 to 65535. Surplus resources are destroyed as soon as they are
+  /// idle. Throws std::bad_alloc, or std::invalid_argument if a limit is above 65535 or `min_idle`
+  /// is above `max_size`. If it throws, it has had no effect.
   void resize(std::size_t max_size) { core().resize(max_size, nullptr); }
   void resize(std::size_t max_size, std::size_t min_idle) { core().resize(max_size, &min_idle); }
-  /// Waits until so many resources are idle, as after the start of a pool with `min_idle`. Returns
-  /// false if the time is up first, or the pool is closed.
+  /// Waits until `count` resources are idle, for example after the start of a pool with `min_idle`.
+  /// Returns false if `timeout` passes first, or if the pool is closed.
   template <class Rep, class Period>
   [[nodiscard]] bool wait_until_idle(std::size_t count,
                                      std::chrono::duration<Rep, Period> timeout) {
     return core().wait_until_idle(count, detail::deadline::after(timeout));
   }
 
-  // ---- numbers ----------------------------------------------------------------------------------
+  // ---- statistics -------------------------------------------------------------------------------
 
   [[nodiscard]] resource_pool_stats stats() const noexcept { return core().reports().stats(); }
-  /// Returns histograms, of 30 KiB: for a scrape, not for a loop. Throws std::bad_alloc.
+  /// Returns histograms, which occupy 30 KiB. Meant for a scrape of metrics, not for a loop. Throws
+  /// std::bad_alloc.
   [[nodiscard]] resource_pool_times times() const { return core().reports().times(); }
 
  private:

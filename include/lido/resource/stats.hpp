@@ -1,5 +1,5 @@
 /// @file
-/// Public. Numbers, leases and events of a resource pool, and the error of an acquire.
+/// Public. Statistics, leases and events of a resource pool, and the error of a failed acquire.
 #pragma once
 
 #include <array>
@@ -19,18 +19,19 @@
 
 namespace lido::inline v0 {
 
-/// How often a pool, or a key, was flushed before, for `flush` to compare.
+/// The number of earlier flushes of a pool or of a key. `flush` compares it with the current
+/// number.
 struct resource_generation {
   std::uint32_t number = 0;
   friend constexpr bool operator==(const resource_generation&,
                                    const resource_generation&) noexcept = default;
 };
 
-/// Names one resource for as long as it lives, and nothing afterwards. In another pool it names
-/// nothing, except by a chance of one in billions.
+/// Identifies one resource for as long as that lives, and nothing afterwards. In another pool it
+/// identifies nothing, except with a chance of one in billions.
 struct resource_handle {
-  std::uint32_t index = 0;  ///< of the slot that the resource is in
-  std::uint64_t birth = 0;  ///< 0: none
+  std::uint32_t index = 0;  ///< number of the slot that holds the resource
+  std::uint64_t birth = 0;  ///< 0: the handle of no resource
   friend bool operator==(const resource_handle&, const resource_handle&) noexcept = default;
 };
 
@@ -38,54 +39,55 @@ struct resource_handle {
 struct lease_info {
   resource_handle resource;
   std::chrono::nanoseconds held_for{0};
-  std::uint32_t thread = 0;  ///< the one that acquired it, as the system numbers it; 0: unknown
+  std::uint32_t thread = 0;       ///< system's id of the thread that acquired it; 0: unknown
   const void* address = nullptr;  ///< code address of the acquire
   bool exempt = false;            ///< exempt from reports by `lease.expect_long_use()`
-  std::string key;                ///< text of the key in reports on all keys of a pool; else empty
+  std::string key;                ///< text of the key in reports on all keys; otherwise empty
 
-  /// Returns module and offset of `address`, and the command that names function, file and line.
+  /// Returns the module and offset of `address`, and a command that prints the function, file and
+  /// line.
   [[nodiscard]] std::string where() const;
 };
 
-/// A snapshot under the pool's mutex. Each resource is counted once: `live` is idle + in_use +
-/// creating + checking + closing. `refused` counts failures by too many waiters, a closed pool, a
-/// failed create and hold-and-wait. `exhausted` counts acquires that found nothing idle, and no
-/// resource that was being checked or created for them, when there were already as many resources
-/// as there may be.
+/// A snapshot, taken under the pool's mutex. Each resource is counted once: `live` is idle + in_use
+/// + creating + checking + closing. `refused` counts acquires that failed because of too many
+/// waiters, a closed pool, a failed create or hold-and-wait. `exhausted` counts acquires that found
+/// no idle resource in a pool that already had its maximum number of resources. It does not count
+/// an acquire for which a resource was being checked or created.
 struct resource_pool_stats : pool_stats {
-  std::size_t creating = 0;  ///< includes those due, which a tick or acquire will make
+  std::size_t creating = 0;  ///< includes creates that are due, which a tick or acquire will run
   std::size_t checking = 0;
   std::size_t closing = 0;
   bool suspended = false;  ///< `suspend()` is in force: acquires wait even if resources are idle
 
   std::uint64_t acquires = 0;  ///< acquires that got a resource
-  std::uint64_t hits = 0;      ///< those of them that did not queue
+  std::uint64_t hits = 0;      ///< acquires that got a resource without queueing
   std::uint64_t timed_out = 0;
   std::uint64_t cancelled = 0;
   std::uint64_t created = 0;
   std::uint64_t create_failures = 0;
   std::uint64_t detached = 0;
   std::array<std::uint64_t, destroy_reasons> destroyed{};
-  std::uint64_t suspected_leaks = 0;  ///< leases reported so far
-  std::uint64_t mutex_locks = 0;      ///< locks of the pool's mutex: none for idle, valid resources
+  std::uint64_t suspected_leaks = 0;  ///< leases reported as suspected leaks so far
+  std::uint64_t mutex_locks = 0;  ///< times the mutex was locked: never for idle, valid resources
 
-  /// Real time of waits in the queue that ended with a resource. A validation by the waiter itself
-  /// is not included.
+  /// Total real time of waits in the queue that ended with a resource. Validations that the waiter
+  /// itself runs are not included.
   std::chrono::nanoseconds waited_for{0};
   std::chrono::nanoseconds longest_wait{0};
-  /// Real time of successful creates.
+  /// Total real time of successful creates.
   std::chrono::nanoseconds creating_for{0};
   std::chrono::nanoseconds longest_create{0};
 
   [[nodiscard]] std::uint64_t destroyed_for(destroy_reason reason) const noexcept {
     return destroyed[static_cast<std::size_t>(reason)];
   }
-  /// Adds the numbers of another key; of longest times takes the longer. Leaves `high_water` as it
-  /// is.
+  /// Adds the statistics of another key. Of each longest time, keeps the longer one. Leaves
+  /// `high_water` unchanged.
   void add(const resource_pool_stats& other) noexcept;
 };
 
-/// One snapshot over all keys: totals, and the longest times. `capacity` is max_total.
+/// A snapshot of all keys: totals, and the longest times of any key. `capacity` is max_total.
 struct keyed_resource_pool_stats : resource_pool_stats {
   std::size_t keys = 0;  ///< keys that have resources, or had some a tick ago
 };
@@ -96,8 +98,8 @@ struct resource_pool_report {
   resource_pool_times times;
 };
 
-/// An event for `on_event`. If a lease ends while it is being reported, both events may come at
-/// once, in any order.
+/// An event for `on_event`. If a lease ends while it is being reported, both events may be
+/// delivered at once, in any order.
 struct pool_event {
   enum class kind : std::uint8_t {
     create_failed,
@@ -105,25 +107,25 @@ struct pool_event {
     reset_failed,     ///< `reset` threw
     slow_lease,
     suspected_leak,
-    returned_after_all,  ///< a lease that was reported before
-    orphaned             ///< the pool ended before these leases
+    returned_after_all,  ///< a lease that was reported before has ended
+    orphaned             ///< the pool was destroyed before these leases ended
   };
   kind what;
   std::string_view pool = {};
   std::exception_ptr error = nullptr;   ///< exception of create_failed
-  std::string_view text = {};           ///< message of what a function of the factory threw
-  std::vector<lease_info> leases = {};  ///< leases of the other events
+  std::string_view text = {};           ///< message of an exception that the factory threw
+  std::vector<lease_info> leases = {};  ///< the leases that the other events report
 };
 
-/// Returns "create failed", "slow lease", ...
+/// Returns the kind as text, such as "create failed" or "slow lease".
 [[nodiscard]] std::string_view to_string(pool_event::kind what) noexcept;
 
 /// What was left when `close` returned.
 struct close_report {
   std::vector<lease_info> holders;
-  /// Resources that a thread is creating, validating, resetting or destroying, or is about to. If
-  /// these are more, calls by the pool's threads that have not returned, including `on_event` and
-  /// callbacks.
+  /// The larger of two numbers. One is the number of resources that a thread is creating,
+  /// validating, resetting or destroying, or is about to. The other is the number of calls by the
+  /// pool's threads that have not returned, including those of `on_event` and callbacks.
   std::size_t creating = 0;
 
   [[nodiscard]] bool complete() const noexcept { return holders.empty() && creating == 0; }
@@ -136,13 +138,14 @@ enum class acquire_failure : std::uint8_t {
   too_many_waiters,  ///< more than max_waiters
   create_failed,     ///< a create failed, and waiting longer is useless
   self_deadlock,     ///< all resources are held by threads that wait for this pool
-  other_process,     ///< the pool was made by a process that this one was forked from
+  other_process,     ///< the pool was created by a process that this one was forked from
 };
 
 [[nodiscard]] std::string_view to_string(acquire_failure cause) noexcept;
 
-/// The failure of an acquire. `what()` names the pool, the cause, the counts, the last error of
-/// `create` if none succeeded afterwards, and the threads that have held resources for longest.
+/// Thrown if an acquire fails. `what()` names the pool, the cause, the counts, and the threads that
+/// have held resources for the longest time. It also names the last error of `create`, unless a
+/// later create succeeded.
 // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): moves copy, so the details stay
 class acquire_error : public std::runtime_error {
  public:
@@ -150,14 +153,14 @@ class acquire_error : public std::runtime_error {
     std::string pool;
     acquire_failure cause = acquire_failure::timed_out;
     resource_pool_stats counts;
-    std::size_t total_live = 0;  ///< resources of all keys; 0 without keys, like the next
-    std::size_t max_total = 0;
+    std::size_t total_live = 0;  ///< resources of all keys; 0 in a pool without keys
+    std::size_t max_total = 0;   ///< 0 in a pool without keys
     std::exception_ptr create_error;
     std::string create_error_text;
     std::vector<lease_info> holders;  ///< at most four, the longest first
   };
 
-  /// Requires: not null.
+  /// Requires: `what_was` is not null.
   explicit acquire_error(std::shared_ptr<const details> what_was);
   acquire_error(const acquire_error&) noexcept = default;
   acquire_error& operator=(const acquire_error&) noexcept = default;
@@ -166,12 +169,13 @@ class acquire_error : public std::runtime_error {
   [[nodiscard]] std::string_view pool_name() const noexcept { return details_->pool; }
   [[nodiscard]] acquire_failure cause() const noexcept { return details_->cause; }
   [[nodiscard]] const resource_pool_stats& counts() const noexcept { return details_->counts; }
-  /// Returns null if the last create succeeded, or returned a create_error.
+  /// Returns the exception of the last create. It is null if that create succeeded, or returned a
+  /// create_error.
   [[nodiscard]] const std::exception_ptr& create_error() const noexcept {
     return details_->create_error;
   }
-  /// Returns the longest holders. `what()` names their threads, `where()` of each the code that
-  /// acquired it.
+  /// Returns the leases that have been held for the longest time. `what()` names their threads.
+  /// `where()` of each lease names the code that acquired it.
   [[nodiscard]] const std::vector<lease_info>& holders() const noexcept {
     return details_->holders;
   }

@@ -1,12 +1,13 @@
 /// @file
-/// Internal. A stop callback that asks another source to stop.
+/// Internal. A stop callback that requests a stop of another source.
 #pragma once
 
 #include <stop_token>
 
 namespace lido::inline v0::detail {
 
-/// Asks a source to stop. Shares it, as it could otherwise be destroyed during the call.
+/// Requests a stop of `source`. Shares the stop state, which could otherwise be destroyed during
+/// the call.
 struct stop_request {
   std::stop_source source;
   void operator()() const noexcept {

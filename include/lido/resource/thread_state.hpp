@@ -1,5 +1,5 @@
 /// @file
-/// Internal. What a resource pool keeps for each thread.
+/// Internal. What a resource pool stores for each thread.
 #pragma once
 
 #include <array>
@@ -13,44 +13,46 @@
 
 namespace lido::inline v0::detail {
 
-/// What a pool keeps for each thread: the resources that it had last, and whether it is about to
-/// leave a release. In a pool with keys there is one resource for each of a few hashes.
+/// What a pool stores for each thread: the resources that the thread had last, and whether it is
+/// about to leave a release. In a pool with keys, it stores one resource for each of a few hashes.
 struct alignas(no_false_sharing) thread_state {
   static constexpr std::size_t hints = 8;
   std::array<relaxed<pool_slot*>, hints> last{};
   atomic<std::uint32_t> leaving{0};
 };
 
-/// Number of states in a pool. Threads with higher numbers, and those without one, share the first.
+/// Number of states in a pool. Threads with higher numbers, and threads without a number, share the
+/// first state.
 inline constexpr std::size_t thread_states =
     (max_thread_number < 128 ? max_thread_number : 128) + 1;
 
-/// Number of pools whose states are interleaved, thread by thread, so that one page is enough for
-/// the first threads of all. Also the distance between two states of a pool.
+/// Number of pools whose states are interleaved, thread by thread. So one page holds the states of
+/// the first threads in all of these pools. Also the distance between two neighbouring states of
+/// one pool.
 inline constexpr std::size_t pools_side_by_side = 8;
 
-/// Returns the index of the calling thread's own state; 0 if it has none.
+/// Returns the index of the calling thread's own state, or 0 if the thread has none.
 [[nodiscard]] inline std::size_t own_thread_state() noexcept {
   const std::size_t number = own_thread_offset() / thread_stride;
   return number < thread_states ? number : 0;
 }
 
-/// Returns true for an object in frames near the caller's, which as a rule no other thread
-/// destroys. Memory next to the stack, also of another thread, may be taken for a frame. False
-/// proves nothing.
+/// Returns true for an object in stack frames near the caller's, which other threads do not
+/// normally destroy. May also return true for memory next to the stack, even that of another
+/// thread. A result of false proves nothing.
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline bool is_near_in_stack(const void* object) noexcept {
   constexpr std::uintptr_t reach = std::uintptr_t{16} * 1024;
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): compared, and not followed
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): compared, never dereferenced
   const auto to = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at); };
   const char here{};
   return to(object) - to(&here) + reach < 2 * reach;
 }
 
-/// Marks a thread that has given up its slot but still reads the pool: until it leaves, the slot's
-/// group and the pool stay.
+/// Marks a thread that has given up its slot but still reads the pool. Until the thread leaves,
+/// neither the slot's group nor the pool is destroyed.
 class leaving_guard {
  public:
-  // relaxed (whole function): slot.hpp (2) publishes it before any thread can need it
+  // relaxed (whole function): slot.hpp (2) publishes the value before any thread can need it
   explicit leaving_guard(thread_state& mine) noexcept : mine_(&mine) {
     if (own_thread_state() != 0) {
       mine.leaving.store(1, std::memory_order_relaxed);
