@@ -1,5 +1,5 @@
 /// @file
-/// Public. Makes PostgreSQL connections of libpq for a `resource_pool`.
+/// Public. Creates PostgreSQL connections of libpq for a `resource_pool`.
 #pragma once
 
 #include <chrono>
@@ -22,9 +22,8 @@ class postgres_connection;
 
 /// What a reset clears. Both modes roll back an open transaction.
 enum class postgres_pooling : std::uint8_t {
-  session,     ///< all that DISCARD ALL does: role, settings, prepared statements, LISTEN and so on
-  transaction  ///< nothing, for a PgBouncer in transaction mode: all of that leaks, so do not use
-               ///< it
+  session,  ///< all that DISCARD ALL clears: role, settings, prepared statements, LISTEN and so on
+  transaction  ///< nothing, for PgBouncer in transaction mode; session state leaks: do not use any
 };
 
 struct postgres_target {
@@ -32,8 +31,9 @@ struct postgres_target {
   postgres_pooling pooling = postgres_pooling::session;
   time_limit reset_timeout = std::chrono::seconds(5);  ///< timeout of a reset, and of a cancel
   tcp_keep_alive keep_alive = {};  ///< keepalives_idle and the like in the conninfo take precedence
-  bool query_to_validate = false;  ///< if set, a late answer of a busy proxy ends a connection
-  /// Called after connecting, where it may fail the create, and after each reset.
+  bool query_to_validate = false;  ///< if set, a late answer of a busy proxy costs a connection
+  /// Called after each connect and after each reset. If it throws after a connect, the create
+  /// fails.
   std::function<void(postgres_connection&, const create_context&)> on_connect = {};
 };
 
@@ -50,14 +50,16 @@ class postgres_connection {
   /// Returns the connection for functions of libpq.
   [[nodiscard]] pg_conn* get() const noexcept { return connection_.get(); }
 
-  /// Returns the last result of what PQsendQuery and the like sent, or the start of a COPY. At the
-  /// deadline or when asked to stop, cancels the query and waits for its end, so that the cancel
-  /// hits no other query. The result then has SQLSTATE 57014, unless the query was faster. Throws
-  /// std::runtime_error if the end is not reported; then the connection is not lent again.
+  /// Waits for a query that PQsendQuery or the like has sent. Returns its last result, or the
+  /// result that starts a COPY. At the deadline, or if a stop is requested, cancels the query. Then
+  /// waits until the query has ended, so that the cancel cannot hit another query. The result has
+  /// SQLSTATE 57014, unless the query was faster than the cancel. Throws std::runtime_error if the
+  /// server does not report the end of the query. The connection is then not lent again.
   postgres_result finish(const create_context& limit);
 
-  /// Judges the connection by another result: that of a read-only server (25006), or of one that
-  /// shuts down, ends it after the lease. `finish` judges its own results.
+  /// Checks a result that `finish` did not return. If the result shows that the server is read-only
+  /// (25006) or is shutting down, the connection is destroyed after the lease. `finish` checks its
+  /// own results.
   void check(const pg_result* result) noexcept;
 
  private:
@@ -65,8 +67,8 @@ class postgres_connection {
   struct closer {
     void operator()(pg_conn* connection) const noexcept;
   };
-  /// A duplicate of the socket's descriptor: libpq closes its own when the server hangs up, and
-  /// another file may then get that number.
+  /// A duplicate of the socket's descriptor. libpq closes its own descriptor when the server hangs
+  /// up, and another file may then get the same number.
   class twin {
    public:
     explicit twin(detail::socket_handle socket = detail::no_socket) noexcept : socket_(socket) {}
@@ -88,44 +90,48 @@ class postgres_connection {
   std::unique_ptr<pg_conn, closer> connection_;
   twin twin_;  // for `interrupt`
   time_limit patience_ = std::chrono::seconds(5);
-  void (*receiver_)(void*, const pg_result*) = nullptr;  // of libpq, as the next
+  void (*receiver_)(void*, const pg_result*) = nullptr;  // libpq's default, like the next
   void (*processor_)(void*, const char*) = nullptr;
-  std::string marks_;  // of a session that no user has touched
+  std::string marks_;  // marks of a session that no user has touched yet
   bool unfit_ = false;
 };
 
-/// A factory of `postgres_connection`, also through PgBouncer. Thread-safe; its functions block.
+/// A factory of `postgres_connection`, which connects directly or through PgBouncer. Thread-safe;
+/// its functions block.
 class postgres_factory {
  public:
   explicit postgres_factory(postgres_target target) : target_(std::move(target)) {}
 
-  /// Tries the hosts in turn. A name with several addresses starts at a different one each time.
-  /// Hosts that failed within five minutes come last. Each address has its share of the time, but
-  /// no more than `connect_timeout` of the conninfo.
-  /// Where a service file names the hosts, the first may take all of it.
+  /// Tries the hosts in turn. If a name has several addresses, each create begins with a different
+  /// one. Hosts that failed in the last five minutes are tried last. Each address gets its share of
+  /// the time, but no more than the `connect_timeout` of the conninfo. If a service file names the
+  /// hosts, the first host may use up all of the time.
   ///
-  /// Throws permanent_failure if the only host refuses user, password or database, or if the
-  /// conninfo is wrong. Throws std::runtime_error otherwise, also at the deadline and when asked to
-  /// stop. Look-ups of names in service files ignore both.
+  /// Throws permanent_failure if the only host rejects the user, password or database, or if the
+  /// conninfo is wrong. Throws std::runtime_error on any other failure, at the deadline, or if a
+  /// stop is requested. Look-ups of names in service files ignore the deadline and the stop.
   [[nodiscard]] postgres_connection create(const create_context& context) const;
 
-  /// Returns true if the connection is in order and nothing can be read from it. If the target asks
-  /// for a query, throws std::runtime_error if that is not answered.
+  /// Returns true if the connection is in order and nothing can be read from it. With
+  /// `query_to_validate`, also sends a query, and throws std::runtime_error if that is not
+  /// answered.
   bool validate(postgres_connection& idle, const create_context& context) const;
 
-  /// Refuses what is broken, unfit, in the middle of a query, a COPY or a pipeline, or has a new
-  /// PQregisterEventProc. Refuses a server that reported that it became read-only, or writable
-  /// (PostgreSQL 14). Restores handlers of notices. Throws the server's message if it refuses one
-  /// of the statements, and also if it does not answer in time.
+  /// Resets the connection for its next user. Returns false if the connection is broken, unfit, or
+  /// in the middle of a query, a COPY or a pipeline. Also returns false if the user has called
+  /// PQregisterEventProc, or if the server has reported that it became read-only or writable
+  /// (PostgreSQL 14). Restores the handlers of notices. If the server rejects a statement, throws
+  /// an exception with the server's message. Also throws if the server does not answer in time.
   bool reset(postgres_connection& used) const;
 
   /// Shuts the socket down, so that a query of its user ends with an error. The server continues
-  /// until it writes to the client. Does nothing after PQreset.
+  /// until it writes to the client. Does nothing if the user has called PQreset.
   static void interrupt(postgres_connection& used) noexcept;
 
-  /// Cancels a running query, within a second, before the connection is closed. A pipeline has a
-  /// tenth of a second: if the cancel has not reached the server by then, the server continues
-  /// alone. What the user has not sent is not sent any more.
+  /// Cancels a running query before the connection is closed. This takes at most a second, or a
+  /// tenth of a second for a pipeline. If the cancel has not reached the server by then, the server
+  /// continues with the pipeline. Commands of a pipeline that the user has not sent yet are never
+  /// sent.
   static void destroy(postgres_connection& ended, destroy_reason reason) noexcept;
 
  private:

@@ -1,5 +1,5 @@
 /// @file
-/// Public. Makes Redis connections of hiredis for a `resource_pool`.
+/// Public. Creates Redis connections of hiredis for a `resource_pool`.
 #pragma once
 
 #include <chrono>
@@ -26,18 +26,19 @@ struct redis_target {
   std::string host = "127.0.0.1";
   int port = 6379;
   std::string path = {};  ///< a Unix socket, instead of host and port
-  std::string user = {};  ///< empty: the default user; others may have no password
+  std::string user = {};  ///< empty: the default user; other users may have no password
   std::string password = {};
   int database = 0;
   time_limit command_timeout = std::chrono::seconds(5);  ///< timeout of a command, and of a reset
   tcp_keep_alive keep_alive = {};
-  bool ping_to_validate = false;  ///< if set, a late answer of a busy proxy ends a connection
-  /// Called after connecting, where it may fail the create, and after each reset that sends RESET.
+  bool ping_to_validate = false;  ///< if set, a late answer of a busy proxy costs a connection
+  /// Called after each connect, and after each reset that sends RESET. If it throws after a
+  /// connect, the create fails.
   std::function<void(redis_connection&, const create_context&)> on_connect = {};
 };
 
-/// An answer of Redis, as text. An array has one element a line; a map has each name before its
-/// value.
+/// An answer of Redis as text. Each element of an array is on its own line. In a map, each name
+/// precedes its value.
 struct redis_answer {
   bool is_error = false;
   bool is_nil = false;
@@ -49,13 +50,13 @@ class redis_connection {
  public:
   explicit redis_connection(redisContext* context) noexcept;
 
-  /// Sends one command and waits for the answer. Its words are bytes, blanks included. An error is
-  /// an answer; throws std::runtime_error if there is none: then the connection is not lent again.
-  /// Throws std::invalid_argument for commands without an answer (CLIENT REPLY OFF), and for HELLO
-  /// 3 with hiredis before 1.0. Returns the first confirmation of SUBSCRIBE and the like, also in
-  /// RESP3.
-  /// The reset undoes commands that change the connection (MULTI, SUBSCRIBE, SELECT and the like).
-  /// READONLY, LOADING and MASTERDOWN end the connection after this lease.
+  /// Sends one command and waits for the answer. The words of the command may contain any bytes,
+  /// including blanks. An error of the server counts as an answer. Throws std::runtime_error if
+  /// there is no answer; the connection is then not lent again. Throws std::invalid_argument for
+  /// commands without an answer (CLIENT REPLY OFF), and for HELLO 3 with hiredis before 1.0.
+  /// Returns the first confirmation of SUBSCRIBE and the like, also in RESP3. The reset undoes
+  /// commands that change the connection (MULTI, SUBSCRIBE, SELECT and the like). After an error
+  /// READONLY, LOADING or MASTERDOWN, the connection is destroyed at the end of the lease.
   redis_answer ask(const std::vector<std::string_view>& command);
   redis_answer ask(std::initializer_list<std::string_view> command) {
     return ask(std::vector<std::string_view>(command));
@@ -63,16 +64,18 @@ class redis_connection {
   /// Sends one command, whose words are separated by blanks, and waits for the answer.
   redis_answer ask(std::string_view command);
 
-  /// Judges the connection by an answer that `ask` did not return. Null makes it unfit.
+  /// Checks an answer that `ask` did not return. The errors READONLY, LOADING and MASTERDOWN, or a
+  /// null `answer`, make the connection unfit for another lease.
   void check(const redisReply* answer);
 
-  /// Returns the context for everything else that hiredis has. The reset then assumes that the
-  /// connection was changed, and costs a round trip. CLIENT NO-EVICT, CLIENT NO-TOUCH, SCRIPT
-  /// DEBUG, options of the socket and `privdata` are for the user to undo.
+  /// Returns the context, for use with any other function of hiredis. The reset then assumes that
+  /// the connection was changed, and costs a round trip. The user must undo CLIENT NO-EVICT, CLIENT
+  /// NO-TOUCH and SCRIPT DEBUG, and changes of socket options and `privdata`.
   ///
-  /// A write to a server that hung up does not raise SIGPIPE. hiredis before 1.0 cannot prevent the
-  /// signal. There the first call gives it an empty handler, unless the program has set one or
-  /// ignores the signal: a program that restores the default later is killed by it.
+  /// A write to a server that hung up does not raise SIGPIPE. Versions of hiredis before 1.0 cannot
+  /// prevent the signal. With those, the first call of this function installs an empty handler for
+  /// SIGPIPE, unless the program handles or ignores the signal. If the program restores the default
+  /// later, the signal kills it.
   [[nodiscard]] redisContext* context() noexcept;
 
  private:
@@ -82,8 +85,8 @@ class redis_connection {
   };
   std::unique_ptr<redisContext, closer> context_;
   time_limit timeout_ = std::chrono::seconds(5);
-  void* reply_functions_ = nullptr;       // which a reset restores, as the next
-  void (*push_)(void*, void*) = nullptr;  // of hiredis 1.0
+  void* reply_functions_ = nullptr;       // restored by a reset, like the next
+  void (*push_)(void*, void*) = nullptr;  // handler of hiredis 1.0
   bool changed_ = false;
   bool unfit_ = false;
 };
@@ -93,20 +96,22 @@ class redis_factory {
  public:
   explicit redis_factory(redis_target target) : target_(std::move(target)) {}
 
-  /// Connects to the first address that answers, as docs/reference/resource-pool.md says, and signs
-  /// in. Throws permanent_failure if the server rejects this user, or if there can be no such port
-  /// or path. Throws std::runtime_error otherwise, also at the deadline and when asked to stop.
-  /// Started programs do not inherit the connection.
+  /// Connects to the first address that answers, as docs/reference/resource-pool.md describes, and
+  /// signs in. Throws permanent_failure if the server rejects the user, or if no such port or path
+  /// can exist. Throws std::runtime_error on any other failure, at the deadline, or if a stop is
+  /// requested. Started programs do not inherit the connection.
   [[nodiscard]] redis_connection create(const create_context& context) const;
 
-  /// Returns true if nothing can be read. If the target asks for PING, throws std::runtime_error if
-  /// that is not answered; NOPERM and MISCONF are answers, too.
+  /// Returns true if nothing can be read from the connection. With `ping_to_validate`, also sends
+  /// PING, and throws std::runtime_error if that is not answered. NOPERM and MISCONF count as
+  /// answers.
   bool validate(redis_connection& idle, const create_context& context) const;
 
-  /// Costs one system call after plain commands of `ask`, otherwise one round trip: RESET (Redis
-  /// 6.2) and the sign-in. Refuses what is unfit, in the middle of an exchange, or has state that
-  /// RESET leaves. Throws the server's message if it refuses a command, and also if it does not
-  /// answer in time.
+  /// Resets the connection for its next user. This costs one system call if the user only sent
+  /// plain commands by `ask`. Otherwise it costs one round trip, for RESET (Redis 6.2) and the
+  /// sign-in. Returns false if the connection is unfit, in the middle of an exchange, or has state
+  /// that RESET does not clear. If the server rejects a command, throws an exception with the
+  /// server's message. Also throws if the server does not answer in time.
   bool reset(redis_connection& used) const;
 
   /// Shuts the socket down, so that a command of its user ends with an error. Requires: the user
@@ -114,7 +119,7 @@ class redis_factory {
   static void interrupt(redis_connection& used) noexcept;
 
  private:
-  /// Begins a session. A `word` is for a reset.
+  /// Begins a session. `word` is empty after a connect, and not empty in a reset.
   void begin(redis_connection& session, const create_context& context,
              const std::string& word) const;
 

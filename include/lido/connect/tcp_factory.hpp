@@ -1,5 +1,5 @@
 /// @file
-/// Public. Makes TCP connections of Boost.Asio for a `resource_pool`.
+/// Public. Creates TCP connections of Boost.Asio for a `resource_pool`.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -22,14 +22,15 @@ struct tcp_target {
   std::string port;      ///< a number or the name of a service
   bool no_delay = true;  ///< small messages are sent at once
   tcp_keep_alive keep_alive = {};
-  /// Called with each new connection; what it throws fails the create.
+  /// Called with each new connection. If it throws, the create fails.
   std::function<void(boost::asio::ip::tcp::socket&, const create_context&)> on_connect = {};
 };
 
-/// A factory of `boost::asio::ip::tcp::socket` for protocols in which the peer speaks only when
-/// asked.
+/// A factory of `boost::asio::ip::tcp::socket` for protocols in which the peer sends nothing unless
+/// it is asked.
 ///
-/// Thread-safe; its functions block. The sockets belong to the executor, which must outlive them.
+/// Thread-safe; its functions block. The sockets belong to the context of the executor, which must
+/// outlive them.
 class tcp_factory {
  public:
   using socket = boost::asio::ip::tcp::socket;
@@ -37,12 +38,12 @@ class tcp_factory {
   tcp_factory(boost::asio::any_io_executor executor, tcp_target target)
       : executor_(std::move(executor)), target_(std::move(target)) {}
 
-  /// Connects to the first address that answers, as docs/reference/resource-pool.md says. Started
-  /// programs do not inherit the socket.
+  /// Connects to the first address that answers, as docs/reference/resource-pool.md describes.
+  /// Started programs do not inherit the socket.
   ///
-  /// Throws boost::system::system_error: that of the last address to fail, `timed_out` at the
-  /// deadline, `operation_aborted` when asked to stop, also while the name is looked up. Throws
-  /// permanent_failure if there is no such port.
+  /// Throws boost::system::system_error. The error is that of the last address that failed,
+  /// `timed_out` at the deadline, or `operation_aborted` if a stop is requested. The deadline and
+  /// the stop also end a look-up of the name. Throws permanent_failure if no such port can exist.
   [[nodiscard]] socket create(const create_context& context) const {
     const std::string who = "connect to " + target_.host + ":" + target_.port;
     if (detail::is_no_port(target_.port)) {
@@ -66,21 +67,22 @@ class tcp_factory {
     return adopted;
   }
 
-  /// Returns true if the peer has neither spoken nor hung up. Only keep-alive, or a request of the
-  /// protocol itself, detects a peer that vanished silently.
+  /// Returns true if the peer has neither sent anything nor hung up. Only keep-alive, or a request
+  /// of the protocol itself, detects a peer that vanished silently.
   static bool validate(socket& idle) noexcept { return detail::is_quiet(idle.native_handle()); }
 
-  /// Refuses a connection whose peer has spoken or hung up: the next user must not read an answer
-  /// to this one. A user that ends in the middle of an exchange, or shuts a direction down,
-  /// discards the lease. Makes the socket blocking again, without the limits of SO_RCVTIMEO and
-  /// SO_SNDTIMEO. Its other options stay.
+  /// Returns false if the peer has sent anything or has hung up, since the next user must not read
+  /// an answer that was meant for this user. A user that stops in the middle of an exchange, or
+  /// shuts a direction down, must discard the lease. Makes the socket blocking again, and removes
+  /// the limits of SO_RCVTIMEO and SO_SNDTIMEO. Leaves the other options of the socket unchanged.
   static bool reset(socket& used) noexcept {
     return used.is_open() && block_again(used) && detail::is_quiet(used.native_handle());
   }
 
-  /// Shuts the socket down, so that an operation of its user ends with an error. During the call
-  /// the user may start and cancel operations, and shut directions down. It must not close, assign
-  /// or move the socket, whose descriptor another file could get: it discards the lease instead.
+  /// Shuts the socket down, so that an operation of its user ends with an error. During the call,
+  /// the user may start and cancel operations, and shut directions down. The user must not close,
+  /// assign or move the socket, since another file could then get its descriptor. Instead, the user
+  /// discards the lease.
   static void interrupt(socket& used) noexcept { detail::shut_down(used.native_handle()); }
 
   static void destroy(socket& ended, destroy_reason /*reason*/) noexcept {
@@ -93,7 +95,7 @@ class tcp_factory {
   static bool block_again(socket& used) noexcept {
     boost::system::error_code failed;
     if (used.non_blocking() || used.native_non_blocking()) {
-      used.non_blocking(false, failed);  // the native one, too
+      used.non_blocking(false, failed);  // also sets the native mode
     }
     return !failed && detail::let_wait_for_ever(used.native_handle());
   }
