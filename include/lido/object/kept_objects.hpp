@@ -119,8 +119,8 @@ class kept_objects final : private object_keeper {
     return object;
   }
 
-  /// Ends a use of the object. Returns true if `deactivate` refused or threw, so the object has
-  /// been destroyed.
+  /// Ends a use of the object. Returns true if the object was destroyed, because `deactivate`
+  /// refused it or threw.
   [[nodiscard, LIDO_FAST_PATH]] bool finish(slot_memory& memory, T* object) noexcept {
     if (deactivate(*object)) [[likely]] {
       return false;

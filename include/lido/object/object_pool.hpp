@@ -60,7 +60,7 @@ template <class T, class Traits>
 class object_pool : private detail::complete_traits<Traits> {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && std::is_same_v<T, std::decay_t<T>>,
                 "lido: a pool holds objects: no references, arrays, const or volatile types");
-  // T may be incomplete here: whatever needs its definition is in functions.
+  // T may be incomplete here: code that needs its definition is in functions.
   static_assert(detail::has_checks<Traits, T>,
                 "lido: Traits::checked needs #include \"lido/checked.hpp\"");
 
@@ -69,8 +69,9 @@ class object_pool : private detail::complete_traits<Traits> {
   static constexpr bool keeps = !std::is_same_v<typename Traits::hooks, no_hooks>;
   using life = std::conditional_t<keeps, detail::kept_objects<T, typename Traits::hooks, checks>,
                                   detail::constructed_each_time<T>>;
-  // With AddressSanitizer, a wrong release ends the program. A checked pool needs no such states,
-  // because its records also tell which slots are in use.
+  // With AddressSanitizer, the pool tracks which slots are in use, and a wrong release ends the
+  // program. A checked pool needs no such tracking, because its records contain the same
+  // information.
   static constexpr bool refuses = LIDO_POISON_FREE_SLOTS != 0 && !checks::active;
   static constexpr bool tracks = refuses || (Traits::track_in_use && !checks::active);
 
@@ -149,9 +150,9 @@ class object_pool : private detail::complete_traits<Traits> {
                           std::forward<Args>(args)...);
   }
 
-  /// Acquires as `acquire_for` does, but waits until a stop is requested. If that happened before
-  /// the call, acquires an object only if a slot is free. Does not compile if T, or the activate
-  /// hook, accepts `args` both with and without `stop` in front.
+  /// Acquires as `acquire_for` does, but waits until a stop is requested. If a stop was requested
+  /// before the call, acquires an object only if a slot is free. Does not compile if T, or the
+  /// activate hook, accepts `args` both with and without `stop` in front.
   template <class... Args>
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire(detail::stop_token stop, Args&&... args) {
     static_assert(
@@ -303,8 +304,8 @@ class object_pool : private detail::complete_traits<Traits> {
     }
   }
 
-  /// Takes a free slot. Returns null if the pool is exhausted. Also returns null if a checked pool
-  /// is being destroyed, or has been destroyed, after reporting that.
+  /// Takes a free slot. Returns null if the pool is exhausted. A checked pool that is being
+  /// destroyed, or has been destroyed, reports that and returns null, too.
   [[nodiscard, LIDO_FAST_PATH]] void* take_slot(code_address at) noexcept {
     return checks_.admits(at) ? slots_.allocator().template acquire<Traits::counts>() : nullptr;
   }
@@ -331,7 +332,8 @@ class object_pool : private detail::complete_traits<Traits> {
     return lease_type(object, this);
   }
 
-  /// Acquires as above, but waits for a slot until `until`, which is a deadline or a stop token.
+  /// Acquires as `try_acquire_at` does, but waits for a slot until `until`, which is a deadline or
+  /// a stop token.
   template <class Until, class... Args>
   lease_type acquire_within(code_address at, const Until& until, Args&&... args) {
     void* slot = take_slot(at);

@@ -43,7 +43,7 @@ struct slot_layout {
   bool has_states;             ///< a byte per slot records what the slot contains
   bool counts_states = false;  ///< false if the states are only for AddressSanitizer
   std::size_t record_bytes;    ///< bytes of a slot's record in a checked pool
-  // Both are for AddressSanitizer; see slot_shadow.
+  // Both functions are for AddressSanitizer; see slot_shadow.
   void (*close_all)(const std::byte* first, std::uint32_t count) noexcept;
   void (*open_all)(const std::byte* first, std::uint32_t count) noexcept;
 };
@@ -66,7 +66,7 @@ class object_keeper {
   ~object_keeper() = default;
 };
 
-/// Content of a slot. in_use occurs only in pools that track which objects are in use.
+/// Content of a slot. `in_use` occurs only in pools that track which objects are in use.
 enum class slot_content : std::uint8_t { empty, kept, in_use };
 
 /// Owns the memory of the slots, all of it from the start, or segment by segment. In pools that

@@ -82,7 +82,6 @@ class slot_map {
 
   /// Throws std::invalid_argument if max_size is 0 or less than reserve, or if reserve is more than
   /// 2^32 - 2. Also throws std::bad_alloc and std::bad_array_new_length.
-  /// - 2. Also throws std::bad_alloc and std::bad_array_new_length.
   explicit slot_map(const slot_map_options& options = {}, Hooks hooks = Hooks())
       : hooks_(std::move(hooks)), name_(options.name), options_(detail::checked(options)) {
     static_assert(std::is_move_constructible_v<T>,
@@ -372,8 +371,8 @@ class slot_map {
   }
 
   /// Sorts the values by `less(const T&, const T&)`; each handle still refers to its value. Closes
-  /// holes. Equal values get any order. If the call throws, the order is unchanged. Requires: as
-  /// for `values`.
+  /// holes. The order of equal values is unspecified. If the call throws, the order is unchanged.
+  /// Requires: as for `values`.
   template <class Less = std::less<>>
   [[LIDO_ASSERTS]] void sort(Less less = {}) {
     static_assert(std::is_nothrow_move_constructible_v<T>,
@@ -411,8 +410,8 @@ class slot_map {
     return true;
   }
 
-  /// Returns all that `restore` needs, without a copy. Closes holes. Throws and requires what
-  /// `values` throws and requires.
+  /// Returns all that `restore` needs, without a copy. Closes holes. Throws whatever `values`
+  /// throws. Requires: as for `values`.
   [[nodiscard, LIDO_ASSERTS]] slot_map_snapshot<T> snapshot() {
     const std::span<const T> all = values();
     const detail::table_image table = store_.image();
@@ -420,10 +419,10 @@ class slot_map {
   }
 
   /// Restores the state that a map had when it made the snapshot: its values, their handles, and
-  /// which handles come next. `from` may be of another map. Handles given after the snapshot are
-  /// given again. Hooks are not called. Throws std::invalid_argument if the snapshot has another
-  /// format, is inconsistent, or has more than `max_size()` values. Also throws whatever copying
-  /// throws. An exception has no effect. Requires: as for `values`.
+  /// which handles come next. `from` may come from another map. Handles given after the snapshot
+  /// are given again. Hooks are not called. Throws std::invalid_argument if the snapshot has
+  /// another format, is inconsistent, or has more than `max_size()` values. Also throws whatever
+  /// copying throws. An exception has no effect. Requires: as for `values`.
   [[LIDO_ASSERTS]] void restore(const slot_map_snapshot<T>& from) requires(
       std::is_copy_constructible_v<T>) {
     LIDO_ASSERT(may_move(), "restore of a slot map during a walk of it, or in a constructor of T");
@@ -473,9 +472,10 @@ class slot_map {
     least_capacity_ = (std::max)(least_capacity_, static_cast<std::uint32_t>(wanted));
   }
 
-  /// Closes holes, then shrinks the table and the array to what the values and the option `reserve`
-  /// need. Throws std::bad_alloc, and whatever a move throws: finished steps remain, and no value
-  /// is lost, except to a failed move as described above. During a walk, only calls compact().
+  /// Closes holes, drops memory from `reserve()`, and shrinks the table, then the array, to what
+  /// the values and the option `reserve` need. Throws std::bad_alloc, and whatever a move throws:
+  /// finished steps remain, and no value is lost, except to a failed move as described above.
+  /// During a walk, only calls compact().
   void shrink_to_fit() {
     compact();
     if (may_move()) {

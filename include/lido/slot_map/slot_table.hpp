@@ -49,7 +49,8 @@ class slot_table {
   static_assert(Last >= 1 && Last <= last_table_generation, "lido: generations are 1 to 2^31 - 2");
 
  public:
-  /// Returns the index of the value whose handle has the bits `handle`; null_slot if it is stale.
+  /// Returns the index of the value whose handle has the bits `handle`, or null_slot if the handle
+  /// is stale.
   [[nodiscard]] std::uint32_t find(std::uint64_t handle) const noexcept {
     const auto slot = static_cast<slot_index>(handle);
     if (slot < words_.size()) [[likely]] {

@@ -341,7 +341,7 @@ class value_store {
   /// Requires: `handle` is the handle of that value.
   [[LIDO_ASSERTS]] void erase(std::uint32_t index, std::uint64_t handle) noexcept {
     LIDO_ASSERT(find(handle) == index, "an erase under the handle of another value");
-    // The next value is made at or moved to this index, so this loads its memory in advance.
+    // The next value is made at or moved to this index, so its memory is prefetched.
     LIDO_PREFETCH_FOR_WRITE(array_.values() + index);
     destroy(index, handle);
     leave(index, static_cast<slot_index>(handle));
@@ -375,7 +375,7 @@ class value_store {
     }
   }
 
-  /// Drops all holes. Requires: there is no value, and no index is open.
+  /// Forgets all holes. Requires: there is no value, and no index is open.
   [[LIDO_ASSERTS]] void forget_holes() noexcept {
     LIDO_ASSERT(size() == 0 && !is_open(), "holes are forgotten beside values");
     end_ = 0;
