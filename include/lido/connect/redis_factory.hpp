@@ -55,8 +55,8 @@ class redis_connection {
   /// there is no answer; the connection is then not lent again. Throws std::invalid_argument for
   /// commands without an answer (CLIENT REPLY OFF), and for HELLO 3 with hiredis before 1.0.
   /// Returns the first confirmation of SUBSCRIBE and the like, also in RESP3. The reset undoes
-  /// commands that change the connection (MULTI, SUBSCRIBE, SELECT and the like). After an error
-  /// READONLY, LOADING or MASTERDOWN, the connection is destroyed at the end of the lease.
+  /// commands that change the connection (MULTI, SUBSCRIBE, SELECT and the like). After a READONLY,
+  /// LOADING or MASTERDOWN error, the connection is destroyed at the end of the lease.
   redis_answer ask(const std::vector<std::string_view>& command);
   redis_answer ask(std::initializer_list<std::string_view> command) {
     return ask(std::vector<std::string_view>(command));
@@ -64,8 +64,8 @@ class redis_connection {
   /// Sends one command, whose words are separated by blanks, and waits for the answer.
   redis_answer ask(std::string_view command);
 
-  /// Checks an answer that `ask` did not return. The errors READONLY, LOADING and MASTERDOWN, or a
-  /// null `answer`, make the connection unfit for another lease.
+  /// Checks an answer that `ask` did not return. A READONLY, LOADING or MASTERDOWN error, or a null
+  /// `answer`, makes the connection unfit for another lease.
   void check(const redisReply* answer);
 
   /// Returns the context, for use with any other function of hiredis. The reset then assumes that

@@ -30,8 +30,8 @@ class duration_histogram {
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] std::chrono::nanoseconds sum() const noexcept { return sum_; }
-  /// Returns the length that a fraction `part` of all durations, from 0 to 1, does not exceed.
-  /// Returns 0 if there are no durations.
+  /// Returns the length that the fraction `part` of all durations does not exceed. `part` is from 0
+  /// to 1. Returns 0 if there are no durations.
   [[nodiscard]] std::chrono::nanoseconds quantile(double part) const noexcept;
   [[nodiscard]] std::uint64_t count_up_to(std::chrono::nanoseconds length) const noexcept;
 

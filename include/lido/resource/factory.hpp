@@ -47,8 +47,8 @@ enum class ongoing_uses : std::uint8_t {
 /// Returns the reason as text, such as "too old".
 [[nodiscard]] std::string_view to_string(destroy_reason reason) noexcept;
 
-/// The limits of a call of `create` or `validate`. The call ends in time only if it heeds them,
-/// since a pool cannot interrupt user code.
+/// The limits of a call of `create` or `validate`. The call ends in time only if the function heeds
+/// them, since a pool cannot interrupt user code.
 struct create_context {
   /// The end of create_timeout or validate_timeout. If the acquirer runs the call itself, the
   /// acquirer's own deadline applies if that is sooner.
@@ -66,7 +66,7 @@ class permanent_failure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What a `create` that does not throw returns if it fails.
+/// What a `create` returns if it fails without throwing.
 struct create_error {
   std::string text;
   bool permanent = false;  ///< has the effect of a permanent_failure

@@ -199,7 +199,7 @@ class keyed_resource_pool : public detail::pool_controls {
 
   // ---- control: see pool_controls ---------------------------------------------------------------
 
-  /// Destroys all resources of all keys that were created so far. Those in use are destroyed when
+  /// Destroys all resources that were created so far, for all keys. Those in use are destroyed when
   /// they come back. Until a key is acquired again, the pool creates no resource for that key in
   /// advance. If it throws std::bad_alloc, it has had no effect.
   void flush(ongoing_uses uses = ongoing_uses::finish) { core().flush(nullptr, uses); }

@@ -135,9 +135,9 @@ struct resource_pool_options {
   /// idle, within max_size.
   std::size_t min_idle = 0;
 
-  /// Number of resources beyond max_size that the pool creates only for `acquire_urgent`. They are
-  /// meant for health checks while other acquires queue. They are destroyed when they come back.
-  /// Not available in keyed pools.
+  /// Number of resources beyond max_size that the pool creates only for `acquire_urgent`. These
+  /// resources are meant for health checks while other acquires queue, and are destroyed when they
+  /// come back. Not available in keyed pools.
   std::size_t reserve = 0;
 
   /// Maximum number of waiters. Any further acquire that would have to wait fails at once.

@@ -136,8 +136,8 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   /// unknown. Throws std::bad_alloc, or whatever looking up the key throws. If it throws, it has
   /// had no effect.
   bool flush(const sought_key* key = nullptr, ongoing_uses uses = ongoing_uses::finish);
-  /// Flushes the group of `key` if its current generation is `generation`. Returns false if it is
-  /// not, or if the key is unknown. Throws whatever `flush` throws.
+  /// Flushes the group of `key` if its current generation is `generation`. Returns false if it
+  /// differs, or if the key is unknown. Throws whatever `flush` throws.
   bool flush_of(const sought_key* key, resource_generation generation);
   /// Flushes the group of a resource in use if the resource is of the group's current generation.
   /// Returns false if it is not, or if it belongs to another pool. Throws std::bad_alloc.
