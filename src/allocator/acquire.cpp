@@ -25,9 +25,9 @@ void bump(atomic<std::uint64_t>& counter, std::uint64_t by = 1) noexcept {
 /// a failing push fills.
 constexpr std::uint32_t spare_cells = 2;
 
-/// Returns the cells between two entries of a table, which are zeros until they are used. Excludes
-/// the word before the next entry: in the child of a fork, a push by that entry's thread may write
-/// there (see slot_cache).
+/// Returns the cells between `cache` and the next entry of the table, which are zeros until they
+/// are used. Excludes the word before the next entry: in the child of a fork, a push by that
+/// entry's thread may write there (see slot_cache).
 std::span<slot_cache::cell> first_cells(owned_cache& cache) noexcept {
   return {static_cast<slot_cache::cell*>(static_cast<void*>(&cache + 1)),
           (tuning::first_cache_bytes - sizeof(owned_cache)) / sizeof(slot_cache::cell) - 1};
@@ -164,7 +164,7 @@ void allocator_state::size_for_refill(owned_cache& cache, bool too_large) noexce
 }
 
 /// Doubles the number of cells of a busy, empty cache, if there is memory. Calls no code of users,
-/// since that might use this cache.
+/// since that code might use this cache.
 void allocator_state::enlarge(owned_cache& cache) noexcept {
   const std::size_t cells = cache.cells().size() + 1;
   const std::size_t wanted =
@@ -227,7 +227,7 @@ void* allocator_state::refill(owned_cache& cache) noexcept {
 void allocator_state::resume(owned_cache& cache, const slot_cache::settled& found) noexcept {
   std::uint32_t count = found.count;
   if (found.contested) {
-    // The thief would return at once, so it shall find half of the slots in the depot instead.
+    // The thief would return at once, so half of the slots go to the depot, where it finds them.
     count = flush(cache, count, count / 2);
   }
   const bool shrinks = found.contested || found.robbed;
@@ -330,13 +330,13 @@ std::size_t allocator_state::refill_many(owned_cache* self, std::span<void*> out
   }
   std::array<slot_index, most_per_trip> slots;
   const auto want = static_cast<std::uint32_t>(std::min<std::size_t>(out.size(), most_per_trip));
-  // relaxed: the release half of the pop shows it to other threads before they miss the slots
+  // relaxed: the release half of the pop shows the mark to other threads before they miss the slots
   carrying_.fetch_add(1, std::memory_order_relaxed);
   const std::uint32_t count = depot_.take(home_of(self), slots, want);
   const std::uint32_t taken = (std::min)(count, want);
   depot_.give(home_of(self), std::span(slots).subspan(taken, count - taken));
   // (1) - this release-fetch-sub synchronizes-with the acquire-load theft.cpp (2), so a thread that
-  // sees no thread carrying sees the slots that were carried in the depot
+  // sees no thread carrying sees in the depot the slots that were carried
   carrying_.fetch_sub(1, std::memory_order_release);
   if (count_drawn(self, taken)) [[unlikely]] {
     mark_use(self, 0);
@@ -345,7 +345,7 @@ std::size_t allocator_state::refill_many(owned_cache* self, std::span<void*> out
     out[i] = slots_.address_of(slots[i]);
   }
   if (count > taken) {
-    proof_.withdraw_after_change();  // called for its fence; a proof is rare
+    proof_.withdraw_after_change();  // called because of its fence; there is rarely a proof
     serve_waiters(self);
   }
   return taken;
@@ -460,7 +460,7 @@ void allocator_state::release_n(std::span<void* const> slots) noexcept {
 // ---- slots added and removed --------------------------------------------------------------------
 
 /// Adds the slots from `first` to `last` - 1, and returns the first one, which the caller keeps.
-/// Counters change before that, so that they cover all slots in use.
+/// The capacity and the counters change first, so that they cover all slots in use.
 void* allocator_state::add_keeping_first(slot_index first, slot_index last) noexcept {
   owned_cache* const self = own_cache();
   // (2) - this release-fetch-add synchronizes-with the acquire-load allocator_state.hpp (1), so a

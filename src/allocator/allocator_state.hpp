@@ -153,8 +153,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     // relaxed: as in slot_allocator::at
     return entry_in(table_.load(std::memory_order_relaxed), number * thread_stride);
   }
-  // relaxed (whole function): a thread that sees a slot in this cache missing from the depot has
-  // read a word that the owner wrote after raising the number
+  // relaxed (whole function): a thread that sees that a slot of this cache is missing from the
+  // depot has read a word that the owner wrote after raising the number
   void raise_highest(std::uint32_t number) noexcept {
     std::uint32_t highest = highest_.load(std::memory_order_relaxed);
     while (highest < number &&

@@ -134,7 +134,7 @@ class depot {
     }
   }
 
-  /// Returns the shard in which the thread with this `number` stores slots. `number` is 0 for a
+  /// Returns the shard in which a thread with the number `number` stores slots. `number` is 0 for a
   /// thread without a number.
   [[nodiscard]] std::uint32_t shard_of(std::uint32_t number) const noexcept {
     return number == 0 || shards_ == nullptr ? 0 : 1 + number % tuning::shards;
@@ -328,7 +328,7 @@ class depot {
     return at == 0 ? common_ : (*shards_)[at - 1];
   }
 
-  /// Takes slots from `from`. Puts magazines that this empties into `emptied`.
+  /// Takes slots from `from`. Puts the magazines that become empty into `emptied`.
   [[nodiscard]] std::uint32_t take_from(shard& from, shard& emptied, std::span<slot_index> out,
                                         std::uint32_t want) noexcept {
     if (want < magazine_size) {

@@ -10,9 +10,9 @@
 
 namespace lido::inline v0::detail {
 
-/// Lets acquires fail fast while a proof of exhaustion holds. Its one word contains a state and a
-/// generation. There is either no proof, a proof that is being made, or a proof that holds. Each
-/// new proof and each withdrawal changes the generation.
+/// Lets acquires fail fast while a proof of exhaustion holds. Consists of one word, with a state
+/// and a generation. The state is: no proof, a proof that is being made, or a proof that holds.
+/// Each new proof and each withdrawal changes the generation.
 ///
 /// While a proof holds, every slot is held by a caller, by a release that has not finished, or by a
 /// thread that is shrinking the pool. So an acquire that reads the proof may be refused at that
@@ -25,16 +25,16 @@ namespace lido::inline v0::detail {
 ///     the proof before its operation ends. Before that, it has changed a word that both looks
 ///     read, by a read-modify-write. So either the second look sees the change, or the thread sees
 ///     the proof (Dekker's pattern).
-/// Memory ordering: the two fences (2, 4) belong to that pattern, and to the one of waiters: see I3
-///   of slot_waiter_queue. A refused thread sees what the prover saw (1, 3).
+/// Memory ordering: the two fences (2, 4) belong to that pattern, and to the same pattern for
+///   waiters: see I3 of slot_waiter_queue. A refused thread sees what the prover saw (1, 3).
 /// Progress: `withdraw_after_change` is lock-free, the rest wait-free.
 class exhaustion_proof {
  public:
   using word = std::uint64_t;
 
   [[nodiscard]] bool holds() const noexcept {
-    // (1) - this acquire-load synchronizes-with the release-CAS (3): the slots that a shrinking
-    // thread holds are gone for the reader, too
+    // (1) - this acquire-load synchronizes-with the release-CAS (3): the reader, too, sees that the
+    // slots that a shrinking thread holds are gone
     return (word_.load(std::memory_order_acquire) & state_mask) == proven;
   }
 
@@ -48,8 +48,8 @@ class exhaustion_proof {
     const bool is_begun = word_.compare_exchange_strong(seen, begun, std::memory_order_relaxed,
                                                         std::memory_order_relaxed);
     // (2) - this seq_cst-fence is in one total order with the seq_cst-fence (4). If this fence
-    // comes first, the thread at (4) sees the proof, and the waiter if a waiter makes the proof. If
-    // it comes second, the next look sees the change of the thread at (4)
+    // comes first, the thread at (4) sees the proof, and also the waiter if a waiter is making the
+    // proof. If it comes second, the next look sees the change of the thread at (4)
     full_fence();
     return is_begun ? begun : 0;
   }

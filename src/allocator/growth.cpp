@@ -39,8 +39,8 @@ class segment_table::patience {
     return allocator_state::wait_for_transit(others_);
   }
 
-  /// Notes that no segment is spare. None becomes spare before `progress` moves. To lock `resize_`
-  /// again before that would only delay the thread whose segment is `apart`. Requires: the caller
+  /// Notes that no segment is spare. None becomes spare before `progress` moves. Locking `resize_`
+  /// again before then would only delay the thread whose segment is `apart`. Requires: the caller
   /// has locked `resize_`.
   void note_none_spare(const work_progress& progress) noexcept { none_at_ = progress.count(); }
   [[nodiscard]] bool knows_none_spare(const work_progress& progress) const noexcept {

@@ -36,11 +36,11 @@ enum class segment_state : std::uint8_t { retired, in_service, leaving, apart };
 ///  I4 `resize_` is not locked while objects of a segment are created or destroyed. Code of the
 ///     user does that, and may take a long time, use the pool, or fork. Meanwhile, free slots of
 ///     other segments are in the allocator.
-/// Memory ordering: `resize_` (2) -> (1, 3) hands the segments from one holder to the next. Its
-///   number, and the capacity, which is ordered after it, prove that nothing changed during a
-///   search.
-/// Progress: an acquire that needs a segment adds one, or waits for the thread that adds one, with
-///   the limits of I3. `reserve` and `shrink_to` block one another.
+/// Memory ordering: `resize_` (2) -> (1, 3) hands the segments from one holder to the next. The
+///   number in `resize_`, and the capacity, which is ordered after that number, prove that nothing
+///   changed during a search.
+/// Progress: an acquire that needs a segment adds one, or waits for the thread that adds one,
+///   within the limits of I3. `reserve` and `shrink_to` block one another.
 class segment_table {
  public:
   /// Creates a table for at most `capacity` slots of `stride` bytes each. Throws std::bad_alloc.
@@ -53,7 +53,7 @@ class segment_table {
   /// free slot. Returns null only in the cases of I3.
   [[nodiscard]] void* steal_or_grow() noexcept;
 
-  // These work as in slot_allocator. If `fill` throws, its segment stays in service, too.
+  // These work as in slot_allocator. If `fill` throws, its segment enters service all the same.
   // `shrink_to` has no effect if there is no memory for one bit per slot.
   [[nodiscard]] int reserve(std::uint32_t slots, segment_fill* fill);
   std::uint32_t shrink_to(std::uint32_t slots) noexcept;

@@ -18,7 +18,7 @@ namespace lido::inline v0::detail {
 ///
 /// The limit starts low and doubles, without additive increase, as in tcmalloc: every trip to the
 /// shared lists shows that the cache is too small. A theft shows that the cache is too large, so
-/// its limit is halved. If the pool has been exhausted since the last theft, the cache closes,
+/// its limit is halved. If the pool has been exhausted since the last check, the cache closes,
 /// since otherwise each refused thread would have to empty it again. A cache whose limit is below
 /// `smallest` is not worth a theft, so it closes, too.
 ///
@@ -86,7 +86,7 @@ class cache_limit {
   }
 
   std::uint32_t slots_ = 0;
-  std::uint32_t more_patience_ = 0;  ///< in addition to `patience`
+  std::uint32_t more_patience_ = 0;  ///< operations in addition to `patience`
   std::uint32_t calm_needed_ = 0;    ///< operations before the cache opens
   std::uint32_t scarcity_ = 0;
 };

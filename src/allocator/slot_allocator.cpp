@@ -49,7 +49,7 @@ namespace {
 
 // Tell ThreadSanitizer, if it does not watch the library, how slots pass between threads.
 // `received`: the caller continues after the last thread that held the slot. `give_away`: the
-// caller has finished using the slot.
+// caller has finished using the slots.
 
 void* received(const allocator_state& state, void* slot) noexcept {
   if (state.is_watched() && slot != nullptr) [[unlikely]] {
@@ -228,7 +228,7 @@ namespace {
 
 /// Returns the high-water mark at which threads stop reporting. In a pool of fixed capacity, it is
 /// at most one refill of a cache below the capacity. So threads that often take nearly all slots
-/// seldom report. In a pool that grows, no mark is enough.
+/// seldom report. A pool that grows has no such mark.
 std::size_t enough_for(const allocator_options& options) noexcept {
   const std::size_t capacity = options.capacity;
   if (options.segments != nullptr) {
@@ -269,8 +269,9 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
   }
   name = name_.data();
   name_size = name_.size();
-  // Takes a spare table here and not when a thread first uses the pool. Other threads learn of a
-  // later table without any ordering, so it must consist of zeros that no thread has written.
+  // Takes a spare table here and not when a thread first uses the pool. Threads learn of a table
+  // that is set later without any ordering, so such a table must consist of zeros that no thread
+  // has written.
   if (std::byte* const spare = tuning::most_cleared == 0 ? nullptr : spares.take()) {
     // relaxed: no other thread knows the pool while it is being constructed
     table_.store(spare, std::memory_order_relaxed);
@@ -358,9 +359,9 @@ void allocator_state::empty_and_close(owned_cache& cache) noexcept {
 
 /// Completes what threads that do not exist in the child had begun. Slots that these threads were
 /// moving are lost to this process, whether they count as in use or as free. All other slots are
-/// where any thread finds them, and no thread waits for a missing one. Forgets proofs, since a
+/// where any thread finds them, and no thread waits for a missing thread. Forgets proofs, since a
 /// release of a missing thread may not have withdrawn them.
-// relaxed (whole function): there is one thread
+// relaxed (whole function): there is only one thread
 void allocator_state::on_fork(std::uint32_t survivor) noexcept {
   for (std::uint32_t number = lowest(); number <= highest(); ++number) {
     owned_cache& cache = entry(number);

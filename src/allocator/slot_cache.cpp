@@ -9,8 +9,8 @@ namespace lido::inline v0::detail {
 
 // ---- where the top is ---------------------------------------------------------------------------
 
-// relaxed (whole function): only the owner relies on the bounds, and repairs them when a thief's
-// late store shows
+// relaxed (whole function): only the owner relies on the bounds, and repairs them when a late store
+// of a thief becomes visible
 void slot_cache::close_bounds() noexcept {
   low_.store((std::numeric_limits<std::int64_t>::max)(), std::memory_order_relaxed);
   high_.store(0, std::memory_order_relaxed);
@@ -64,7 +64,7 @@ bool slot_cache::try_hold_open(control& held) noexcept {
                                           std::memory_order_relaxed);
 }
 
-/// Opens the cache again. `held` is the word that `try_hold_open` has stored, since to read it back
+/// Opens the cache again. `held` is the word that `try_hold_open` has stored, since reading it back
 /// right after the exchange would be slow.
 void slot_cache::end_hold(control held, std::uint32_t count) noexcept {
   // relaxed: published by (9)
@@ -109,8 +109,8 @@ slot_cache::taken_hold slot_cache::take_hold() noexcept {
     LIDO_ASSERT(seen.now() != phase::busy, "two threads use one cache");
     // (10) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (14, 16): the thief has finished
     // reading the cells before the owner writes them again. It synchronizes-with the acquire-load
-    // (3). So other threads see that the cache is busy before they miss the slots that its owner
-    // takes elsewhere. relaxed on failure: the word is again only a guess
+    // (3). So other threads see that the cache is busy before they see that slots taken by its
+    // owner are missing elsewhere. relaxed on failure: the word is again only a guess
     if (control_.compare_exchange_weak(word, seen.next(phase::busy).word(),
                                        std::memory_order_acq_rel, std::memory_order_relaxed)) {
       return {seen, seen.now() == phase::frozen, seen.now() == phase::revoking};
@@ -193,7 +193,7 @@ void slot_cache::close() noexcept {
   const std::uint64_t word = control_.load(std::memory_order_relaxed);
   LIDO_ASSERT(control(word).now() == phase::busy, "a cache closes that its owner does not hold");
   // (13) - this release-store synchronizes-with the acquire-load (3), so a thread that sees the
-  // cache frozen sees the slots that it contained in the depot
+  // cache frozen sees in the depot the slots that the cache contained
   control_.store(control(word).next(phase::frozen).word(), std::memory_order_release);
 }
 
@@ -219,7 +219,7 @@ std::optional<slot_cache::control> slot_cache::revoke(control seen) noexcept {
                                         std::memory_order_relaxed)) {
     return std::nullopt;
   }
-  // relaxed: the heavy fence that follows makes it visible to the owner
+  // relaxed: the heavy fence that follows makes the store visible to the owner
   low_.store((std::numeric_limits<std::int64_t>::max)(), std::memory_order_relaxed);
   // relaxed: as low_
   high_.store(0, std::memory_order_relaxed);
@@ -229,7 +229,7 @@ std::optional<slot_cache::control> slot_cache::revoke(control seen) noexcept {
 std::optional<std::uint32_t> slot_cache::harvest(lido::cache_kind kind, control announced,
                                                  std::span<void*> out) noexcept {
   // (15) - this acquire-load synchronizes-with the release-store (1, 2, 11), so
-  // the items below the top and all that happened to them are visible
+  // the items below the top are visible, and everything that happened to them
   const std::int64_t top = top_.load(std::memory_order_acquire);
   const std::span<cell> from = cells();
   // relaxed: if the kind is locked, the owner's (9, 12), which (14) has read, orders the load
@@ -255,8 +255,8 @@ std::optional<std::uint32_t> slot_cache::harvest(lido::cache_kind kind, control 
 
 void slot_cache::withdraw(control announced) noexcept {
   std::uint64_t expected = announced.word();
-  // relaxed (2x): nothing was read or written under the announcement; if it fails, the owner has
-  // cancelled it
+  // relaxed (2x): nothing was read or written under the announcement; if the CAS fails, the owner
+  // has cancelled the announcement
   control_.compare_exchange_strong(expected, announced.next(phase::open).word(),
                                    std::memory_order_relaxed, std::memory_order_relaxed);
 }

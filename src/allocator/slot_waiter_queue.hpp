@@ -69,8 +69,8 @@ class slot_waiter {
 
   /// Spins, and returns true if the wait has ended. The waiter that is served next spins for about
   /// as long as a wake-up takes, so it never wastes more time than that (Karlin, Li, Manasse,
-  /// Owicki, SOSP 1991). Other waiters do not spin for so long: they would keep threads that hold
-  /// slots off the processors.
+  /// Owicki, SOSP 1991). Other waiters do not spin for so long: they would occupy processors that
+  /// threads with slots need.
   [[nodiscard]] bool stay_awake(const deadline& until) noexcept {
     const deadline enough = hears_call() ? until.but_within(wait_tuning::nanoseconds_awake)
                                          : deadline::after(std::chrono::seconds(0));
@@ -118,8 +118,8 @@ class slot_waiter {
 /// Decides whether a queue wakes its new first waiter as soon as the waiter before it has been
 /// served. A waiter that is called spins for about as long as a wake-up takes, so the next item
 /// need not wait for a wake-up. If items stay in use for longer than that, the call is in vain.
-/// After a few such calls in vain in a row, calls become rarer. Source: Kashyap, Calciu, Cheng,
-/// Min, Kim: Scalable and Practical Locking with Shuffling, SOSP 2019.
+/// After a few such calls in a row, calls become rarer. Source: Kashyap, Calciu, Cheng, Min, Kim:
+/// Scalable and Practical Locking with Shuffling, SOSP 2019.
 ///
 /// Thread-safety: the same as for the queue that contains it.
 class early_call {
@@ -143,7 +143,7 @@ class early_call {
   static constexpr unsigned few = 3;
   static constexpr unsigned most = few + 6;  // at most: one call in 65
 
-  unsigned in_vain_ = 0;    // calls in a row
+  unsigned in_vain_ = 0;    // calls in vain in a row
   std::uint32_t left_ = 0;  // times to serve without an early call
 };
 
@@ -152,7 +152,7 @@ class early_call {
 /// A thread that has an item to give does not wait at the gate. If another thread is inside, the
 /// giver leaves the item where all threads can find it, asks the thread inside to search, and
 /// returns. The thread inside searches again before it leaves (as in flat combining: Hendler,
-/// Incze, Shavit, Tzafrir, SPAA 2010). Only threads that begin or give up waiting for an item also
+/// Incze, Shavit, Tzafrir, SPAA 2010). Only threads that begin to wait for an item, or give up,
 /// wait at the gate.
 ///
 /// Invariants

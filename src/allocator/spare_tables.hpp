@@ -17,8 +17,8 @@ using spare_tables_mutex = plain_mutex;
 using spare_tables_mutex = platform::static_mutex;
 #endif
 
-/// Stores a few tables, each in the state of a new table. To map, touch and unmap a table costs
-/// more than everything else in a pool that only one thread uses.
+/// Stores a few tables, each in the state of a new table. Mapping, touching and unmapping a table
+/// costs more than everything else in a pool that only one thread uses.
 ///
 /// Thread-safe. Never waits: `put` and `take` fail while another thread is inside. They also fail
 /// in the child of a fork during which another thread was inside. Whatever happened before a `put`

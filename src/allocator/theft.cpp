@@ -49,7 +49,7 @@ void allocator_state::count_exhausted() noexcept {
   }
 }
 
-/// Finds a slot anywhere, or proves that there is none. Stores the slot in `slot`; if `slot` is
+/// Finds a slot anywhere, or proves that there is none. Stores the slot in `*slot`; if `slot` is
 /// null, leaves the slot in the depot.
 ///
 /// The proof consists of two equal looks, in which the depot is empty and every cache is frozen.
@@ -127,7 +127,7 @@ bool allocator_state::wait_for_transit(bounded_wait& others) noexcept {
   return others.wait();
 }
 
-/// Empties every open cache. Stores one slot in `slot`, unless `slot` is null, and puts all other
+/// Empties every open cache. Stores one slot in `*slot`, unless `slot` is null, and puts all other
 /// slots into the depot.
 allocator_state::theft allocator_state::steal(owned_cache* self, void** slot,
                                               bool take_over) noexcept {
@@ -194,7 +194,7 @@ std::size_t allocator_state::harvest_all(owned_cache* self, void** slot,
                                          const announcements& made) noexcept {
   std::size_t stolen = 0;
   std::array<void*, slot_cache::most_items + 1> loot;
-  // relaxed: the claim of a cache shows it to other threads before they miss the slots
+  // relaxed: the claim of a cache shows the mark to other threads before they miss the slots
   carrying_.fetch_add(1, std::memory_order_relaxed);
   for (const auto& [cache, word] : made.all()) {
     const auto count = cache->harvest(kind_, word, loot);

@@ -11,8 +11,8 @@
 namespace lido::inline v0::detail {
 
 /// Returns the length in bytes of the UTF-8 character at the start of `text`. Returns 0 if `text`
-/// does not begin with a valid character as in RFC 3629: in its shortest form, no surrogate, at
-/// most U+10FFFF. Requires: `text` is not empty.
+/// does not begin with a character that is valid by RFC 3629: in its shortest form, not a
+/// surrogate, at most U+10FFFF. Requires: `text` is not empty.
 [[nodiscard]] constexpr std::size_t first_character(std::string_view text) noexcept {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   struct form {

@@ -26,8 +26,8 @@ class segment_plan {
       : capacity_(capacity), segment_slots_(slots_in_one(stride, capacity, page)) {}
 
   /// Returns the largest number of slots, at most `wanted`, whose segments together fit into
-  /// `bytes` bytes. The result is `wanted`, or the number of slots in some whole segments. It is 0
-  /// if not even one segment fits.
+  /// `bytes` bytes. The result is either `wanted`, or the number of slots in a whole number of
+  /// segments. It is 0 if not even one segment fits.
   [[nodiscard]] static constexpr std::uint32_t slots_within(std::size_t bytes, std::size_t stride,
                                                             std::uint32_t wanted,
                                                             std::size_t page) noexcept {
@@ -63,7 +63,8 @@ class segment_plan {
     LIDO_ASSERT(stride != 0 && capacity != 0 && stride <= PTRDIFF_MAX / capacity,
                 "a plan for no slots, or for more than the addresses");
     LIDO_ASSERT(std::has_single_bit(page), "a page size that is no power of two");
-    // stride * 2^k is a multiple of `page` as soon as the largest power of two that divides it is.
+    // stride * 2^k is a multiple of `page` if the largest power of two that divides it is at least
+    // `page`.
     const std::size_t factor = stride & (~stride + 1);
     const std::size_t aligned = factor < page ? page / factor : 1;
     const std::size_t large = std::bit_ceil((tuning::segment_bytes + stride - 1) / stride);

@@ -27,8 +27,7 @@ namespace {
 
 constexpr std::size_t usual_alignment = alignof(std::max_align_t);
 constexpr std::size_t usual_cached = 512;
-/// The size of the options in bytes: in the first version, and a limit that no later version
-/// exceeds.
+/// The size in bytes of the options in the first version, and a size that no later version exceeds.
 constexpr std::size_t least_options = offsetof(lido_pool_options, flags) + sizeof(std::size_t);
 constexpr std::size_t most_options = 4096;
 

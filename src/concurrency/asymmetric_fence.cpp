@@ -12,7 +12,7 @@ bool heavy_fence_available() noexcept {
 
 bool heavy_fence() noexcept {
   // (1) - this seq_cst-fence, which the kernel runs in every thread, is in one total order with
-  // atomic.hpp (1). A forked child may have lost the registration; to register again is harmless.
+  // atomic.hpp (1). A forked child may have lost the registration; registering again is harmless.
   return platform::heavy_fence() || (platform::register_heavy_fence() && platform::heavy_fence());
 }
 

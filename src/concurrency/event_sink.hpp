@@ -30,8 +30,8 @@ using event_sink = void (*)(traced_act what, std::string_view pool, std::int64_t
 [[LIDO_COLD]] void tell_event(traced_act what, std::string_view pool, std::int64_t begin,
                               std::size_t slots) noexcept;
 
-/// Returns the current time, at which an event begins. Returns 0 if no trace runs; such an event is
-/// not reported.
+/// Returns the current time, for an event that begins now. Returns 0 if no trace runs; such an
+/// event is not reported.
 [[nodiscard]] inline std::int64_t begin_event() noexcept {
   return is_traced() ? read_event_clock() : 0;
 }

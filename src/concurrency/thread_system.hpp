@@ -79,8 +79,8 @@ namespace {
 
 constinit thread_local bool ending_thread = false;
 
-/// Marks the calling thread as ending, when its number is taken back. The mark is never removed,
-/// because destructors of other thread-specific keys may still use pools.
+/// Marks the calling thread as ending. Called when its number is taken back. The mark is never
+/// removed, because destructors of other thread-specific keys may still use pools.
 void mark_thread_ending() noexcept {
   ending_thread = true;
 }

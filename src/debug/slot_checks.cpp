@@ -94,15 +94,15 @@ checked_slots::~checked_slots() {
     }
   }
   unregister_checked(trace_);
-  // relaxed: read only by releases to a destroyed pool, which are errors whatever they read. The
-  // member is atomic because compilers drop ordinary stores to an object that is about to be
-  // destroyed.
+  // relaxed: read only by releases to a destroyed pool; such releases are errors, whatever they
+  // read. The member is atomic because compilers drop ordinary stores to an object that is about to
+  // be destroyed.
   admitted_.store(0, std::memory_order_relaxed);
 }
 
 void checked_slots::close() noexcept {
-  // relaxed: read by acquires while the pool is being destroyed, which are errors whatever they
-  // read
+  // relaxed: read only by acquires during the destruction of the pool; such acquires are errors,
+  // whatever they read
   ends_.store(true, std::memory_order_relaxed);
 }
 

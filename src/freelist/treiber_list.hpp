@@ -24,9 +24,9 @@ namespace lido::inline v0::detail {
 ///     is not in the list keeps its stale link, which any thread may still read.
 ///  I3 Every push stores a tag that is one more than the tag it observed, so a head word returns to
 ///     an earlier value only after 2^tag_bits pushes.
-///  I4 A link is stored as the difference between the next index in the list and the index that
-///     follows in order. Zeroed memory is therefore the chain of all indices in order. The
-///     difference is an xor, which costs a walk one cycle per index. Index `nodes` ends the chain.
+///  I4 A link from `index` to `next` is stored as the difference between `next` and `index` + 1.
+///     Zeroed memory is therefore the chain of all indices in order. The difference is an xor,
+///     which costs a walk one cycle per index. Index `nodes` ends the chain.
 ///  I5 Of several lists that share links, at most one contains a given index. A pop may read the
 ///     link of an index that has meanwhile moved to another list. It then fails as in I3, because
 ///     the head of its own list has changed.
@@ -75,7 +75,7 @@ class basic_treiber_list final : public index_list {
     return pop_chain({&index, 1}) == 1 ? index : null_slot;
   }
 
-  /// Pops all indices with a single change of the head.
+  /// Pops up to out.size() indices with a single change of the head.
   [[nodiscard]] std::uint32_t pop_chain(std::span<slot_index> out) noexcept override {
     exponential_backoff backoff;
     std::uint64_t retries = 0;

@@ -67,15 +67,15 @@ void advise_huge_pages(void* memory, std::size_t bytes) noexcept;
 [[nodiscard]] bool heavy_fence() noexcept;
 
 /// Sleeps until another thread calls `unpark(word)`, or until `end`. Does not sleep if `*word`, a
-/// std::atomic<std::uint32_t>, differs from `expected`. The comparison and falling asleep are one
-/// atomic step: a thread changes `*word` before it calls `unpark`. May return true spuriously;
-/// callers check the word in any case.
+/// std::atomic<std::uint32_t>, differs from `expected`. Comparing and falling asleep are one atomic
+/// step, so no wake-up is lost if a thread changes `*word` before it calls `unpark`. May return
+/// true spuriously; callers check the word in any case.
 ///
 /// Returns false once `end`, in nanoseconds of std::chrono::steady_clock, has passed. After a
 /// wake-up, the result may be true or false. The largest number means that there is no end. With
-/// that number, the result is false only if the process is ending and has no other thread. Systems
-/// that keep the threads until the process ends never return false for it. generic: sleeps for a
-/// microsecond, whatever the word is.
+/// that number, the result is false only if the process is ending and has no other thread. A system
+/// that keeps all threads until the process ends never returns false with that number. generic:
+/// sleeps for a microsecond, whatever the word is.
 [[nodiscard]] bool park(const void* word, std::uint32_t expected, std::int64_t end) noexcept;
 
 /// Wakes one thread that sleeps in `park(word, ...)`. Uses only the address, and does not access
@@ -226,7 +226,7 @@ struct code_position {
 /// the path is unknown.
 [[nodiscard]] std::size_t module_path(const void* address, std::span<char> path) noexcept;
 
-/// Names on this system that the texts of errors and reports contain.
+/// Names on this system, used in the texts of errors and reports.
 struct system_names {
   const char* lines_command;  ///< prints source lines, given a path and offsets
   const char* commit;         ///< the system call that `commit` uses

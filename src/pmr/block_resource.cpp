@@ -58,8 +58,8 @@ struct block_plan {
     }
   }
 
-  /// Returns the offset at which blocks of `size` that begin at `offset` end, and at which the next
-  /// blocks may begin.
+  /// Returns the offset of the end of the blocks of `size` if they begin at `offset`. The next
+  /// blocks may begin there.
   [[nodiscard]] std::size_t add(std::size_t offset, const block_size& size) const {
     const std::size_t more = rounded_up(size.bytes * size.blocks, alignment);
     if (more > PTRDIFF_MAX || offset > PTRDIFF_MAX - more) {
@@ -255,7 +255,7 @@ void* block_resource::take_upstream(std::size_t bytes, std::size_t alignment) {
   try {
     return upstream_->allocate(bytes, alignment);
   } catch (const no_block&) {
-    throw;  // an upstream that is itself a block_resource has put its name into it
+    throw;  // the exception already names an upstream that is a block_resource
   } catch (const std::bad_alloc&) {
     throw_no_block(bytes, alignment);
   }

@@ -103,7 +103,7 @@ void consume_all(const F& f) {
   }
 }
 
-/// Writes an entry of the file that is not the first one.
+/// Writes an entry that is not the first one in the file.
 template <class... Args>
 void write_entry(std::ostream& out, const char* format, Args... args) {
   std::array<char, 256> text;

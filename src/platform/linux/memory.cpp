@@ -6,8 +6,8 @@
 
 namespace lido::inline v0::detail::platform {
 
-// The pages stay accessible. To forbid access to some pages of a range in use would split its
-// mapping, and the number of mappings of a process is limited (vm.max_map_count).
+// The pages stay accessible. Forbidding access to pages between others that stay in use would split
+// the mapping, and the number of mappings of a process is limited (vm.max_map_count).
 int discard(void* memory, std::size_t bytes) noexcept {
   if (::madvise(memory, bytes, MADV_DONTNEED) == 0) {
     return 0;

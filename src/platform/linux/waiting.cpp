@@ -38,7 +38,7 @@ void unpark(const void* word) noexcept {
 }
 
 // The kernel keeps a list of the sleeping threads of each process. In the child of a fork, that
-// list is empty.
+// list is empty, so nothing need be reset.
 bool on_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept {
   return pthread_atfork(before, parent, child) == 0;
 }

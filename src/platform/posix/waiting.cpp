@@ -77,7 +77,7 @@ bool heavy_fence() noexcept {
 
 #if defined(__FreeBSD__)
 
-// In the child of a fork, the kernel's list of sleeping threads is empty.
+// In the child of a fork, the kernel's list of sleeping threads is empty, so nothing need be reset.
 bool on_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept {
   return pthread_atfork(before, parent, child) == 0;
 }

@@ -43,8 +43,8 @@ constexpr int no_reserve = 0;
 
 }  // namespace
 
-// The size is not cached in a static local variable: the child of a fork could wait for ever for a
-// thread that was initialising the variable.
+// The size is not cached in a static local variable. A thread could be initialising the variable
+// when the process forks, and the child would then wait for ever.
 std::size_t page_size() noexcept {
   return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }

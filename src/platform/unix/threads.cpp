@@ -36,7 +36,7 @@ signal_guard::signal_guard() noexcept {
   static_assert(sizeof(sigset_t) <= sizeof(before_));
   sigset_t signals;
   (void)sigfillset(&signals);
-  // If a thread blocks one of these signals and causes it, the program ends without a call of the
+  // If a thread blocks one of these signals and causes it, the program ends without calling the
   // signal's handler.
   for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT}) {
     (void)sigdelset(&signals, fault);

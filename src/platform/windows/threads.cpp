@@ -6,10 +6,10 @@
 
 namespace lido::inline v0::detail::platform {
 
-// The loader reports the end of each thread to a callback in this module. A callback of FlsAlloc
-// would not do: it runs when a fiber is deleted, perhaps in another thread, and before the
-// destructors of thread_local objects. The argument is stored in a TLS slot of the system, because
-// thread-local variables that a compiler emulates no longer exist by then.
+// The loader reports the end of each thread to a callback in this module. A callback registered
+// with FlsAlloc would not be suitable: it runs when a fiber is deleted, perhaps in another thread,
+// and before the destructors of thread_local objects. The argument is stored in a TLS slot of the
+// system, because thread-local variables that a compiler emulates no longer exist by then.
 //
 // The callback runs under the loader's mutex, so it must neither load a library nor wait for
 // another thread to end.
@@ -80,8 +80,8 @@ signal_guard::signal_guard() noexcept = default;
 
 signal_guard::~signal_guard() = default;
 
-// Looks up the system's function at run time, since Windows does not have it before Windows 10,
-// version 1607.
+// Looks up SetThreadDescription at run time, because Windows has it only since Windows 10, version
+// 1607.
 void name_thread(const char* name) noexcept {
   using function = HRESULT(WINAPI*)(HANDLE, const wchar_t*);
   std::array<wchar_t, 16> text{};

@@ -40,7 +40,7 @@ bool park(const void* word, std::uint32_t expected, std::int64_t end) noexcept {
     return false;
   }
   // Rounded up: otherwise the time would be 0 in the last fraction of a millisecond, and the caller
-  // would wait busily.
+  // would spin.
   const std::int64_t milliseconds = (left - 1) / millisecond + 1;
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): the system only reads it
   (void)::WaitOnAddress(
