@@ -25,7 +25,7 @@ struct lone_cache {
 };
 
 /// A cache with space for `limit` items. The owner's functions do what slot_allocator does around
-/// the cache, either at once or in two steps: the hit path, and whatever follows if that fails.
+/// the cache, either as a whole or in two steps: the hit path, and whatever follows if that fails.
 class driven_slot_cache {
  public:
   static constexpr std::uint32_t limit = 8;

@@ -70,7 +70,7 @@ inline void run_in_ending_thread(
   visitor last{&body, {}};
   (void)pthread_key_create(&last.key, [](void* value) {
     auto& self = *static_cast<visitor*>(value);
-    // The second round comes after the destructors of all other keys were called once.
+    // The second round comes after the destructors of all other keys have been called once.
     if (self.rounds++ == 0) {
       (void)pthread_setspecific(self.key, &self);
     } else {

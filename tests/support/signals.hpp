@@ -1,5 +1,5 @@
 /// @file
-/// Signals that interrupt a thread's system call, although the thread gave no reason for it.
+/// Signals whose only effect is to interrupt a thread's system call.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -27,7 +27,7 @@ class work_progress {
 };
 
 /// Provides the memory of whole segments. Only one thread at a time calls `commit`. Meanwhile, any
-/// number of threads may call `vacate` and `decommit`. Concurrent calls are for different segments.
+/// number of threads may call `vacate` and `decommit`. Concurrent calls concern different segments.
 /// `commit` and `decommit` return 0, or the system's error number if they fail; a failed call has
 /// changed nothing.
 class segment_memory {

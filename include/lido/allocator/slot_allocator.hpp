@@ -55,8 +55,8 @@ class slot_allocator final {
     return try_hit<Counts>(slot) ? slot : acquire_after_miss();
   }
 
-  /// Pops a slot from the thread's cache: the first half of `acquire`. If it returns false, the
-  /// caller must call `acquire_after_miss` next.
+  /// Pops a slot from the thread's cache into `slot`: the first half of `acquire`. If it returns
+  /// false, the caller must call `acquire_after_miss` next.
   template <bool Counts = false>
   [[nodiscard, LIDO_FAST_PATH]] bool try_hit(void*& slot) noexcept {
     const std::uintptr_t own = own_cache();
@@ -95,7 +95,7 @@ class slot_allocator final {
   /// Fills the front of `out` as acquire_n does, but does not add slots to the pool.
   [[nodiscard]] std::size_t acquire_n_without_growth(std::span<void*> out) noexcept;
 
-  /// Releases each slot in `given`, with fewer trips to the depot than single releases need.
+  /// Releases each slot in `given`, with fewer trips to the depot than separate releases need.
   void release_n(std::span<void* const> given) noexcept;
 
   /// Waits for a slot in FIFO order and returns it. Returns null if the wait was cancelled through
@@ -125,7 +125,7 @@ class slot_allocator final {
 
   /// Makes acquires hand out low slots first from now on, however large the caches are. Walks of a
   /// map with few values are then short. Requires: all slots are free, and no other thread is in a
-  /// call.
+  /// call to the allocator.
   void put_low_slots_first() noexcept;
 
   // ---- for pools that grow: `segments` is not null ---------------------------------------------

@@ -29,7 +29,7 @@ namespace lido::inline v0::detail {
 /// Offsets are distances in bytes from the cache itself, so zeroed memory is a closed cache. If the
 /// top is 0, a push fills `guard_`, a pop reads the word before the cache, and both fail. A fork
 /// can leave the top at 8 or at -8. A pop at 8 and a push at -8 must fail, too: therefore pops
-/// compare signed offsets, and pushes compare unsigned ones.
+/// compare signed offsets, and pushes compare unsigned offsets.
 ///
 /// Invariants
 ///  I1 Only the owner writes `top_` and the cells.
@@ -39,8 +39,8 @@ namespace lido::inline v0::detail {
 ///  I3 The bounds allow hits only while the cache is `open`. The owner sets them only while the
 ///     cache is `busy`.
 ///  I4 While the cache is `frozen`, it contains no items and no operation completes as a hit.
-/// Memory ordering: the owner publishes items and top to thieves; `control_` publishes in all
-///   directions. See the notes.
+/// Memory ordering: the owner publishes items and top to thieves. Changes of `control_` are
+///   published in all directions. See the notes.
 /// Progress: hits are wait-free, without a read-modify-write or a fence. The rest is lock-free.
 ///   Nothing allocates.
 class alignas(cache_line) slot_cache {
@@ -53,8 +53,8 @@ class alignas(cache_line) slot_cache {
 
   /// frozen: a thief has taken the first `taken` items, and no operation completes before the owner
   /// has seen that. Unused caches are frozen, too. open: the owner pops and pushes freely.
-  /// revoking: a thief has announced itself. busy: the owner is moving items. If `taken` is 1, it
-  /// moves a single item in a hit.
+  /// revoking: a thief has announced itself. busy: the owner is moving items. If `taken` is 1, the
+  /// owner moves a single item in a hit.
   enum class phase : std::uint8_t { frozen, open, revoking, busy };
 
   /// A phase, the number of items taken, and a generation that increases with every change. This
@@ -110,14 +110,14 @@ class alignas(cache_line) slot_cache {
     return static_cast<std::uint64_t>(top) < high_.load(std::memory_order_relaxed);
   }
 
-  // relaxed (whole function): only the owner writes the count, which shares the cache line of the
-  // hit
+  // relaxed (whole function): only the owner writes the count, which is in the cache line that a
+  // hit uses anyway
   [[LIDO_FAST_PATH]] void count_hit() noexcept {
     hits_.store(hits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
-  /// Pops the newest item. Returns null if settle_pop must decide. In a locked cache this replaces
-  /// `pop`, and push_locked replaces `push`.
+  /// Pops the newest item. Returns null if settle_pop must decide. In a locked cache, this function
+  /// replaces `pop`, and push_locked replaces `push`.
   [[nodiscard]] void* pop_locked() noexcept;
 
   /// Pushes `item` if the cache contains fewer than `limit` items. Returns false if settle_push
@@ -156,9 +156,9 @@ class alignas(cache_line) slot_cache {
   void use_cells(std::span<cell> cells) noexcept;
   [[nodiscard]] std::span<cell> cells() const noexcept;
 
-  /// Forgets a failed pop or push and returns true, if the cache is one in which the owner's
-  /// operations can only fail. No other thread writes to such a cache. Called only by the owner,
-  /// after that pop or push.
+  /// If the owner's operations in this cache can only fail, forgets a failed pop or push and
+  /// returns true. No other thread writes to such a cache. Called only by the owner, after the
+  /// failed pop or push.
   [[nodiscard]] bool forget_operation_if_idle() noexcept;
 
   /// Forgets a failed operation in a cache that is never opened.
@@ -186,7 +186,8 @@ class alignas(cache_line) slot_cache {
   void withdraw(control announced) noexcept;
 
   [[nodiscard]] std::uint64_t hits() const noexcept;
-  /// Returns the number of items in the cells. It is approximate while the owner uses the cache.
+  /// Returns the number of items in the cells. The number is approximate while the owner uses the
+  /// cache.
   [[nodiscard]] std::uint32_t visible_count(lido::cache_kind kind) const noexcept;
 
  private:

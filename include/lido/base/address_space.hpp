@@ -15,7 +15,8 @@ namespace lido::inline v0::detail {
 /// thread-safe: a thread that changes a part must be the only one that uses that part.
 class address_space {
  public:
-  /// Reserves the range. Throws std::bad_alloc. Requires: `alignment` is a power of two.
+  /// Reserves a range of `size` bytes. Throws std::bad_alloc. Requires: `alignment` is a power of
+  /// two.
   address_space(std::size_t size, std::size_t alignment);
   address_space(const address_space&) = delete;
   address_space& operator=(const address_space&) = delete;
@@ -29,9 +30,9 @@ class address_space {
   /// undo.
   [[nodiscard]] int commit(std::size_t offset, std::size_t size) const noexcept;
 
-  /// Gives the memory of the range back to the system. Returns 0, or the system's error number if
-  /// it failed; a failed call leaves the memory unchanged. Requires: `offset` is a multiple of the
-  /// page size. The range ends at a multiple of the page size, or at the end of the reserved range.
+  /// Gives the memory of the range back to the system. Returns 0, or the system's error number. A
+  /// failed call leaves the memory unchanged. Requires: `offset` is a multiple of the page size.
+  /// The range ends at a multiple of the page size, or at the end of the reserved range.
   [[nodiscard]] int decommit(std::size_t offset, std::size_t size) const noexcept;
 
  private:

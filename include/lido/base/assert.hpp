@@ -36,7 +36,7 @@
 #define LIDO_ASSERT(condition, message) static_cast<void>(0)
 #endif
 
-/// Marks an inline function in a header that contains `LIDO_ASSERT`. Files with checks and files
+/// Marks an inline function that contains `LIDO_ASSERT`, in a header. Files with checks and files
 /// without them then call separate versions of the function. Used in a list of attributes.
 #if LIDO_ASSERTIONS
 #define LIDO_ASSERTS LIDO_ABI_TAG("lido_asserts")

@@ -14,7 +14,7 @@ namespace lido::inline v0 {
 /// Thrown by `acquire` when every slot is in use and the pool neither waits nor can grow, and by
 /// inserts into a slot map that is full.
 ///
-/// `what()` names the pool, its capacity and how many slots are in use.
+/// `what()` contains the pool's name, its capacity, and the number of slots in use.
 // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): moves copy, so the name stays
 class pool_exhausted : public std::runtime_error {
  public:
@@ -57,10 +57,11 @@ class growth_failed : public pool_exhausted {
   int error_number_;
 };
 
-/// Thrown by a `block_resource` that has no free block for a request, if it must not ask upstream
-/// or if upstream has no memory.
+/// Thrown by a `block_resource` that has no free block for a request, if the resource must not ask
+/// upstream or if upstream has no memory.
 ///
-/// `what()` names the resource, the request, and how many blocks of its size are in use.
+/// `what()` contains the resource's name, the request, and how many blocks of the requested size
+/// are in use.
 // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): as above
 class no_block : public std::bad_alloc {
  public:

@@ -15,7 +15,7 @@
 extern "C" {
 // Files with exceptions define one inline variable, and files without exceptions define another.
 // Both variables have the same second name. Linkers merge equal inline variables together with
-// their second names. They refuse to merge two different variables that have one name.
+// their second names. They refuse to merge two different variables that have the same name.
 #if defined(__cpp_exceptions)
 /// Defined by the library if it was built with exceptions.
 extern const char the_program_has_exceptions_but_lido_was_built_without_them;

@@ -63,21 +63,21 @@ decltype(auto) note_exception(const Body& body, [[maybe_unused]] const Note& not
 /// Throws std::bad_alloc.
 [[noreturn]] void throw_bad_alloc();
 
-/// Throws std::bad_array_new_length, because the size of an array overflows.
+/// Throws std::bad_array_new_length, for an array whose size overflows.
 [[noreturn]] void throw_bad_array_length();
 
 /// Throws std::length_error.
 [[noreturn]] void throw_length_error(const char* problem);
 
-/// Throws std::invalid_argument that names the pool.
+/// Throws a std::invalid_argument whose message names the pool.
 [[noreturn]] void throw_invalid_option(std::string_view pool_name, std::string_view problem);
 
-/// Throws a std::invalid_argument that names the pool, if `is_wrong` is true. Only then are the
-/// parts of `problem` joined, so a pool with correct options requests no memory for them.
+/// Throws a std::invalid_argument whose message names the pool, if `is_wrong` is true. Only then
+/// are the parts of `problem` joined, so a pool with correct options requests no memory for them.
 void refuse_option_if(bool is_wrong, std::string_view pool_name,
                       std::initializer_list<std::string_view> problem);
 
-/// Throws std::invalid_argument if `value` is less than `least` or more than `most`. The error
+/// Throws std::invalid_argument if `value` is less than `least` or more than `most`. The message
 /// names the pool, the option and the value.
 void check_option(std::string_view pool_name, std::string_view option, std::size_t value,
                   std::size_t least, std::size_t most);

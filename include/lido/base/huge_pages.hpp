@@ -55,7 +55,7 @@ class aligned_buffer {
 
   aligned_buffer(const aligned_buffer&) = delete;
   aligned_buffer& operator=(const aligned_buffer&) = delete;
-  // Not the sized form, which Clang 14 declares only with -fsized-deallocation.
+  // This is not the sized form, which Clang 14 declares only with -fsized-deallocation.
   ~aligned_buffer() { ::operator delete (data_, std::align_val_t{alignment_}); }
 
   [[nodiscard]] std::byte* data() const noexcept { return data_; }

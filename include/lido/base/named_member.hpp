@@ -21,7 +21,7 @@ struct member_names {
   void on_move();
 };
 
-/// A class in which each of these names is ambiguous if C also has it.
+/// A class in which each of the `member_names` is ambiguous if C also has it.
 template <class C>
 struct member_probe : member_names {};
 template <class C>

@@ -17,10 +17,10 @@ enum class cache_kind : std::uint8_t { revocable, locked, none };
 /// since the pool was constructed.
 ///
 /// A pool of slots reads the numbers one after another. Under concurrent use, `in_use` is at least
-/// the number of slots that callers held during the whole call, less one for each slot that changed
-/// threads during the call. It may include slots that a thread is moving between its cache and the
-/// shared lists. `in_use` and `idle` add up to `capacity`. To learn whether an acquire will
-/// succeed, try it.
+/// the number of slots that callers held during the whole call. One is subtracted for each slot
+/// that passed from one thread to another meanwhile. It may include slots that a thread is moving
+/// between its cache and the shared lists. `in_use` and `idle` add up to `capacity`. To learn
+/// whether an acquire will succeed, try it.
 ///
 /// Hits in a thread's cache do not update `high_water`. It may therefore differ from the true
 /// maximum of slots in use. The difference is at most the contents of all threads' caches at that
@@ -47,13 +47,13 @@ struct growth_stats {
   std::uint64_t shrinks = 0;     ///< segments returned to the system
 };
 
-/// Result of `stats()` of object pools, concurrent slot maps and block resources. A block counts as
-/// a slot.
+/// Result of `stats()` for object pools, concurrent slot maps and block resources. A block counts
+/// as a slot.
 struct slot_pool_stats : pool_stats {
   std::size_t cached = 0;           ///< free slots in the caches of threads, part of `idle`
   std::uint64_t slow_acquires = 0;  ///< acquires that were not hits in revocable caches
-  /// Sum of `slow_acquires` and `hits`. Empty if the pool does not count hits, because its caches
-  /// are revocable and `Traits::counts` is false.
+  /// Sum of `slow_acquires` and `hits`. Empty if the pool does not count hits, that is, if its
+  /// caches are revocable and `Traits::counts` is false.
   std::optional<std::uint64_t> acquires = std::nullopt;
   /// Acquires that were hits in revocable caches. Empty in the same case as `acquires`.
   std::optional<std::uint64_t> hits = std::nullopt;
@@ -66,11 +66,11 @@ struct slot_pool_stats : pool_stats {
   /// Pushes during one pop before an ABA error becomes possible. Empty unless the shared lists are
   /// Lido's own.
   std::optional<std::uint64_t> tag_headroom = std::nullopt;
-  std::size_t open_caches = 0;           ///< live threads with an open cache
-  cache_kind caches = cache_kind::none;  ///< decided when the pool is created
-  std::size_t bookkeeping_bytes = 0;     ///< bytes in addition to the slots, without the checks
-  std::size_t total_bytes = 0;           ///< bytes of slots, bookkeeping and checks
-  std::optional<growth_stats> growth = std::nullopt;  ///< none if the capacity is fixed
+  std::size_t open_caches = 0;                        ///< live threads with an open cache
+  cache_kind caches = cache_kind::none;               ///< decided when the pool is created
+  std::size_t bookkeeping_bytes = 0;                  ///< bytes apart from slots and checks
+  std::size_t total_bytes = 0;                        ///< bytes of slots, bookkeeping and checks
+  std::optional<growth_stats> growth = std::nullopt;  ///< empty if the capacity is fixed
 };
 
 }  // namespace lido::inline v0

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. Runs an action when a scope is left, unless it was dismissed.
+/// Internal. Runs an action when a scope is left, unless the action was dismissed.
 #pragma once
 
 #include <utility>

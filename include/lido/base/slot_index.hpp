@@ -41,7 +41,7 @@ class slot_geometry {
     return base_ + stride_ * index;
   }
 
-  /// Returns the index of the slot at an address. Requires: `address_of` returned `slot`.
+  /// Returns the index of `slot`. Requires: `slot` is an address that `address_of` returned.
   [[nodiscard, LIDO_ASSERTS]] slot_index index_of(const void* slot) const noexcept {
     const auto distance = static_cast<std::size_t>(static_cast<const std::byte*>(slot) - base_);
     const slot_index index = static_cast<slot_index>(distance >> shift_) * inverse_;

@@ -25,7 +25,7 @@ struct tuning {
   /// A thread that has drawn fewer bytes of slots takes fresh slots before slots that other threads
   /// stored.
   static constexpr std::size_t fresh_bytes = std::size_t{512} * 1024;
-  static constexpr std::uint32_t smallest_cache = 4;      ///< a smaller one is not worth stealing
+  static constexpr std::uint32_t smallest_cache = 4;      ///< smaller caches are not worth stealing
   static constexpr std::size_t first_cache_bytes = 1024;  ///< cache and cells, before it grows
   static constexpr std::size_t most_spare_tables = 16;    ///< tables kept from destroyed pools
   static constexpr std::uint32_t most_cleared = 32;       ///< limit of used entries in a kept table
@@ -40,7 +40,7 @@ struct tuning {
   static constexpr int waits_before_nap = 64;
   static constexpr std::uint32_t longest_nap = 1024;  ///< microseconds
   // How long an acquire waits for threads with slots in transit: the limit without progress, the
-  // limit in total, and the most time that a single wait can count.
+  // limit in total, and the most that a single wait may count for.
   static constexpr std::int64_t nanoseconds_of_patience = 100'000'000;
   static constexpr std::int64_t nanoseconds_of_search = 1'000'000'000;
   static constexpr std::int64_t nanoseconds_of_one_wait = 10'000'000;

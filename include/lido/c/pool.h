@@ -1,5 +1,5 @@
 /// @file
-/// Public. `lido_pool`: blocks of one size, in C99 and without any type of C++.
+/// Public. `lido_pool`: blocks of one size, in C99 and without C++ types.
 #pragma once
 
 #include <stddef.h>  // NOLINT(*-deprecated-headers): C has no other
@@ -11,7 +11,7 @@
 ///
 /// All functions are thread-safe, except that no other thread may use a pool while it is being
 /// created or destroyed. Any thread may release a block, not only the one that acquired it. No
-/// function throws an exception of C++.
+/// function throws a C++ exception.
 typedef struct lido_pool lido_pool;
 
 /// Results of functions, whose values never change. `lido_error_text` describes them.
@@ -21,7 +21,7 @@ enum {
   /// `size` matches no version, or this library does not know a flag or a later member
   LIDO_ERROR_OPTIONS = 2,
   LIDO_ERROR_BLOCK_BYTES = 3,  ///< `block_bytes` is 0
-  LIDO_ERROR_ALIGNMENT = 4,    ///< `alignment` is no power of two, or more than 4096
+  LIDO_ERROR_ALIGNMENT = 4,    ///< `alignment` is not a power of two, or is more than 4096
   LIDO_ERROR_BLOCKS = 5,       ///< `blocks` is 0, or more than 2^32 - 2
   LIDO_ERROR_NO_MEMORY = 6,    ///< memory ran out, or the request exceeds the address space
   /// the address is outside the pool; a checked pool reports any block that is not in use
@@ -81,7 +81,7 @@ size_t lido_pool_capacity(const lido_pool* pool);
 /// as long as the program.
 const char* lido_error_text(int error);
 
-/// Returns LIDO_VERSION of the library, which may be newer than that of the header.
+/// Returns LIDO_VERSION of the library, which may be newer than the version of the header.
 int lido_version(void);
 
 #if defined(__cplusplus)

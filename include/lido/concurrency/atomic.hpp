@@ -23,8 +23,8 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free,
               "lido: the processor lacks atomics of 64 bits; name a newer one, such as armv7-a");
 
 /// An atomic in a cache line that threads share and modify when their own caches do not suffice. A
-/// build that counts read-modify-writes of such lines needs the separate name: each of them moves
-/// the line to another core.
+/// build that counts read-modify-writes of such lines needs the separate name: each
+/// read-modify-write moves the line to another core.
 template <class T>
 using shared_atomic = atomic<T>;
 template <class T>

@@ -17,7 +17,7 @@ void yield_thread() noexcept;
 /// longer.
 void nap_thread(std::uint32_t microseconds = 1) noexcept;
 
-/// Returns true if another thread can run while this one spins, as far as the system knows.
+/// Returns true if another thread can run while this thread spins, as far as the system knows.
 [[nodiscard]] bool several_processors() noexcept;
 
 /// Exponential pauses after failed compare-and-swaps (Dice, Hendler, Mirsky 2013): 1, 2, 4 ... 64.
@@ -57,8 +57,8 @@ class exponential_backoff {
 };
 
 /// Waits for other threads until they have made no progress for a tenth of a second, but no longer
-/// than the limit given at the start. A clock measures this, since a sleep takes microseconds in
-/// one thread and milliseconds in another.
+/// than the limit given to the constructor. A clock measures the time, since a sleep takes
+/// microseconds in one thread and milliseconds in another.
 ///
 /// Reads the clock only after some pauses. If the whole machine has been suspended, the other
 /// threads had no time to make progress. Therefore no wait counts for more than
@@ -71,7 +71,8 @@ class bounded_wait {
       std::int64_t most = (std::numeric_limits<std::int64_t>::max)()) noexcept
       : left_(most) {}
 
-  /// Restarts the time without progress if `progress` differs from its value in the last call.
+  /// Restarts the measurement of time without progress, if `progress` differs from its value in the
+  /// last call.
   void note_progress(std::uint64_t progress) noexcept {
     if (progress != progress_) {
       progress_ = progress;
@@ -94,7 +95,7 @@ class bounded_wait {
 
   exponential_backoff backoff_;
   std::int64_t left_;       ///< nanoseconds for all waits together
-  std::int64_t spent_ = 0;  ///< nanoseconds without progress of the others
+  std::int64_t spent_ = 0;  ///< nanoseconds without progress of other threads
   std::int64_t last_ = 0;   ///< time of the last clock reading; 0: none yet
   std::uint64_t progress_ = 0;
 };

@@ -19,8 +19,8 @@ class deadline {
   /// Makes a deadline that never passes.
   constexpr deadline() noexcept = default;
 
-  /// Returns the moment that is `wait` from now: at once if `wait` is not positive, never if it is
-  /// more than a century.
+  /// Returns the moment that is `wait` from now: at once if `wait` is not positive, and never if
+  /// `wait` is more than a century.
   template <class Rep, class Period>
   [[nodiscard]] static deadline after(std::chrono::duration<Rep, Period> wait) noexcept {
     const std::int64_t count = bounded(wait).count();
@@ -65,7 +65,8 @@ class deadline {
   [[nodiscard]] constexpr bool is_at_once() const noexcept { return nanoseconds_ == 0; }
   [[nodiscard]] constexpr std::int64_t nanoseconds() const noexcept { return nanoseconds_; }
 
-  /// Returns the moment on the steady clock, or the last moment of that clock for never.
+  /// Returns the moment on the steady clock. If the deadline never passes, returns the last moment
+  /// of that clock.
   [[nodiscard]] constexpr std::chrono::steady_clock::time_point moment() const noexcept {
     return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(nanoseconds_));
   }

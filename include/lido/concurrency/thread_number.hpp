@@ -31,9 +31,10 @@ inline constexpr std::size_t no_thread_offset = sizeof(void*) < 8 ? 0 : ~(~std::
 /// The calling thread's number times `thread_stride`, or `no_thread_offset`.
 ///
 /// Constant-initialised and trivially destructible, so reading it is one load. The number is
-/// meaningless without the registry that assigned it. So one file defines both, not inline and with
-/// default visibility. The linker and the loader then treat both alike: either each copy of the
-/// library has its own pair, or all copies share one pair.
+/// meaningless without the registry that assigned it. So one file defines the number and the
+/// registry, both with default visibility and neither of them inline. The linker and the loader
+/// then treat both alike: either each copy of the library has its own pair, or all copies share one
+/// pair.
 [[LIDO_TLS_MODEL, LIDO_VISIBLE]] extern constinit thread_local std::size_t thread_offset;
 #if LIDO_USES_DLL || LIDO_IS_DLL
 [[nodiscard]] std::size_t& thread_offset_of_this_thread() noexcept;
@@ -62,9 +63,9 @@ inline constexpr std::size_t no_thread_offset = sizeof(void*) < 8 ? 0 : ~(~std::
 /// Returns a lower bound of the numbers that this copy of the library assigns; see number_ranges.
 [[nodiscard]] std::uint32_t lowest_thread_number() noexcept;
 
-/// Returns a number that no thread of any copy of the library has ever exceeded. It is usually low:
-/// few programs have many threads, and the lowest numbers are used first. If a caller has seen an
-/// effect of a thread, the result includes the number of that thread.
+/// Returns an upper bound: no thread of any copy of the library has ever had a higher number. The
+/// bound is usually low: few programs have many threads, and the lowest numbers are used first. If
+/// a caller has seen an effect of a thread, the bound covers the number of that thread.
 [[nodiscard]] std::uint32_t highest_thread_number() noexcept;
 
 class thread_registry;
@@ -81,7 +82,7 @@ class thread_registry;
 /// versions, the table of caches has the same size, and a zeroed entry allows no hits. In other
 /// kinds of pools, other members precede these two words.
 struct pool_origin {
-  const void* copy;  ///< address of the copy's `thread_numbers`, unique while it is loaded
+  const void* copy;  ///< address of the copy's `thread_numbers`, unique while the copy is loaded
   const char* name;
   std::size_t name_size;
 };
@@ -104,7 +105,7 @@ void require_own_process() noexcept;
 
 class thread_exit_listener;
 
-/// A note that a thread uses the cache that a listener has for it, and a link in that thread's
+/// A note that a thread uses the cache that a listener keeps for it, and a link in that thread's
 /// list. If all bytes are zero, the thread does not use the cache.
 class thread_use {
   friend class thread_registry;

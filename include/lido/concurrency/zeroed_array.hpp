@@ -65,8 +65,8 @@ class zeroed_array {
   }
 
   /// Adds items until the array has `size` items. Has no effect if it already has as many, or if
-  /// its items belong to another array. Returns 0, or the system's error number if it failed; a
-  /// failed call leaves the array unchanged. Requires: size <= most.
+  /// its items belong to another array. Returns 0, or the system's error number. A failed call
+  /// leaves the array unchanged. Requires: size <= most.
   [[nodiscard, LIDO_ASSERTS]] int extend_to(std::size_t size) noexcept {
     if (size <= this->size() || space_ == nullptr) {
       return 0;
@@ -84,7 +84,7 @@ class zeroed_array {
   }
 
  private:
-  /// Returns the bytes of `items + more` items. If that overflows, returns the largest number,
+  /// Returns the size of `items + more` items in bytes. If the size overflows, returns SIZE_MAX,
   /// which no system can provide.
   static constexpr std::size_t bytes_of(std::size_t items, std::size_t more) noexcept {
     return items <= SIZE_MAX / sizeof(T) - more ? (items + more) * sizeof(T) : SIZE_MAX;

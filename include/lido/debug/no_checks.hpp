@@ -30,7 +30,7 @@ struct no_checks {
   constexpr void after_destruction(void* /*slot*/) const noexcept {}
 };
 
-/// The checks of a pool with `Traits`. The checks of checked pools are in lido/checked.hpp.
+/// Selects the checks of a pool with `Traits`. The checks of checked pools are in lido/checked.hpp.
 template <class Traits, class T, bool Checked = Traits::checked>
 struct pool_checks;
 template <class Traits, class T>

@@ -62,7 +62,7 @@ class registry {
   /// The progress of a visit. Between two steps, the pool that was visited last may be removed, and
   /// others may be added.
   struct position {
-    const detail::registration* last = nullptr;  ///< valid unless a pool was removed since
+    const detail::registration* last = nullptr;  ///< valid unless a pool has been removed since
     std::uint64_t left = 0;
   };
 

@@ -46,8 +46,8 @@ void unregister_checked(pool_trace& pool) noexcept;
 /// Records the state of one pool's slots, whatever the type of its objects, and contains the slow
 /// paths of its checks.
 ///
-/// After this object was destroyed, callers may still ask it to admit an acquire or a release. It
-/// then refuses, and reads none of its other members.
+/// After this object has been destroyed, callers may still ask it to admit an acquire or a release.
+/// It then refuses, and reads none of its other members.
 class checked_slots {
  public:
   /// Fills all slots with `pattern`. Throws std::bad_alloc. `name` must live as long as this
@@ -72,8 +72,8 @@ class checked_slots {
   // slow paths.
   /// Begins a use of a slot that was taken from the free list.
   void begin_use(void* slot, code_address at) noexcept;
-  /// Ends a use. If it returns true, the caller must call `watch` and then release the slot.
-  /// Returns false if it has reported a misuse.
+  /// Ends a use. Returns true if the caller must then call `watch` and release the slot, or false
+  /// if a misuse was reported.
   [[nodiscard]] bool try_end_use(const void* slot, code_address at) noexcept {
     return try_end_of(slot, trace_.stride, at);
   }
@@ -166,7 +166,7 @@ class slot_checks : public checked_slots {
   /// Returns true if an acquire may proceed. Reports a misuse and returns false if the pool is
   /// being destroyed or has been destroyed.
   [[nodiscard, LIDO_ALWAYS_INLINE]] bool admits(code_address at) const noexcept {
-    // relaxed: as admitted()
+    // relaxed: as in admitted()
     if (hardly_ever(ends_.load(std::memory_order_relaxed))) {
       refuse(nullptr, at);
       return false;
@@ -175,8 +175,8 @@ class slot_checks : public checked_slots {
   }
 
   /// Ends the use of an object. Of several releases of one use, exactly one succeeds. Reports any
-  /// other release, and returns false. Also works for a destroyed pool, as far as its memory
-  /// allows.
+  /// other release, and returns false. Also works for a destroyed pool, as far as the state of its
+  /// memory allows.
   [[nodiscard, LIDO_ALWAYS_INLINE]] bool try_end(const void* object, code_address at) noexcept {
     return try_end_of(object, sizeof(T), at);
   }

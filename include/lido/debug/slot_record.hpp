@@ -1,6 +1,6 @@
 /// @file
-/// Internal. The record of one slot of a checked pool. It ensures that exactly one release ends
-/// each use.
+/// Internal. The record of one slot of a checked pool. The record ensures that exactly one release
+/// ends each use.
 #pragma once
 
 #include <array>
@@ -16,13 +16,13 @@ namespace lido::inline v0::detail {
 /// State and history of a slot. One word counts the slot's steps: an acquire makes the count odd,
 /// and the release that ends the use makes it even. Wait-free.
 ///
-/// Only the thread that took the slot from the free list may make the count odd, so it uses a
-/// store. Any number of threads may release the slot, correctly or not: a compare-and-swap lets
+/// Only the thread that took the slot from the free list may make the count odd, so a store
+/// suffices. Any number of threads may release the slot, correctly or not: a compare-and-swap lets
 /// exactly one of them succeed.
 class alignas(cache_line) slot_record {
  public:
-  /// Number of recorded steps: the last four uses of a free slot. For a slot in use, one step fewer
-  /// is recorded.
+  /// Number of recorded steps, which cover the last four uses of a free slot. For a slot in use,
+  /// one step fewer is recorded.
   static constexpr std::uint64_t kept_steps = 8;
 
   struct event {

@@ -66,9 +66,9 @@
 #define LIDO_NO_SANITIZE_ADDRESS [[gnu::no_sanitize_address]]
 #endif
 
-// Marks for paths. Functions of a fast path do nothing but a hit and are inlined into their
-// callers. A slow path is a separate function, to which a failed hit branches. The hit itself then
-// has few registers to save and no stack to set up.
+// Attributes of fast and slow paths. Functions of a fast path do nothing but a hit and are inlined
+// into their callers. A slow path is a separate function, to which a hit branches when it fails.
+// The hit itself then has few registers to save and no stack to set up.
 #define LIDO_FAST_PATH LIDO_ALWAYS_INLINE
 #define LIDO_SLOW_PATH LIDO_NOINLINE
 

@@ -21,7 +21,8 @@ struct resource_pool_stats;
 enum class metric_kind : std::uint8_t { gauge, counter };
 enum class metric_unit : std::uint8_t { count, flag, nanoseconds };
 
-/// One member of the statistics of pools, with its name and explanation in all exports.
+/// A metric: one member of a pool's statistics, with the name and the explanation that all exports
+/// use.
 struct metric {
   struct source {
     const pool_stats& pool;
@@ -52,8 +53,8 @@ struct time_metric {
   const duration_histogram* (*read)(const pool_report& report);
 };
 
-/// Return the metrics of every pool, in the order of pool_stats. The metrics of pools of slots, of
-/// pools that grow, and of pools of resources follow.
+/// Return the metrics of every pool in the order of pool_stats, followed by the metrics of pools of
+/// slots, of pools that grow, and of pools of resources.
 [[nodiscard]] std::span<const metric> pool_metrics() noexcept;
 [[nodiscard]] std::span<const time_metric> pool_time_metrics() noexcept;
 

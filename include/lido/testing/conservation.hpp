@@ -71,7 +71,7 @@ template <class Pool>
   return {};
 }
 
-/// Acquires all free slots, judges them, and releases them, even if something throws.
+/// Acquires all free slots, checks them, and releases them, even if something throws.
 template <class Pool, class... Args>
 [[nodiscard]] std::string look_at_free(Pool& pool, const slot_pool_stats& before,
                                        const Args&... args) {

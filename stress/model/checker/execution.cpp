@@ -300,7 +300,7 @@ bool execution::block(const void* on, bool timed) {
   mine.now = timed ? state::timed : state::blocked;
   step_done_by(current_);
   // An early time-out is an additional event. The time-out that comes when nothing else can happen
-  // is in no_candidate().
+  // is handled in no_candidate().
   if (timed && choose(question::event, 2) == 1) {
     mine.now = state::ready;
   }

@@ -50,7 +50,7 @@ class execution {
 
   // ---- for scenarios ---------------------------------------------------------------------------
 
-  /// Starts the tasks as threads 1, 2, ... and returns when all have ended.
+  /// Starts the tasks as threads 1, 2, ... and returns when all threads have ended.
   void run_threads(std::span<const task> tasks);
   /// Reports a failure, which ends the execution here.
   void fail(std::string what);

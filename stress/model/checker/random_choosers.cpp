@@ -12,7 +12,7 @@ namespace {
 class generator {
  public:
   void seed(std::uint64_t seed) {
-    // The finalizer of SplitMix64, so that neighbouring seeds have nothing in common.
+    // Applies the finalizer of SplitMix64, so that neighbouring seeds have nothing in common.
     seed = (seed + 1) * 0x9E3779B97F4A7C15U;
     seed = (seed ^ (seed >> 30U)) * 0xBF58476D1CE4E5B9U;
     seed = (seed ^ (seed >> 27U)) * 0x94D049BB133111EBU;

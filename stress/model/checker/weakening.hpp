@@ -17,9 +17,9 @@ namespace model {
 /// The halves of an order that can be removed.
 enum class half : std::uint8_t { acquire, release, both };
 
-/// One order of one access of the library. A compare-and-swap has two orders.
+/// One memory order of one access in the library. A compare-and-swap has two memory orders.
 struct site {
-  std::string file;  ///< path from include/ or src/ on
+  std::string file;  ///< path that begins with include/ or src/
   int line;
   std::string access;  ///< "load", "store", "change", "CAS", "failed CAS" or "... fence"
   half part;
