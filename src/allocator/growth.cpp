@@ -381,8 +381,8 @@ void segment_table::serve_waiters() noexcept {
   }
 }
 
-/// Gives the memory of a segment that is leaving back to the system. If that fails, puts the
-/// segment into service again.
+/// Gives the memory of a leaving segment back to the system. If that fails, puts the segment into
+/// service again.
 void segment_table::end_segment(std::uint32_t segment) noexcept {
   const slot_index first = plan_.first_of(segment);
   const std::uint32_t count = plan_.slots_of(segment);

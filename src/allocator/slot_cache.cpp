@@ -109,8 +109,8 @@ slot_cache::taken_hold slot_cache::take_hold() noexcept {
     LIDO_ASSERT(seen.now() != phase::busy, "two threads use one cache");
     // (10) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (14, 16): the thief has finished
     // reading the cells before the owner writes them again. It synchronizes-with the acquire-load
-    // (3). So other threads see that the cache is busy before they see that slots taken by its
-    // owner are missing elsewhere. relaxed on failure: the word is again only a guess
+    // (3). So other threads see the busy cache before they see that slots taken by its owner are
+    // missing. relaxed on failure: the word is again only a guess
     if (control_.compare_exchange_weak(word, seen.next(phase::busy).word(),
                                        std::memory_order_acq_rel, std::memory_order_relaxed)) {
       return {seen, seen.now() == phase::frozen, seen.now() == phase::revoking};
@@ -212,8 +212,8 @@ bool slot_cache::forget_operation_if_idle() noexcept {
 std::optional<slot_cache::control> slot_cache::revoke(control seen) noexcept {
   const control announced = seen.next(phase::revoking);
   std::uint64_t expected = seen.word();
-  // (14) - this acq_rel-CAS synchronizes-with the release-store (9, 12), so the bounds below are
-  // stored after the owner's, and with the acq_rel-CAS (8, 10)
+  // (14) - this acq_rel-CAS synchronizes-with the acq_rel-CAS (8, 10) and the release-store (9,
+  // 12), so the bounds below are stored after the owner's bounds
   // relaxed on failure: nothing is read
   if (!control_.compare_exchange_strong(expected, announced.word(), std::memory_order_acq_rel,
                                         std::memory_order_relaxed)) {

@@ -143,7 +143,7 @@ class early_call {
   static constexpr unsigned few = 3;
   static constexpr unsigned most = few + 6;  // at most: one call in 65
 
-  unsigned in_vain_ = 0;    // calls in vain in a row
+  unsigned in_vain_ = 0;    // successive calls in vain
   std::uint32_t left_ = 0;  // times to serve without an early call
 };
 

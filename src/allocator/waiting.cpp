@@ -1,5 +1,5 @@
 // Threads that wait for a slot, and how slots are given to them. While a thread waits, a cache
-// stays open only until its owner notices that, so every release passes through this file.
+// stays open only until its owner notices the waiter, so every release passes through this file.
 #include <utility>
 
 #include "../concurrency/wait_tuning.hpp"

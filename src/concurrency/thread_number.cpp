@@ -309,8 +309,8 @@ void thread_registry::leave(std::uint32_t number) noexcept {
   full_.store(false, std::memory_order_relaxed);
 }
 
-/// Locks the mutex, so that the child does not inherit it locked by a thread that does not exist
-/// there.
+/// Locks the mutex before the fork. If another thread held it, the child would inherit a locked
+/// mutex, but not the thread that unlocks it.
 void thread_registry::before_fork() noexcept {
   mutex_.lock();
   thread_is_forking = true;

@@ -27,8 +27,8 @@ constinit pool_trace* live_pools = nullptr;
 constinit std::array<pool_trace, 64> ended_pools{};
 constinit std::size_t next_ended_pool = 0;
 
-/// Locks the mutex during each fork, so that the child does not inherit it locked by a thread that
-/// does not exist there.
+/// Locks the mutex during each fork. If another thread held it, the child would inherit a locked
+/// mutex, but not the thread that unlocks it.
 LIDO_RUN_AT_LOAD(1001, lock_registry_for_forks);
 void lock_registry_for_forks() noexcept {
   (void)platform::on_fork([] { pool_registry_mutex.lock(); }, [] { pool_registry_mutex.unlock(); },
