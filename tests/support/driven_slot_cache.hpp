@@ -13,7 +13,7 @@
 
 namespace lido::test {
 
-/// Returns the item with a number 1, 2, 3 ... Items are fictitious addresses.
+/// Returns the item for `number`, which is at least 1. Items are fictitious addresses.
 inline void* item(std::uintptr_t number) {
   return reinterpret_cast<void*>(number * 64);  // NOLINT(performance-no-int-to-ptr)
 }

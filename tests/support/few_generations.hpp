@@ -18,7 +18,7 @@ struct few_generations {
   void on_erase(T& /*value*/, slot_handle<T> /*handle*/) const noexcept {}
 };
 
-/// Does what `Hooks` do, in a map whose slots have few generations.
+/// Hooks that do the same as `Hooks`, for a map whose slots have few generations.
 template <std::uint32_t Generations, class Hooks>
 struct few_generations_with : Hooks {};
 

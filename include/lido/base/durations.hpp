@@ -1,5 +1,6 @@
 /// @file
-/// Internal. Durations, moments and clocks of the standard library, without the rest of <chrono>.
+/// Internal. Durations, time points and clocks of the standard library, without the rest of
+/// <chrono>.
 #pragma once
 
 // The rest of <chrono> is calendars and their text. In GCC 12, including these takes a seventh of

@@ -27,7 +27,7 @@ extern const char the_program_has_exceptions_but_lido_was_built_without_them;
 [[LIDO_KEPT, LIDO_HIDDEN]] inline const char* lido_has_no_exceptions = nullptr;
 [[LIDO_ALIAS("lido_has_no_exceptions"),
   LIDO_HIDDEN]] extern const char* lido_mixes_files_with_and_without_exceptions;
-/// Tells a library that was built with exceptions not to throw any.
+/// Tells a library that was built with exceptions that it must not throw any exception.
 [[LIDO_WEAK, LIDO_VISIBLE]] extern const char lido_program_has_no_exceptions = 0;
 #endif
 }

@@ -16,9 +16,9 @@ enum class cache_kind : std::uint8_t { revocable, locked, none };
 /// Statistics that every pool has. Every count is a number of slots or resources, or of events
 /// since the pool was constructed.
 ///
-/// A pool of slots reads the numbers one after another. Under concurrent use, `in_use` is at least
-/// the number of slots that callers held during the whole call. One is subtracted for each slot
-/// that passed from one thread to another meanwhile. It may include slots that a thread is moving
+/// A pool of slots reads the numbers one after another. Under concurrent use, `in_use` includes all
+/// slots that callers held during the whole call. It may be too low by one for each slot that
+/// passed from one thread to another meanwhile. It may also include slots that a thread is moving
 /// between its cache and the shared lists. `in_use` and `idle` add up to `capacity`. To learn
 /// whether an acquire will succeed, try it.
 ///

@@ -60,7 +60,7 @@ inline constexpr std::size_t no_thread_offset = sizeof(void*) < 8 ? 0 : ~(~std::
 /// first pool. Without that memory, the thread gets no number.
 [[LIDO_SLOW_PATH]] bool assign_thread_number(bool waits = false) noexcept;
 
-/// Returns a lower bound of the numbers that this copy of the library assigns; see number_ranges.
+/// Returns a lower bound for the numbers that this copy of the library assigns; see number_ranges.
 [[nodiscard]] std::uint32_t lowest_thread_number() noexcept;
 
 /// Returns an upper bound: no thread of any copy of the library has ever had a higher number. The

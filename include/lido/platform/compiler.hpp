@@ -46,8 +46,7 @@
 #endif
 #endif
 
-// ---- functions
-// ------------------------------------------------------------------------------------
+// ---- functions ----------------------------------------------------------------------------------
 
 #if LIDO_MSVC
 #define LIDO_ALWAYS_INLINE msvc::forceinline
@@ -104,8 +103,7 @@ struct run_at_unload {
 #define LIDO_RUN_AT_UNLOAD(function) [[gnu::destructor]] void function() noexcept
 #endif
 
-// ---- variables and members
-// ------------------------------------------------------------------------
+// ---- variables and members ----------------------------------------------------------------------
 
 #if !defined(_MSC_VER)
 #define LIDO_NO_UNIQUE_ADDRESS no_unique_address
@@ -195,8 +193,7 @@ struct run_at_unload {
 #define LIDO_RETURN_OWN(type, variable, symbol) return variable
 #endif
 
-// ---- statements
-// -----------------------------------------------------------------------------------
+// ---- statements ---------------------------------------------------------------------------------
 
 /// Unrolls the loop that follows, if the compiler supports such a request.
 #if LIDO_MSVC

@@ -56,8 +56,8 @@ bool execution::run(void (*scenario)(), chooser& choices, trace* events) {
   return !failed_;
 }
 
-// Lets threads end that were stopped in the middle of an operation. Each of them still holds its
-// thread number, so the next thread would get a different number.
+// Runs the exit functions of threads that were stopped in the middle of an operation. Each of them
+// still holds its thread number, so the next thread would otherwise get a different number.
 void execution::clear_away_threads() {
   for (thread_id who = 0; who < most_threads; ++who) {
     if (thread& each = *threads_[who]; each.exit.function != nullptr) {

@@ -92,7 +92,8 @@ class execution {
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   [[nodiscard]] trace* events() noexcept { return trace_; }
 
-  /// Limit of steps in an execution. No execution needs so many: one that takes more loops forever.
+  /// Limit of steps in an execution. No execution needs so many steps: one that exceeds the limit
+  /// loops forever.
   static constexpr std::size_t most_steps = 40'000;
   /// Number of steps that suffices for one thread to complete its work if no other thread
   /// interferes. Each of its acquires may even wait, until it gives up, for a stopped thread that

@@ -67,7 +67,7 @@ class memory {
   [[nodiscard]] std::size_t oldest_in_order(location_id where, thread_id reader) noexcept;
   /// Returns whether a read-modify-write may directly follow the store at `index`.
   [[nodiscard]] bool can_attach(location_id where, std::size_t index) const noexcept;
-  /// Returns whether a plain store may come between the store at `index` and the next one.
+  /// Returns whether a plain store may come between the store at `index` and the next store.
   [[nodiscard]] bool can_follow(location_id where, std::size_t index) const noexcept;
 
   void read(location_id where, std::size_t index, thread_id reader, bool acquire) noexcept;
@@ -91,8 +91,8 @@ class memory {
   /// Record that seq_cst accesses to the same atomic are ordered as the threads make them.
   void see_total_order(thread_id who, location_id where) noexcept;
   void enter_total_order(thread_id who, location_id where) noexcept;
-  /// Puts a seq_cst fence into a single order for all atomics at once. It orders every access that
-  /// its thread knows.
+  /// Puts a seq_cst fence into a single order for all atomics at once. The fence orders every
+  /// access that its thread knows.
   void fence_in_total_order(thread_id who) noexcept;
 
   // ---- the asymmetric fence --------------------------------------------------------------------

@@ -50,7 +50,7 @@ class weakening {
   }
   [[nodiscard]] const std::set<site>& collected() const noexcept { return sites_; }
 
-  /// From now on, weakens the order at site `which` by its half.
+  /// From now on, weakens the order at site `which` by the half that `which` names.
   void weaken(site which) {
     weakened_ = std::move(which);
     line_ = weakened_.line;
