@@ -1,10 +1,10 @@
 /// @file
 /// Public entry: the C++20 module `lido`, for `import lido;`.
 ///
-/// It exports what lido/lido.hpp and lido/slot_map/secondary_map.hpp declare, and compiles nothing
-/// of the library, which a program still links. The names belong to no module, so files that import
-/// and files that include make one program. A module exports no macros: LIDO_VERSION and the others
-/// are those of lido/version.hpp.
+/// It exports the declarations of lido/lido.hpp and lido/slot_map/secondary_map.hpp. It contains no
+/// compiled code of the library, so a program must still link the library. The names are attached
+/// to no named module, so one program may consist of files that import and files that include. A
+/// module exports no macros: for LIDO_VERSION and the others, include lido/version.hpp.
 module;
 
 #include <lido/lido.hpp>

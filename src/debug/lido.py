@@ -4,16 +4,16 @@ import re
 import gdb
 import gdb.printing
 
-THREAD_STRIDE, KEPT_STEPS = 1024, 8  # of thread_number.hpp and slot_record.hpp
-FROZEN, IN_USE = 0, 3  # of slot_cache::phase and resource_state
-NO_SLOT = 0xFFFFFFFF  # of slot_index.hpp
+THREAD_STRIDE, KEPT_STEPS = 1024, 8  # from thread_number.hpp and slot_record.hpp
+FROZEN, IN_USE = 0, 3  # from slot_cache::phase and resource_state
+NO_SLOT = 0xFFFFFFFF  # from slot_index.hpp
 NAMED_POOLS = "'lido::v0::detail::(anonymous namespace)::named_pools'"
 UNREADABLE = (gdb.error, RuntimeError, TypeError)  # raised by gdb if a type or a symbol is unknown
 HINT = "are Lido and the program built with -g?"
 
 
 def as_type(address, name):
-    """Returns what lies at an address, as an internal type of Lido."""
+    """Returns the object at an address, as an internal type of Lido."""
     return address.cast(gdb.lookup_type("lido::v0::detail::" + name).pointer()).dereference()
 
 
@@ -27,7 +27,7 @@ def inner(value):
 
 
 def text(value):
-    """Returns a string or string_view of libstdc++; one of another library as gdb prints it."""
+    """Returns the text of a string or string_view; in libraries other than libstdc++, as gdb prints it."""
     members = {field.name for field in value.type.strip_typedefs().fields()}
     if "_M_str" in members:
         return value["_M_str"].string(length=int(value["_M_len"]))
@@ -37,7 +37,7 @@ def text(value):
 
 
 def items(vector):
-    """Returns begin and size of a std::vector of libstdc++."""
+    """Returns a pointer to the first element and the size of a std::vector of libstdc++."""
     first, last = vector["_M_impl"]["_M_start"], vector["_M_impl"]["_M_finish"]
     return first, int(last - first)
 
@@ -52,7 +52,7 @@ def slots_of(allocator):
         drawn += int(inner(cache["drawn"]))
         if int(inner(cache["control_"])) & 3 == FROZEN:
             continue
-        # An offset counts from the cache; one outside of the cells belongs to no item.
+        # Offsets are relative to the cache. A top that lies outside the cells belongs to no item.
         items = (int(inner(cache["top_"])) - int(inner(cache["base_"]))) // 8
         if str(state["kind_"]).endswith("locked"):
             items = int(inner(cache["count_"]))
@@ -89,7 +89,7 @@ def resources_of(core):
 
 
 def checked_uses(first):
-    """Yields thread and address of each use of a checked pool whose slots begin there."""
+    """Yields thread and code address of each use of the checked pool whose slots begin at `first`."""
     trace = gdb.parse_and_eval("'lido::v0::detail::(anonymous namespace)::live_pools'")
     while trace and trace["first"] != first:
         trace = trace["next"]
@@ -102,7 +102,7 @@ def checked_uses(first):
 
 
 def where(address):
-    """Returns the innermost function of the user at an address, inlined or not, and the line in it."""
+    """Returns the innermost function of the user at a code address, inlined or not, and the line in that function."""
     block, line, found = gdb.block_for_pc(address), gdb.find_pc_line(address), None
     file, line = line.symtab and line.symtab.filename, line.line
     while block and not (block.is_static or block.is_global):
@@ -112,7 +112,7 @@ def where(address):
             if not (re.match(r"(lido|std|__gnu_cxx)::", function.name)
                     or re.search(r"/(include/lido|include/c\+\+|c\+\+/v1)/", file)):
                 break
-            # Of an inlined function gdb knows where it is called, in the function around it.
+            # For an inlined function, gdb knows the place of the call in the function around it.
             file, line = function.symtab.filename, function.line
         block = block.superblock
     return found or gdb.execute(f"info symbol {address}", to_string=True).strip()
@@ -125,7 +125,7 @@ def holder(thread, address):
 
 
 def describe(entry):
-    """Returns numbers of a registered pool, and thread and address of each known use."""
+    """Returns the statistics of a registered pool, and thread and code address of each known use."""
     kind, pool = text(entry["kind_"]), entry["pool_"]
     if kind.endswith("resource_pool"):
         core = as_type(pool, "pool_core")
@@ -154,7 +154,7 @@ class ListPools(gdb.Command):
                 print(f"no pool has .registry = &{registry}")
             self.list(oldest)
         except UNREADABLE as error:
-            if not argument and str(error).startswith("No symbol"):  # which a program without a registry has not linked
+            if not argument and str(error).startswith("No symbol"):  # as in a program without a registry
                 error = f"no pool has .registry = &{registry}, or no symbol says so"
             raise gdb.GdbError(f"lido-pools: {error} ({HINT})") from error
 
@@ -271,7 +271,7 @@ def values_of_secondary_map(value):
 
 
 class Printer:
-    """Prints a value in a line, by a function; a sentence if gdb knows too little."""
+    """Prints a value as one line, which a function returns. Prints an explanation if gdb knows too little."""
 
     def __init__(self, value):
         is_reference = value.type.strip_typedefs().code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
@@ -285,7 +285,7 @@ class Printer:
 
 
 class MapPrinter(Printer):
-    """Prints a line, and the values under their handles."""
+    """Prints one line for the map, and then each value with its handle."""
 
     def children(self):
         try:
