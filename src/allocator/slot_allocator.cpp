@@ -389,8 +389,8 @@ std::size_t allocator_state::raise_high_water(std::size_t seen) const noexcept {
 
 namespace {
 
-/// Slots that the owner of a cache has drawn from the depot, and free slots in the cells of the
-/// cache.
+/// The number of slots that the owner of a cache has drawn from the depot, and the number of free
+/// slots in the cells of the cache.
 struct tally {
   std::int64_t drawn;
   std::size_t cached;

@@ -39,7 +39,7 @@ namespace lido::inline v0::detail {
 template <class Head>
 class basic_treiber_list final : public index_list {
  public:
-  /// Makes a list with the indices from `first` to nodes - 1. Throws std::bad_alloc. Requires:
+  /// Creates a list with the indices from `first` to nodes - 1. Throws std::bad_alloc. Requires:
   /// nodes <= max_capacity; `first` is `nodes` if the list grows, since such a list starts empty.
   [[LIDO_ASSERTS]] basic_treiber_list(std::uint32_t nodes, slot_index first, growth kind,
                                       unsigned most_tag_bits = 64)

@@ -22,8 +22,8 @@ std::uint32_t thread_id() noexcept {
   return ::GetCurrentThreadId();
 }
 
-// Looks up GetThreadDescription at run time, because Windows has it only since Windows 10, version
-// 1607.
+// Looks up GetThreadDescription at run time, because versions before Windows 10, version 1607, do
+// not have it.
 std::size_t thread_name(std::uint32_t id, std::span<char> name) noexcept {
   using function = HRESULT(WINAPI*)(HANDLE, wchar_t**);
   const HMODULE system = ::GetModuleHandleA("kernel32.dll");

@@ -80,8 +80,8 @@ signal_guard::signal_guard() noexcept = default;
 
 signal_guard::~signal_guard() = default;
 
-// Looks up SetThreadDescription at run time, because Windows has it only since Windows 10, version
-// 1607.
+// Looks up SetThreadDescription at run time, because versions before Windows 10, version 1607, do
+// not have it.
 void name_thread(const char* name) noexcept {
   using function = HRESULT(WINAPI*)(HANDLE, const wchar_t*);
   std::array<wchar_t, 16> text{};
