@@ -36,8 +36,9 @@
 #define LIDO_ASSERT(condition, message) static_cast<void>(0)
 #endif
 
-/// Marks an inline function that contains `LIDO_ASSERT`, in a header. Files with checks and files
-/// without them then call separate versions of the function. Used in a list of attributes.
+/// Marks an inline function of a header that contains `LIDO_ASSERT`, or that calls a function with
+/// this mark. Files with checks and files without them then call separate versions of the function.
+/// Functions that are always inlined need no mark. Used in a list of attributes.
 #if LIDO_ASSERTIONS
 #define LIDO_ASSERTS LIDO_ABI_TAG("lido_asserts")
 #else

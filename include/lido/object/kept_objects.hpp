@@ -130,7 +130,8 @@ class kept_objects final : private object_keeper {
   }
 
  private:
-  static slot_index index_in(const slot_memory& memory, const void* slot) noexcept {
+  [[LIDO_ASSERTS]] static slot_index index_in(const slot_memory& memory,
+                                              const void* slot) noexcept {
     return memory.index_of<sizeof(T)>(slot);
   }
   static T* object_in(void* slot) noexcept { return std::launder(static_cast<T*>(slot)); }

@@ -30,7 +30,7 @@ class [[nodiscard]] lease {
       : object_(std::exchange(other.object_, nullptr)), pool_(other.pool_) {}
   /// Releases the previous object last, because that object may contain `other`. For example, the
   /// assignment `head = std::move(head->next)` pops the first element of a list.
-  lease& operator=(lease&& other) noexcept {
+  [[LIDO_ASSERTS]] lease& operator=(lease&& other) noexcept {
     T* const before = std::exchange(object_, std::exchange(other.object_, nullptr));
     pool_type* const its_pool = std::exchange(pool_, other.pool_);
     if (before != nullptr) {
@@ -40,7 +40,7 @@ class [[nodiscard]] lease {
   }
   lease(const lease&) = delete;
   lease& operator=(const lease&) = delete;
-  [[LIDO_FAST_PATH]] ~lease() { reset(); }
+  [[LIDO_FAST_PATH, LIDO_ASSERTS]] ~lease() { reset(); }
 
   [[nodiscard]] T* get() const noexcept { return object_; }
   [[nodiscard]] explicit operator bool() const noexcept { return object_ != nullptr; }
@@ -56,7 +56,7 @@ class [[nodiscard]] lease {
   }
 
   /// Releases the object now. The lease is empty afterwards. Has no effect on an empty lease.
-  [[LIDO_FAST_PATH]] void reset() noexcept {
+  [[LIDO_FAST_PATH, LIDO_ASSERTS]] void reset() noexcept {
     if (object_ != nullptr) {
       pool_->release(std::exchange(object_, nullptr));
     }

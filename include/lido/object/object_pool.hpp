@@ -83,13 +83,14 @@ class object_pool : private detail::complete_traits<Traits> {
   /// Makes a pool of `capacity` slots. Throws std::invalid_argument if `capacity` is 0 or more than
   /// 2^32 - 2. Also throws std::bad_array_new_length or std::bad_alloc. Blocks briefly while other
   /// threads end.
-  explicit object_pool(std::size_t capacity)
+  [[LIDO_ASSERTS]] explicit object_pool(std::size_t capacity)
       : object_pool(object_pool_options{.capacity = capacity}) {}
 
   /// Makes a pool with all options. `hooks` must be passed if its type has no default constructor.
   /// Also throws std::invalid_argument if options contradict each other, growth_failed, and, with
   /// `creation::eager`, whatever the hooks throw.
-  explicit object_pool(const object_pool_options& options, hooks_type hooks = hooks_type())
+  [[LIDO_ASSERTS]] explicit object_pool(const object_pool_options& options,
+                                        hooks_type hooks = hooks_type())
       : slots_(options, layout()),
         checks_(slots_.name(), slots_.memory().first(), slots_.max_capacity()),
         life_(std::move(hooks), checks_) {
@@ -177,7 +178,7 @@ class object_pool : private detail::complete_traits<Traits> {
   /// in a thread that has not used a pool before, if the process created 32 or more thread-specific
   /// keys before its first pool.) Requires: `object` is nullptr, or came from this pool and has not
   /// been released since.
-  [[LIDO_FAST_PATH]] void release(T* object) noexcept {
+  [[LIDO_FAST_PATH, LIDO_ASSERTS]] void release(T* object) noexcept {
     const code_address at = code_address::here();
     LIDO_ASSERT(checks::active || refuses || object == nullptr || owns(object),
                 "release of a pointer to no object of this pool");
@@ -198,7 +199,7 @@ class object_pool : private detail::complete_traits<Traits> {
 
   /// Releases each of `objects`, in few trips to the shared free list. Null pointers have no
   /// effect. Requires: no object occurs twice, and none contains the array of pointers itself.
-  [[LIDO_ALWAYS_INLINE]] void release_n(std::span<T* const> objects) noexcept {
+  [[LIDO_ALWAYS_INLINE, LIDO_ASSERTS]] void release_n(std::span<T* const> objects) noexcept {
     release_many(code_address::here(), objects);
   }
 
@@ -400,7 +401,7 @@ class object_pool : private detail::complete_traits<Traits> {
     }
   }
 
-  void refuse_unused(T* object) noexcept {
+  [[LIDO_ASSERTS]] void refuse_unused(T* object) noexcept {
     if (!owns(object) ||
         !slots_.memory().is_used(slots_.memory().template index_of<sizeof(T)>(object))) {
       detail::report_release(object);

@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "lido/base/assert.hpp"
 #include "lido/base/error.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/huge_pages.hpp"
@@ -262,7 +263,7 @@ class block_allocator {
 
   /// Returns memory for `count` objects. Throws std::bad_array_new_length if their size exceeds
   /// PTRDIFF_MAX. Also throws std::bad_alloc, and whatever upstream throws.
-  [[nodiscard]] T* allocate(std::size_t count) {
+  [[nodiscard, LIDO_ASSERTS]] T* allocate(std::size_t count) {
     if (count > PTRDIFF_MAX / sizeof(T)) [[unlikely]] {
       detail::throw_bad_array_length();
     }
@@ -272,7 +273,7 @@ class block_allocator {
   /// Deallocates memory that `allocate(count)` of an equal allocator returned. Any thread may call
   /// this. Destroys no object. Progress: for a block, the same as a release of an object_pool;
   /// otherwise, the same as upstream.
-  [[LIDO_ALWAYS_INLINE]] void deallocate(T* objects, std::size_t count) noexcept {
+  [[LIDO_ALWAYS_INLINE, LIDO_ASSERTS]] void deallocate(T* objects, std::size_t count) noexcept {
     resource_->give(objects, count * sizeof(T), alignof(T));
   }
 

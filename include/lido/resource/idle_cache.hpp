@@ -11,6 +11,7 @@
 #include <new>
 #include <utility>
 
+#include "lido/base/assert.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/debug/code_address.hpp"
@@ -90,7 +91,7 @@ class idle_cache {
     return found;
   }
   /// Gives a resource back: makes it idle, or leaves it to the kernel.
-  void release(const slot_grant& grant) noexcept {
+  [[LIDO_ASSERTS]] void release(const slot_grant& grant) noexcept {
     pool_slot& slot = *grant.slot;
     const nanos now = gate_.now();
     gate_.end_use(slot);
@@ -134,7 +135,7 @@ class idle_cache {
 
   /// Makes a slot idle that the caller has used, or has taken but does not want. If the slot is
   /// marked, lets the kernel decide what happens to it.
-  void offer(const slot_grant& grant) noexcept {
+  [[LIDO_ASSERTS]] void offer(const slot_grant& grant) noexcept {
     pool_slot& slot = *grant.slot;
     thread_state& mine = gate_.mine();
     leaving_guard leaving(mine);
@@ -161,7 +162,7 @@ class idle_cache {
     }
   }
   /// Offers a resource that the caller does not want. Returns an empty grant.
-  [[nodiscard]] slot_grant decline(const slot_grant& grant) noexcept {
+  [[nodiscard, LIDO_ASSERTS]] slot_grant decline(const slot_grant& grant) noexcept {
     offer(grant);
     return {};
   }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "lido/base/assert.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/platform/compiler.hpp"
@@ -116,7 +117,7 @@ class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /
 
   /// Takes the resource that this thread, or else any thread, released last, if it belongs to the
   /// key.
-  [[LIDO_FAST_PATH]] detail::slot_grant try_last(detail::code_address at) {
+  [[LIDO_FAST_PATH, LIDO_ASSERTS]] detail::slot_grant try_last(detail::code_address at) {
     const detail::slot_grant last =
         detail::idle_cache::try_acquire_hint(core_->gate(), Hash::hash(key_), at);
     if (last.slot == nullptr) {

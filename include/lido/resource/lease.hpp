@@ -37,7 +37,7 @@ class [[nodiscard]] resource_lease {
     note_moved();
   }
   /// Gives the previous resource back last, since that resource may own `other`.
-  resource_lease& operator=(resource_lease&& other) noexcept {
+  [[LIDO_ASSERTS]] resource_lease& operator=(resource_lease&& other) noexcept {
     resource_lease moved(std::move(other));
     std::swap(grant_, moved.grant_);
     note_moved();
@@ -45,10 +45,10 @@ class [[nodiscard]] resource_lease {
   }
   resource_lease(const resource_lease&) = delete;
   resource_lease& operator=(const resource_lease&) = delete;
-  ~resource_lease() { reset(); }
+  [[LIDO_ASSERTS]] ~resource_lease() { reset(); }
 
   [[nodiscard]] explicit operator bool() const noexcept { return grant_.slot != nullptr; }
-  [[nodiscard]] R* get() const noexcept {
+  [[nodiscard, LIDO_ASSERTS]] R* get() const noexcept {
     return grant_.slot != nullptr ? std::addressof(value()) : nullptr;
   }
   /// Returns the resource. Requires: the lease is not empty. This also holds for the functions
@@ -58,7 +58,7 @@ class [[nodiscard]] resource_lease {
 
   /// Gives the resource back now; the lease is empty afterwards. Does nothing if the lease is
   /// already empty.
-  void reset() noexcept {
+  [[LIDO_ASSERTS]] void reset() noexcept {
     if (grant_.slot != nullptr) {
       const detail::slot_grant grant = std::exchange(grant_, {});
       grant.slot->record.cache->release(grant);
@@ -184,7 +184,7 @@ class [[nodiscard]] acquire_result {
     return acquire_error(why_ != nullptr ? why_ : none);
   }
   /// Moves the lease out of the result; throws `error()` if there is no lease.
-  [[nodiscard]] lease_type value() {
+  [[nodiscard, LIDO_ASSERTS]] lease_type value() {
     if (!lease_) {
       detail::throw_error(error());
     }

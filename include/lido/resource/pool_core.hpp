@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "lido/base/assert.hpp"
 #include "lido/base/callback.hpp"
 #include "lido/base/durations.hpp"
 #include "lido/concurrency/mutex.hpp"
@@ -101,7 +102,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   // ---- acquire ----------------------------------------------------------------------------------
 
   /// Acquires a resource on the fast path. Requires: the pool has no keys.
-  [[nodiscard]] slot_grant try_acquire_last(code_address at) noexcept {
+  [[nodiscard, LIDO_ASSERTS]] slot_grant try_acquire_last(code_address at) noexcept {
     return groups_.main().try_acquire_last(at);
   }
   /// Acquires a resource. Waits until the deadline, or not at all if the deadline is now. Throws

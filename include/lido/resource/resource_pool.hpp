@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "lido/base/assert.hpp"
 #include "lido/base/durations.hpp"
 #include "lido/base/exceptions_agree.hpp"
 #include "lido/platform/compiler.hpp"
@@ -196,7 +197,7 @@ class resource_pool : public detail::pool_controls,
     return detail::make_hooks<R>(detail::share_factory<R>(name(), std::move(factory)));
   }
 
-  [[nodiscard]] detail::slot_grant try_last(detail::code_address at) noexcept {
+  [[nodiscard, LIDO_ASSERTS]] detail::slot_grant try_last(detail::code_address at) noexcept {
     return core().try_acquire_last(at);
   }
   template <class F>

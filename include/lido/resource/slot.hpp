@@ -264,13 +264,13 @@ class alignas(no_false_sharing) pool_slot {
   // ---- ages and the holder: (2) publishes to the next owner what the owner writes ---------------
 
   /// Records the end of a use at `now`.
-  void used_until(nanos now, const life_limits& limits) noexcept {
+  [[LIDO_ASSERTS]] void used_until(nanos now, const life_limits& limits) noexcept {
     ages.last_used.set(now);
     validated(now, limits);
   }
   /// Records a validation at `now`. The resource is then as fresh as after a use, but its idle time
   /// continues.
-  void validated(nanos now, const life_limits& limits) noexcept {
+  [[LIDO_ASSERTS]] void validated(nanos now, const life_limits& limits) noexcept {
     ages.looked_after.set(now);
     const nanos unchecked = later(now, limits.validate_after);
     const nanos end = ages.expires.get();
@@ -306,7 +306,9 @@ class alignas(no_false_sharing) pool_slot {
     lease.thread.set(waiting);
   }
   /// Delays reports of this lease by the duration `by`.
-  void extend(nanos by) noexcept { lease.quiet_for.set(later(lease.quiet_for.get(), by)); }
+  [[LIDO_ASSERTS]] void extend(nanos by) noexcept {
+    lease.quiet_for.set(later(lease.quiet_for.get(), by));
+  }
   [[nodiscard]] nanos held_for(nanos now) const noexcept {
     const nanos since = lease.held_since.get();
     return since == never ? 0 : passed_since(since, now);

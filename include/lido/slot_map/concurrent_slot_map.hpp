@@ -120,7 +120,8 @@ class concurrent_slot_map {
 
   /// Makes a map from `options`. Throws std::invalid_argument if an option is out of range,
   /// std::bad_array_new_length if a size overflows, or std::bad_alloc.
-  explicit concurrent_slot_map(const concurrent_slot_map_options& options, Hooks hooks = Hooks())
+  [[LIDO_ASSERTS]] explicit concurrent_slot_map(const concurrent_slot_map_options& options,
+                                                Hooks hooks = Hooks())
       : name_(options.name),
         max_size_(detail::checked_size(options)),
         index_bits_(static_cast<unsigned>(std::bit_width(std::uint64_t{max_size_}))),
@@ -150,7 +151,7 @@ class concurrent_slot_map {
 
   /// Makes a map for `max_size` values, with the defaults of all other options. Throws the same
   /// exceptions as the constructor above.
-  explicit concurrent_slot_map(std::size_t max_size)
+  [[LIDO_ASSERTS]] explicit concurrent_slot_map(std::size_t max_size)
       : concurrent_slot_map(concurrent_slot_map_options{.max_size = max_size}) {}
 
   concurrent_slot_map(const concurrent_slot_map&) = delete;
@@ -174,7 +175,7 @@ class concurrent_slot_map {
   /// taken. Also throws whatever T's constructor and on_insert throw; the slot is then freed.
   /// Progress: the same as `object_pool::acquire`.
   template <class... Args>
-  handle_type emplace(Args&&... args) {
+  [[LIDO_ASSERTS]] handle_type emplace(Args&&... args) {
     void* const slot = take_slot();
     if (slot == nullptr) [[unlikely]] {
       detail::throw_pool_exhausted(name_, max_size_, size());
@@ -183,12 +184,12 @@ class concurrent_slot_map {
   }
   /// Adds a copy of `value`, or moves `value` into the map, as emplace does. An exception does not
   /// undo what T's move constructor has done to `value`.
-  handle_type insert(const T& value) { return emplace(value); }
-  handle_type insert(T&& value) { return emplace(std::move(value)); }
+  [[LIDO_ASSERTS]] handle_type insert(const T& value) { return emplace(value); }
+  [[LIDO_ASSERTS]] handle_type insert(T&& value) { return emplace(std::move(value)); }
 
   /// Adds a value as emplace does, but returns the null handle if all slots are taken.
   template <class... Args>
-  [[nodiscard]] handle_type try_emplace(Args&&... args) {
+  [[nodiscard, LIDO_ASSERTS]] handle_type try_emplace(Args&&... args) {
     void* const slot = take_slot();
     return slot != nullptr ? construct(slot, std::forward<Args>(args)...) : handle_type();
   }
@@ -196,7 +197,7 @@ class concurrent_slot_map {
   /// Erases the value. Returns false if the handle is stale. Everything that the caller did before
   /// the call happens before the value's destructor runs. Lock-free; does not wait for threads that
   /// are in the value.
-  bool erase(handle_type handle) noexcept {
+  [[LIDO_ASSERTS]] bool erase(handle_type handle) noexcept {
     const std::uint32_t slot = slot_of(handle);
     if (slot >= max_size_) {
       return false;
@@ -210,7 +211,7 @@ class concurrent_slot_map {
 
   /// Erases all values that exist when the call begins, and perhaps some that are inserted during
   /// the call. Takes time proportional to `extent()`. Progress: the same as `erase`.
-  void clear() noexcept {
+  [[LIDO_ASSERTS]] void clear() noexcept {
     for (std::uint32_t slot = 0; slot < end_.get(); ++slot) {
       if (states_[slot].is_live()) {
         (void)erase(handle_at(slot));
@@ -356,7 +357,7 @@ class concurrent_slot_map {
   }
 
   template <class... Args>
-  handle_type construct(void* address, Args&&... args) {
+  [[LIDO_ASSERTS]] handle_type construct(void* address, Args&&... args) {
     detail::scope_exit give_back([&]() noexcept {
       detail::slot_shadow<sizeof(T)>::close(address);
       slots_.allocator.release(address);
@@ -384,7 +385,7 @@ class concurrent_slot_map {
 
   /// Destroys the value in `slot`. Requires: the value is erased, and the caller is the last thread
   /// in it.
-  void end_value(std::uint32_t slot) const noexcept {
+  [[LIDO_ASSERTS]] void end_value(std::uint32_t slot) const noexcept {
     T& value = value_at(slot);
     if constexpr (detail::names_on_erase<Hooks>) {
       hooks_.on_erase(value, handle_at(slot));
@@ -392,7 +393,7 @@ class concurrent_slot_map {
     value.~T();
     free_slot(slot);
   }
-  void free_slot(std::uint32_t slot) const noexcept {
+  [[LIDO_ASSERTS]] void free_slot(std::uint32_t slot) const noexcept {
     detail::slot_shadow<sizeof(T)>::close(geometry_.address_of(slot));
     if (states_[slot].retire_value(last_generation_)) {
       slots_.allocator.release(geometry_.address_of(slot));
@@ -404,7 +405,7 @@ class concurrent_slot_map {
 
   /// Takes a free slot. Returns null if there is none. A slot is not free until the destructor of
   /// its erased value has run.
-  [[nodiscard]] void* take_slot() {
+  [[nodiscard, LIDO_ASSERTS]] void* take_slot() {
     void* slot = slots_.allocator.acquire();
     if (slot == nullptr && walks_.any()) [[unlikely]] {
       end_values_of_walks();
@@ -415,7 +416,7 @@ class concurrent_slot_map {
 
   /// Destroys the values that were erased in blocks with a walk, except for the current values of
   /// those walks.
-  [[LIDO_NOINLINE]] void end_values_of_walks() const noexcept {
+  [[LIDO_NOINLINE, LIDO_ASSERTS]] void end_values_of_walks() const noexcept {
     for (std::uint32_t i = 0; i < blocks(); ++i) {
       const std::uint32_t erased = blocks_[i].take_erased();
       const bool fenced = erased != 0 && detail::heavy_fence();
@@ -426,7 +427,7 @@ class concurrent_slot_map {
 
   /// Destroys the value in `slot`. If a walk is in the block, leaves the value to that walk
   /// instead.
-  void end_value_unless_walked(std::uint32_t slot) const noexcept {
+  [[LIDO_ASSERTS]] void end_value_unless_walked(std::uint32_t slot) const noexcept {
     if (!walks_.any() || !block_of(slot).put_erased(states_[slot], slot % block_size)) {
       end_value(slot);
     }
@@ -435,7 +436,8 @@ class concurrent_slot_map {
   /// slot `first`. `link` is the index of the first value in the block plus 1, or 0 if the list is
   /// empty. `may_end(index)` returns true if the walk is at another index.
   template <class MayEnd>
-  void end_values(std::uint32_t first, std::uint32_t link, MayEnd may_end) const noexcept {
+  [[LIDO_ASSERTS]] void end_values(std::uint32_t first, std::uint32_t link,
+                                   MayEnd may_end) const noexcept {
     while (link != 0) {
       const std::uint32_t index = link - 1;
       const std::uint32_t slot = first + index;

@@ -82,7 +82,7 @@ class slot_map {
 
   /// Throws std::invalid_argument if max_size is 0 or less than reserve, or if reserve is more than
   /// 2^32 - 2. Also throws std::bad_alloc and std::bad_array_new_length.
-  explicit slot_map(const slot_map_options& options = {}, Hooks hooks = Hooks())
+  [[LIDO_ASSERTS]] explicit slot_map(const slot_map_options& options = {}, Hooks hooks = Hooks())
       : hooks_(std::move(hooks)), name_(options.name), options_(detail::checked(options)) {
     static_assert(std::is_move_constructible_v<T>,
                   "lido: slot_map moves its values; concurrent_slot_map does not");
@@ -107,7 +107,7 @@ class slot_map {
   /// Copies the values; handles of `other` refer to the copies, too. Copies Hooks without calling
   /// them. Throws whatever copying throws, and std::bad_alloc. Declared for every T, as in
   /// std::vector.
-  slot_map(const slot_map& other)
+  [[LIDO_ASSERTS]] slot_map(const slot_map& other)
       : hooks_(other.hooks_),
         name_(other.name_),
         options_(other.options_),
@@ -118,13 +118,13 @@ class slot_map {
     store_.reserve_slots(least_capacity_);
   }
   slot_map& operator=(const slot_map&) = delete;
-  ~slot_map() = default;
+  [[LIDO_ASSERTS]] ~slot_map() = default;
 
   /// Constructs a value from `args` as `object_pool::acquire` does, and returns its handle. Throws
   /// pool_exhausted if the map already holds `max_size()` values. Also throws whatever T's
   /// constructor, a hook or an allocation throws.
   template <class... Args>
-  handle_type emplace(Args&&... args) {
+  [[LIDO_ASSERTS]] handle_type emplace(Args&&... args) {
     const handle_type made = try_emplace(std::forward<Args>(args)...);
     if (!made) [[unlikely]] {
       detail::throw_pool_exhausted(name_, most(), size());
@@ -133,18 +133,18 @@ class slot_map {
   }
   /// Adds a copy of `value`, or moves `value` into the map, as emplace does. An exception does not
   /// undo what T's move constructor has done to `value`.
-  handle_type insert(const T& value) { return emplace(value); }
-  handle_type insert(T&& value) { return emplace(std::move(value)); }
+  [[LIDO_ASSERTS]] handle_type insert(const T& value) { return emplace(value); }
+  [[LIDO_ASSERTS]] handle_type insert(T&& value) { return emplace(std::move(value)); }
   /// Adds a value as emplace does. Returns the null handle if the map holds `max_size()` values.
   template <class... Args>
-  [[nodiscard]] handle_type try_emplace(Args&&... args) {
+  [[nodiscard, LIDO_ASSERTS]] handle_type try_emplace(Args&&... args) {
     return store_.taken() < options_.max_size ? add(std::forward<Args>(args)...) : handle_type();
   }
 
   /// Adds the T that `f(handle)` returns, as emplace does. The T may store the handle, which is
   /// stale until the T is in the map. If the array grows, it does so before `f` is called.
   template <class F>
-  handle_type insert_with(F&& f) {
+  [[LIDO_ASSERTS]] handle_type insert_with(F&& f) {
     make_room(1);
     return announce_insert(store_.emplace_by([&f](T* address, std::uint64_t handle) {
       ::new (static_cast<void*>(address))
@@ -217,7 +217,7 @@ class slot_map {
 
   /// Destroys the value. Returns false if the handle is stale. Leaves a hole during a walk, in a
   /// `compaction_mode` other than immediate, and if the move to close the hole throws.
-  bool erase(handle_type handle) noexcept {
+  [[LIDO_ASSERTS]] bool erase(handle_type handle) noexcept {
     const std::uint32_t index = store_.find(handle.to_bits());
     if (index == detail::null_slot) {
       return false;
@@ -228,7 +228,7 @@ class slot_map {
   }
 
   /// Erases the value and returns it. Returns an empty optional if the handle is stale.
-  [[nodiscard]] std::optional<T> take(handle_type handle) noexcept {
+  [[nodiscard, LIDO_ASSERTS]] std::optional<T> take(handle_type handle) noexcept {
     static_assert(std::is_nothrow_move_constructible_v<T>,
                   "lido: take moves a value out of the map, so that must not throw");
     std::optional<T> taken;
@@ -257,7 +257,7 @@ class slot_map {
   }
 
   /// Erases all values, so all handles become stale. During a walk, each value leaves a hole.
-  void clear() noexcept {
+  [[LIDO_ASSERTS]] void clear() noexcept {
     for (std::uint32_t p = store_.next_value(0); p < store_.end(); p = store_.next_value(p + 1)) {
       announce_erase(p);
       store_.erase(p, store_.handle_at(p));
@@ -445,7 +445,7 @@ class slot_map {
   /// Closes all holes, each by at most one move. If a move throws, the remaining holes stay. During
   /// a walk, takes effect at its end. Outside a walk, has no effect in T's constructor or
   /// destructor.
-  void compact() {
+  [[LIDO_ASSERTS]] void compact() {
     if (!may_move()) {
       compact_later_ = walks_ != 0;
       return;
@@ -459,7 +459,7 @@ class slot_map {
   /// Allocates memory for `count` values, at most `max_size()`, and keeps it until shrink_to_fit.
   /// Throws std::bad_alloc, std::bad_array_new_length, or std::invalid_argument if that would be
   /// more than 2^32 - 2 values.
-  void reserve(std::size_t count) {
+  [[LIDO_ASSERTS]] void reserve(std::size_t count) {
     const std::size_t wanted = (std::min)(count, options_.max_size);
     if (wanted > detail::max_capacity) {
       detail::throw_invalid_option(name_, "no room for " + std::to_string(count) + " values");
@@ -476,7 +476,7 @@ class slot_map {
   /// the values and the option `reserve` need. Throws std::bad_alloc, and whatever a move throws:
   /// finished steps remain, and no value is lost, except to a failed move as described above.
   /// During a walk, only calls compact().
-  void shrink_to_fit() {
+  [[LIDO_ASSERTS]] void shrink_to_fit() {
     compact();
     if (may_move()) {
       least_capacity_ = reserved();
@@ -519,7 +519,7 @@ class slot_map {
 
   /// Returns true if values may move, that is, if neither a walk nor a constructor of T is running.
   [[nodiscard]] bool may_move() const noexcept { return walks_ == 0 && !store_.is_open(); }
-  void close_holes_before_walk() {
+  [[LIDO_ASSERTS]] void close_holes_before_walk() {
     if (options_.compaction == compaction_mode::deferred && may_move()) {
       compact();
     }
@@ -550,7 +550,7 @@ class slot_map {
   }
 
   template <class... Args>
-  handle_type add(Args&&... args) {
+  [[LIDO_ASSERTS]] handle_type add(Args&&... args) {
     if (store_.has_room()) [[likely]] {
       return announce_insert(store_.emplace(std::forward<Args>(args)...));
     }
@@ -570,7 +570,7 @@ class slot_map {
   }
 
   /// Makes room for `count` more values. Returns false if that would exceed `max_size()`.
-  bool has_or_makes_room(std::size_t count) {
+  [[LIDO_ASSERTS]] bool has_or_makes_room(std::size_t count) {
     if (count > most() - store_.taken()) {
       return false;
     }
@@ -580,7 +580,7 @@ class slot_map {
     }
     return true;
   }
-  void make_room(std::size_t count) {
+  [[LIDO_ASSERTS]] void make_room(std::size_t count) {
     if (!has_or_makes_room(count)) {
       detail::throw_pool_exhausted(name_, most(), size());
     }
@@ -588,7 +588,7 @@ class slot_map {
 
   // Not inlined, so that its caller, which is on the fast path, can be inlined.
   template <class... Args>
-  [[LIDO_NOINLINE]] handle_type grow_and_add(Args&&... args) {
+  [[LIDO_NOINLINE, LIDO_ASSERTS]] handle_type grow_and_add(Args&&... args) {
     if (store_.taken() == most()) {
       return handle_type();
     }
@@ -602,14 +602,14 @@ class slot_map {
     return has_or_makes_room(1) ? announce_insert(store_.emplace(std::move(larger.value())))
                                 : handle_type();
   }
-  void exchange(std::uint32_t one, std::uint32_t other) noexcept {
+  [[LIDO_ASSERTS]] void exchange(std::uint32_t one, std::uint32_t other) noexcept {
     if (one != other) {
       store_.swap(one, other);
       announce_move(one);
       announce_move(other);
     }
   }
-  void fill_erased(std::uint32_t index, std::uint64_t handle) noexcept {
+  [[LIDO_ASSERTS]] void fill_erased(std::uint32_t index, std::uint64_t handle) noexcept {
     if (store_.erase_and_fill(index, handle)) {
       announce_move(index);
       shrink_if_sparse();
@@ -617,7 +617,7 @@ class slot_map {
       settle();
     }
   }
-  void erase_announced(std::uint32_t index, std::uint64_t handle) noexcept {
+  [[LIDO_ASSERTS]] void erase_announced(std::uint32_t index, std::uint64_t handle) noexcept {
     if constexpr (std::is_nothrow_move_constructible_v<T>) {
       if (options_.compaction == compaction_mode::immediate && may_move()) {
         fill_erased(index, handle);
@@ -629,7 +629,7 @@ class slot_map {
   }
 
   /// Closes holes if the mode is immediate, or if a walk that has ended postponed compact().
-  void settle() noexcept {
+  [[LIDO_ASSERTS]] void settle() noexcept {
     if (!may_move() || (options_.compaction != compaction_mode::immediate && !compact_later_)) {
       return;
     }
@@ -638,7 +638,7 @@ class slot_map {
   }
 
   // Saving memory is not worth half-moved values: if a move may throw, only shrink_to_fit shrinks.
-  void shrink_if_sparse() noexcept {
+  [[LIDO_ASSERTS]] void shrink_if_sparse() noexcept {
     const std::size_t used = store_.end();
     if (std::is_nothrow_move_constructible_v<T> && capacity() / 4 > used &&
         capacity() - used > (std::max)(options_.shrink_threshold, detail::first_capacity))
@@ -648,7 +648,7 @@ class slot_map {
       detail::attempt([&] { shrink_capacity_to(static_cast<std::uint32_t>(capacity)); }, [] {});
     }
   }
-  void shrink_capacity_to(std::uint32_t capacity) {
+  [[LIDO_ASSERTS]] void shrink_capacity_to(std::uint32_t capacity) {
     if (capacity < store_.capacity()) {
       store_.relocate(capacity);
       announce_moves(store_.end());

@@ -114,7 +114,7 @@ class slot_table {
 
   /// Returns the slot for the next value at the index of `slot`, which is vacant. That is `slot`
   /// itself, or a free slot if `slot` is used up. Throws the same as `prepare`.
-  [[nodiscard]] slot_index prepare_to_fill(slot_index slot) {
+  [[nodiscard, LIDO_ASSERTS]] slot_index prepare_to_fill(slot_index slot) {
     if (is_used_up(slot)) [[unlikely]] {
       const std::uint32_t index = index_or_any(slot);
       prepare();

@@ -183,7 +183,7 @@ class value_store {
     other.make_all_in(array_, [](const T& value) -> const T& { return value; });
   }
   value_store& operator=(const value_store&) = delete;
-  ~value_store() { erase_all(); }
+  [[LIDO_ASSERTS]] ~value_store() { erase_all(); }
 
   [[nodiscard]] std::uint32_t end() const noexcept { return end_; }
   [[nodiscard]] std::uint32_t holes() const noexcept {
@@ -253,7 +253,7 @@ class value_store {
   /// Makes a value in a hole, or after the last value if there is no hole. Returns the bits of its
   /// handle. Requires: has_room().
   template <class... Args>
-  std::uint64_t emplace(Args&&... args) {
+  [[LIDO_ASSERTS]] std::uint64_t emplace(Args&&... args) {
     return emplace_by(
         [&](T* at, std::uint64_t /*handle*/) { make<T>(at, std::forward<Args>(args)...); });
   }
@@ -303,7 +303,7 @@ class value_store {
   /// its handle. Returns 0, without effect, if the constructor of the new value has changed the
   /// store. In that case the store now has room, or another value has taken the index. Throws
   /// std::length_error. Also throws whatever `relocate` throws, with the same effects.
-  std::uint64_t take_over(larger_block& larger) {
+  [[LIDO_ASSERTS]] std::uint64_t take_over(larger_block& larger) {
     if (has_room() || end_ != larger.index_) {
       return 0;
     }
@@ -364,7 +364,7 @@ class value_store {
   }
 
   /// Erases all values, including those that destructors insert.
-  void erase_all() noexcept {
+  [[LIDO_ASSERTS]] void erase_all() noexcept {
     if constexpr (std::is_trivially_destructible_v<T>) {
       return;
     }
@@ -534,7 +534,7 @@ class value_store {
   }
 
   // open_hole and open_at_end open the index of the next value. They return the index and its slot.
-  std::pair<std::uint32_t, slot_index> open_hole() {
+  [[LIDO_ASSERTS]] std::pair<std::uint32_t, slot_index> open_hole() {
     const slot_index vacant = array_.hole_slot(holes_ - 1);
     const std::uint32_t index = table_.index_or_any(vacant);
     const slot_index slot = table_.prepare_to_fill(vacant);
@@ -545,7 +545,7 @@ class value_store {
     open();
     return {index, slot};
   }
-  std::pair<std::uint32_t, slot_index> open_at_end() {
+  [[LIDO_ASSERTS]] std::pair<std::uint32_t, slot_index> open_at_end() {
     table_.prepare();
     const std::uint32_t index = end_++;
     const slot_index slot = table_.claim(index);
@@ -579,7 +579,7 @@ class value_store {
 
   // Destroys a value. The index is listed as a hole only afterwards, because the destructor may use
   // the store.
-  void destroy(std::uint32_t index, std::uint64_t handle) noexcept {
+  [[LIDO_ASSERTS]] void destroy(std::uint32_t index, std::uint64_t handle) noexcept {
     T* const value = array_.values() + index;
     table_.vacate(handle, index);
     if constexpr (std::is_trivially_destructible_v<T>) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "lido/base/assert.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/backoff.hpp"
@@ -97,7 +98,7 @@ class alignas(cache_line) walk_block {
   /// Adds a value to the list of erased values that the walk must destroy. Returns false if there
   /// is no walk, so that the caller must destroy the value. Requires: the value is erased, and no
   /// thread is in it.
-  [[nodiscard]] bool put_erased(slot_state& state, std::uint32_t index) noexcept {
+  [[nodiscard, LIDO_ASSERTS]] bool put_erased(slot_state& state, std::uint32_t index) noexcept {
     for (std::uint64_t before = word(); before != 0; before = word()) {
       state.set_next(static_cast<std::uint32_t>(before & erased));
       // (5) - this release-CAS synchronizes-with the acq_rel-exchange (2) and the acquire-CAS (3).
