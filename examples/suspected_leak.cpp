@@ -1,4 +1,4 @@
-// A lease that is kept for too long is reported, with the code address that acquired it.
+// A lease that is held for too long is reported, with the code address that acquired it.
 #include <chrono>
 #include <exception>
 #include <iostream>
@@ -29,13 +29,13 @@ int main() try {
   auto options = watched();
   options.maintenance = lido::maintenance::by_tick;  // this program calls tick() itself
   lido::resource_pool<connection> db([] { return connection(); }, options);
-  auto kept = db.acquire();
+  auto held = db.acquire();
   auto wanted = db.acquire();
   wanted.expect_long_use();
   std::this_thread::sleep_for(25ms);
   db.tick();
   std::cout << db.leases().size() << " leases\n";
-  kept.reset();
+  held.reset();
 } catch (const std::exception& problem) {
   std::cerr << problem.what() << '\n';
   return 1;

@@ -133,7 +133,7 @@ class Outline:
         frame = self._frames[-1]
         interrupted = frame.start
         self._mark(at, at, frame.block)
-        if interrupted is not None and end >= 0:  # the statement goes on behind the directive
+        if interrupted is not None and end >= 0:  # the statement continues after the directive
             self._mark(end, interrupted, frame.block)
         return end if end >= 0 else len(self.code)
 

@@ -63,14 +63,14 @@ class engine {
  private:
   /// Returns a free job, set to `piece`. While none is free the producer runs some jobs itself;
   /// when workers have all of them, it sleeps until one is done.
-  job* take(const chunk& piece, std::size_t place, run_result& tally) {
+  job* take(const chunk& piece, std::size_t index, run_result& tally) {
     double nanoseconds = 0;
     for (;;) {
       // Read before the attempt: a job that is released after it then changes the number, and the
       // wait below returns.
       const std::size_t finished = finished_.load();
-      if (job* free = try_take(place - finished, nanoseconds)) {
-        free->start(piece, place, nanoseconds);
+      if (job* free = try_take(index - finished, nanoseconds)) {
+        free->start(piece, index, nanoseconds);
         return free;
       }
       ++tally.refused;

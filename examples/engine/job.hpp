@@ -19,9 +19,9 @@ struct job {
   double acquired_in;  ///< nanoseconds
   counts result;
 
-  void start(const chunk& piece, std::size_t place, double nanoseconds) noexcept {
+  void start(const chunk& piece, std::size_t index, double nanoseconds) noexcept {
     work = piece;
-    number = place;
+    number = index;
     acquired_in = nanoseconds;
     result.clear();
   }

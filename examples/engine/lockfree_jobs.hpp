@@ -17,8 +17,8 @@ class lockfree_jobs {
   static constexpr bool bounded = true;
 
   explicit lockfree_jobs(std::size_t capacity) : jobs_(capacity), free_(capacity) {
-    for (job& place : jobs_) {
-      free_.bounded_push(&place);
+    for (job& one : jobs_) {
+      free_.bounded_push(&one);
     }
   }
 

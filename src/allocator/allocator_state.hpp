@@ -240,7 +240,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     return (slots > 0 ? news : -news) >= std::int64_t{most_unreported_} + self->more_unreported &&
            report_drawn(self, news);
   }
-  [[LIDO_NOINLINE]] bool report_drawn(owned_cache* self, std::int64_t news) noexcept;
+  [[LIDO_SLOW_PATH]] bool report_drawn(owned_cache* self, std::int64_t news) noexcept;
   // relaxed (whole function): as above
   void count_misses(owned_cache* self, std::uint64_t acquires) noexcept {
     if (self == nullptr) [[unlikely]] {

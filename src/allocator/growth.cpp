@@ -40,7 +40,7 @@ class segment_table::patience {
   }
 
   /// Notes that no segment is spare. None becomes spare before `progress` moves. Locking `resize_`
-  /// again before then would only delay the thread whose segment is `apart`. Requires: the caller
+  /// again before then would only delay the thread whose segment is `claimed`. Requires: the caller
   /// has locked `resize_`.
   void note_none_spare(const work_progress& progress) noexcept { none_at_ = progress.count(); }
   [[nodiscard]] bool knows_none_spare(const work_progress& progress) const noexcept {
@@ -81,7 +81,7 @@ void segment_table::unlock() noexcept {
 /// Searches between two reads of `resize_`. If the word has not changed, there was a moment at
 /// which no slot was free and no thread was changing the capacity. The pool is then exhausted if
 /// the capacity is at its maximum. Otherwise, this thread adds a segment if it can lock the
-/// unchanged word. It waits if all remaining segments are `apart`.
+/// unchanged word. It waits if all remaining segments are `claimed`.
 // NOLINTNEXTLINE(readability-function-cognitive-complexity,readability-function-size): one loop
 void* segment_table::steal_or_grow() noexcept {
   patience others;
@@ -96,9 +96,9 @@ void* segment_table::steal_or_grow() noexcept {
     if (slot != nullptr) {
       return slot;
     }
-    const bool rest_is_apart = patient && others.knows_none_spare(progress_);
+    const bool rest_is_claimed = patient && others.knows_none_spare(progress_);
     const outcome now =
-        is_locked(seen) || rest_is_apart ? outcome::others_change : try_grow(seen, slot, others);
+        is_locked(seen) || rest_is_claimed ? outcome::others_change : try_grow(seen, slot, others);
     if (now == outcome::over || (now == outcome::others_change && !patient)) {
       if (slot == nullptr) {
         slots_.count_exhausted();
@@ -169,17 +169,17 @@ std::uint32_t segment_table::lowest_spare() noexcept {
 /// Unlocks `resize_` while code of the user creates or destroys the objects of a segment. That code
 /// may take a long time, use the pool, or throw. Requires: the segment is not in service, and has
 /// memory.
-class segment_table::apart {
+class segment_table::claim {
  public:
-  apart(segment_table& table, std::uint32_t segment) noexcept : table_(table) {
+  claim(segment_table& table, std::uint32_t segment) noexcept : table_(table) {
     LIDO_ASSERT(table_.states_[segment] != segment_state::in_service,
                 "a segment in service is filled or emptied");
-    table_.states_[segment] = segment_state::apart;
+    table_.states_[segment] = segment_state::claimed;
     table_.unlock();
   }
-  apart(const apart&) = delete;
-  apart& operator=(const apart&) = delete;
-  ~apart() { table_.lock(); }
+  claim(const claim&) = delete;
+  claim& operator=(const claim&) = delete;
+  ~claim() { table_.lock(); }
 
  private:
   segment_table& table_;
@@ -209,7 +209,7 @@ int segment_table::add_segment(std::uint32_t segment, void** first_slot, segment
     slots_.end_event(traced_act::grow, begin, count);
   });
   if (fill != nullptr) {
-    const apart filling(*this, segment);
+    const claim filling(*this, segment);
     fill->fill(first, count, progress_);
   }
   return 0;
@@ -241,7 +241,7 @@ int segment_table::reserve(std::uint32_t slots, segment_fill* fill) {
       error = add_segment(segment, nullptr, fill);
     } else {
       others.note_none_spare(progress_);
-      unlock();  // the thread whose segment is `apart` must lock the word
+      unlock();  // the thread whose segment is `claimed` must lock the word
       while (error == 0 && others.knows_none_spare(progress_)) {
         error = others.wait(progress_) ? 0 : EBUSY;
       }
@@ -388,7 +388,7 @@ void segment_table::end_segment(std::uint32_t segment) noexcept {
   const std::uint32_t count = plan_.slots_of(segment);
   int error = 0;
   {
-    const apart ending(*this, segment);
+    const claim ending(*this, segment);
     memory_.vacate(first, count, progress_);
     error = memory_.decommit(first, count);
   }

@@ -17,8 +17,8 @@ class allocator_state;
 
 /// The state of a segment. A segment that is leaving still has its memory, but no slot in the
 /// allocator; the thread that changes the capacity may put it into service again. A segment that is
-/// apart belongs to the thread that creates or destroys its objects.
-enum class segment_state : std::uint8_t { retired, in_service, leaving, apart };
+/// claimed belongs to the thread that creates or destroys its objects.
+enum class segment_state : std::uint8_t { retired, in_service, leaving, claimed };
 
 /// Adds slots to an allocator that has no free slot left, and removes slots on request.
 ///
@@ -77,7 +77,7 @@ class segment_table {
   static constexpr word locked = 1;
   [[nodiscard]] static bool is_locked(word seen) noexcept { return (seen & locked) != 0; }
 
-  class apart;
+  class claim;
   class patience;
   class found_slots;
 

@@ -24,13 +24,13 @@ struct settings : stress::pool_driver {
 };
 
 /// State that the threads share beside the pool.
-struct meeting {
+struct rendezvous {
   struct on_all_full {
-    meeting* self;
+    rendezvous* self;
     void operator()() const noexcept { self->decide(); }
   };
 
-  meeting(stress::run& run, const settings& settings)
+  rendezvous(stress::run& run, const settings& settings)
       : run_(run),
         settings_(settings),
         random_(run.generator(0)),
@@ -67,10 +67,11 @@ struct meeting {
 
 class worker {
  public:
-  worker(stress::run& run, stress::pool_type& pool, meeting& meeting, unsigned me, unsigned hold)
+  worker(stress::run& run, stress::pool_type& pool, rendezvous& rendezvous, unsigned me,
+         unsigned hold)
       : run_(run),
         pool_(pool),
-        meeting_(meeting),
+        rendezvous_(rendezvous),
         me_(me),
         share_(hold),
         random_(run.generator(me)) {
@@ -78,21 +79,21 @@ class worker {
   }
 
   void work() {
-    while (!meeting_.over) {
-      for (unsigned climbs = meeting_.climbs; climbs > 0; --climbs) {
+    while (!rendezvous_.over) {
+      for (unsigned climbs = rendezvous_.climbs; climbs > 0; --climbs) {
         climb();
         descend(random_() % (held_.size() + 1));
       }
       climb();
-      meeting_.operations += std::exchange(operations_, 0);
-      meeting_.all_full.arrive_and_wait();
-      if (meeting_.one_more && pool_.try_acquire_ptr(lido::default_init) != nullptr) {
+      rendezvous_.operations += std::exchange(operations_, 0);
+      rendezvous_.all_full.arrive_and_wait();
+      if (rendezvous_.one_more && pool_.try_acquire_ptr(lido::default_init) != nullptr) {
         run_.broken("more slots than the capacity");
       }
-      meeting_.all_asked.arrive_and_wait();  // no thread gives one back before this
-      share_ = meeting_.share_of(me_ - 1);
+      rendezvous_.all_asked.arrive_and_wait();  // no thread gives one back before this
+      share_ = rendezvous_.share_of(me_ - 1);
       descend(random_() % (share_ + 1));
-      meeting_.all_asked.arrive_and_wait();  // no thread takes more until all have new shares
+      rendezvous_.all_asked.arrive_and_wait();  // no thread takes more until all have new shares
     }
     descend(0);
   }
@@ -123,7 +124,7 @@ class worker {
 
   stress::run& run_;
   stress::pool_type& pool_;
-  meeting& meeting_;
+  rendezvous& rendezvous_;
   unsigned me_;
   unsigned share_;
   stress::random random_;
@@ -134,10 +135,11 @@ class worker {
 struct capacity_is_exact : settings {
   void prepare(stress::run& /*run*/) override { open({.capacity = std::size_t{threads()} * hold}); }
   void load(stress::run& run) override {
-    meeting meeting(run, *this);
-    run.in_threads(threads(),
-                   [&](unsigned thread) { worker(run, pool(), meeting, thread + 1, hold).work(); });
-    run.add_operations(meeting.operations);
+    rendezvous rendezvous(run, *this);
+    run.in_threads(threads(), [&](unsigned thread) {
+      worker(run, pool(), rendezvous, thread + 1, hold).work();
+    });
+    run.add_operations(rendezvous.operations);
   }
   void check(stress::run& run) override {
     require_all(run, pool(), pool().capacity());

@@ -390,7 +390,7 @@ struct stalled_thread_holds_nobody_up : stress::pool_driver {
   }
 
   const unsigned& windows_ =
-      option("--windows", 1, "places in the code that the script comes by at least");
+      option("--windows", 1, "least number of windows that the script passes");
   const unsigned& per_window_ = option("--per-window", 1, "stalls at each place in the code");
   const unsigned& fork_ = option("--fork", 1, "0: without forks");
   results results_;

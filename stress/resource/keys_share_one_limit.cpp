@@ -40,7 +40,7 @@ struct settings : stress::driver {
 };
 
 /// The resources that are alive, counted from before `create` until after `destroy`.
-struct census {
+struct tally {
   std::atomic<unsigned> all{0};
   std::array<std::atomic<unsigned>, most_keys> of_key{};
   std::atomic<unsigned> calls{1};
@@ -53,15 +53,15 @@ struct keyed_resource : stress::owned {
 
 class random_factory {
  public:
-  random_factory(stress::run& run, const settings& settings, census& census)
-      : run_(&run), settings_(&settings), census_(&census) {}
+  random_factory(stress::run& run, const settings& settings, tally& count)
+      : run_(&run), settings_(&settings), tally_(&count) {}
 
   keyed_resource create(const unsigned& key) {
-    check(++census_->all, settings_->total, "in total");
-    check(++census_->of_key.at(key), settings_->each, "of one key");
+    check(++tally_->all, settings_->total, "in total");
+    check(++tally_->of_key.at(key), settings_->each, "of one key");
     if (fails()) {
-      --census_->of_key.at(key);
-      --census_->all;
+      --tally_->of_key.at(key);
+      --tally_->all;
       throw std::runtime_error("no connection");
     }
     return {{}, key};
@@ -70,9 +70,9 @@ class random_factory {
   bool reset(keyed_resource& /*resource*/) { return !fails(); }
   void destroy(keyed_resource& resource, lido::destroy_reason reason) noexcept {
     std::this_thread::yield();
-    census_->moved += reason == lido::destroy_reason::surplus ? 1 : 0;
-    --census_->of_key.at(resource.key);
-    --census_->all;
+    tally_->moved += reason == lido::destroy_reason::surplus ? 1 : 0;
+    --tally_->of_key.at(resource.key);
+    --tally_->all;
   }
 
  private:
@@ -83,12 +83,12 @@ class random_factory {
   }
   [[nodiscard]] bool fails() {
     return settings_->faults != 0 &&
-           (census_->calls++ * 0x9E3779B9U >> 16U) % settings_->faults == 0;
+           (tally_->calls++ * 0x9E3779B9U >> 16U) % settings_->faults == 0;
   }
 
   stress::run* run_;
   const settings* settings_;
-  census* census_;
+  tally* tally_;
 };
 
 using pool_type = lido::keyed_resource_pool<unsigned, keyed_resource>;
@@ -251,7 +251,7 @@ struct keys_share_one_limit : settings {
     if (keys > most_keys) {
       run.vacuous("there are too many keys");
     }
-    pool_.emplace(random_factory(run, *this, census_),
+    pool_.emplace(random_factory(run, *this, tally_),
                   lido::keyed_resource_pool_options{
                       .max_total = total,
                       .prefer_same_key_for = 1ms,
@@ -273,17 +273,17 @@ struct keys_share_one_limit : settings {
     });
   }
   void check(stress::run& run) override {
-    check_end(run, *pool_, totals_, census_.moved);
+    check_end(run, *pool_, totals_, tally_.moved);
     pool_.reset();
-    if (census_.all != 0) {
-      run.broken(std::to_string(census_.all) + " resources were not destroyed");
+    if (tally_.all != 0) {
+      run.broken(std::to_string(tally_.all) + " resources were not destroyed");
     }
   }
   [[nodiscard]] std::string missing() const override {
-    return census_.moved == 0 ? "no room went from one key to another" : "";
+    return tally_.moved == 0 ? "no room went from one key to another" : "";
   }
 
-  census census_;
+  tally tally_;
   totals totals_;
   std::optional<pool_type> pool_;
 };

@@ -211,7 +211,7 @@ TEST_P(SlotCacheTheft, HarvestWhileTheCellsAreReplacedFails) {
   cache().close();
 }
 
-TEST_P(SlotCacheTheft, HarvestIntoTooSmallAPlaceFails) {
+TEST_P(SlotCacheTheft, HarvestIntoTooSmallAnArrayFails) {
   driven().push_all({item(1), item(2)});
   const auto announced = driven().announce();
   std::array<void*, 1> loot{};

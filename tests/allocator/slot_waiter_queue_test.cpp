@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 /// A queue, and the items that no waiter has received.
-class WaiterQueue : public ::testing::Test {
+class SlotWaiterQueue : public ::testing::Test {
  protected:
   void append(slot_waiter& who) {
     queue_.enter();
@@ -48,11 +48,11 @@ class WaiterQueue : public ::testing::Test {
   std::array<int, 3> items_{};
 };
 
-TEST_F(WaiterQueue, IsEmptyAtFirst) {
+TEST_F(SlotWaiterQueue, IsEmptyAtFirst) {
   EXPECT_FALSE(queue_.any());
 }
 
-TEST_F(WaiterQueue, ServesInTheOrderOfArrival) {
+TEST_F(SlotWaiterQueue, ServesInTheOrderOfArrival) {
   std::array<slot_waiter, 3> waiters;
   for (slot_waiter& each : waiters) {
     append(each);
@@ -67,7 +67,7 @@ TEST_F(WaiterQueue, ServesInTheOrderOfArrival) {
   EXPECT_THAT(free_, IsEmpty());
 }
 
-TEST_F(WaiterQueue, GivesWhatIsFree) {
+TEST_F(SlotWaiterQueue, GivesWhatIsFree) {
   std::array<slot_waiter, 2> waiters;
   append(waiters[0]);
   append(waiters[1]);
@@ -78,12 +78,12 @@ TEST_F(WaiterQueue, GivesWhatIsFree) {
   EXPECT_THAT(free_, ElementsAre(items_.data()));
 }
 
-TEST_F(WaiterQueue, ItemWithoutAWaiterIsPutBack) {
+TEST_F(SlotWaiterQueue, ItemWithoutAWaiterIsPutBack) {
   EXPECT_EQ(enter_and_serve(items_.data()), 0U);
   EXPECT_THAT(free_, ElementsAre(items_.data()));
 }
 
-TEST_F(WaiterQueue, CancelledWaiterIsPassedOver) {
+TEST_F(SlotWaiterQueue, CancelledWaiterIsPassedOver) {
   std::array<slot_waiter, 3> waiters;
   for (slot_waiter& each : waiters) {
     append(each);
@@ -96,7 +96,7 @@ TEST_F(WaiterQueue, CancelledWaiterIsPassedOver) {
   EXPECT_EQ(queue_.length(), 0U);
 }
 
-TEST_F(WaiterQueue, AnyPlaceOfTheQueueCanBeLeft) {
+TEST_F(SlotWaiterQueue, AWaiterLeavesTheQueueAnywhere) {
   for (std::size_t leaves = 0; leaves < 3; ++leaves) {
     std::array<slot_waiter, 3> waiters;
     for (slot_waiter& each : waiters) {
@@ -114,7 +114,7 @@ TEST_F(WaiterQueue, AnyPlaceOfTheQueueCanBeLeft) {
   }
 }
 
-TEST_F(WaiterQueue, WaitEndsOnce) {
+TEST_F(SlotWaiterQueue, WaitEndsOnce) {
   slot_waiter me;
   append(me);
   EXPECT_EQ(enter_and_serve(items_.data()), 1U);
@@ -124,7 +124,7 @@ TEST_F(WaiterQueue, WaitEndsOnce) {
 }
 
 // The next waiter is woken when another is served, and sleeps again if there is nothing for it.
-TEST_F(WaiterQueue, WaiterCalledForNothingIsServedLater) {
+TEST_F(SlotWaiterQueue, WaiterCalledForNothingIsServedLater) {
   for (int round = 0; round < 5; ++round) {
     slot_waiter first;
     slot_waiter second;
@@ -141,7 +141,7 @@ TEST_F(WaiterQueue, WaiterCalledForNothingIsServedLater) {
   }
 }
 
-TEST_F(WaiterQueue, WaiterCalledForNothingMayBeTooLate) {
+TEST_F(SlotWaiterQueue, WaiterCalledForNothingMayBeTooLate) {
   slot_waiter first;
   slot_waiter second;
   append(first);
@@ -157,7 +157,7 @@ TEST_F(WaiterQueue, WaiterCalledForNothingMayBeTooLate) {
   EXPECT_EQ(queue_.length(), 0U);
 }
 
-TEST_F(WaiterQueue, CancelledTwiceIsCancelledOnce) {
+TEST_F(SlotWaiterQueue, CancelledTwiceIsCancelledOnce) {
   slot_waiter me;
   EXPECT_TRUE(me.cancel());
   EXPECT_FALSE(me.cancel());
@@ -165,7 +165,7 @@ TEST_F(WaiterQueue, CancelledTwiceIsCancelledOnce) {
   EXPECT_EQ(me.item(), nullptr);
 }
 
-TEST_F(WaiterQueue, ThreadInsideServesOnceMoreIfAsked) {
+TEST_F(SlotWaiterQueue, ThreadInsideServesOnceMoreIfAsked) {
   slot_waiter me;
   queue_.enter();
   (void)queue_.append(me);
@@ -185,7 +185,7 @@ TEST_F(WaiterQueue, ThreadInsideServesOnceMoreIfAsked) {
   serve(nullptr);
 }
 
-TEST_F(WaiterQueue, WatchEndsWithTheLastWaiter) {
+TEST_F(SlotWaiterQueue, WatchEndsWithTheLastWaiter) {
   std::array<slot_waiter, 3> waiters;
   append(waiters[0]);
   queue_.enter();
@@ -200,7 +200,7 @@ TEST_F(WaiterQueue, WatchEndsWithTheLastWaiter) {
   serve(&items_[2]);
 }
 
-TEST_F(WaiterQueue, SleeperIsWokenWithItsItem) {
+TEST_F(SlotWaiterQueue, SleeperIsWokenWithItsItem) {
   slot_waiter me;
   append(me);
   std::jthread giver([&] {
@@ -211,7 +211,7 @@ TEST_F(WaiterQueue, SleeperIsWokenWithItsItem) {
   EXPECT_EQ(me.item(), items_.data());
 }
 
-TEST_F(WaiterQueue, SleeperIsWokenWhenCancelled) {
+TEST_F(SlotWaiterQueue, SleeperIsWokenWhenCancelled) {
   slot_waiter me;
   std::jthread stopper([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -221,7 +221,7 @@ TEST_F(WaiterQueue, SleeperIsWokenWhenCancelled) {
   EXPECT_EQ(me.item(), nullptr);
 }
 
-TEST_F(WaiterQueue, ForgetsItsWaitersAndTheThreadInside) {
+TEST_F(SlotWaiterQueue, ForgetsItsWaitersAndTheThreadInside) {
   std::array<slot_waiter, 3> waiters;
   append(waiters[0]);
   queue_.enter();

@@ -25,7 +25,7 @@ TEST(ReportText, CutsOffWordsAndNumbersThatDoNotFit) {
   EXPECT_EQ(text.view().substr(size - 10), "object 471");
 }
 
-TEST(ReportText, APlaceThatIsNotKnownHasNoCommand) {
+TEST(ReportText, AnUnknownAddressHasNoCommand) {
   report_text text;
   EXPECT_EQ(text.where({}).commands().view(), "an unknown code address");
 }

@@ -111,7 +111,7 @@ TEST_F(Par, ConcurrentSlotMapPassesOnWhatACallbackThrowsAndLeavesItsValues) {
   EXPECT_THROW(map.for_each(par, [](int&) { throw std::runtime_error("no"); }), std::runtime_error);
   int visits = 0;
   map.for_each([&](int&) { ++visits; });
-  EXPECT_EQ(visits, count) << "nobody is with a value any more";
+  EXPECT_EQ(visits, count) << "no thread holds a value any more";
 }
 
 // Values are inserted and erased by another thread, and by the callbacks themselves.

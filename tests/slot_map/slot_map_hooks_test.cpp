@@ -47,8 +47,8 @@ TEST(SlotMapHooks, AreToldWhatHappens) {
 }
 
 /// Hooks that count the values whenever one has moved.
-struct census {
-  const slot_map<int, census>* map = nullptr;
+struct tally {
+  const slot_map<int, tally>* map = nullptr;
   int told = 0;
   int wrong = 0;
 
@@ -62,7 +62,7 @@ struct census {
 
 // The holes at the end are gone when the first value has moved.
 TEST(SlotMapHooks, SeeAllNumbersRightWhileHolesAreClosed) {
-  slot_map<int, census> map({.reserve = 100, .compaction = compaction_mode::manual});
+  slot_map<int, tally> map({.reserve = 100, .compaction = compaction_mode::manual});
   std::vector<slot_handle<int>> all;
   for (int i = 0; i < 100; ++i) {
     all.push_back(map.insert(i));

@@ -26,7 +26,7 @@ void give_back(few& table, slot_index slot) {
   table.give_up_index(slot);
 }
 
-TEST(SlotTable, FindsThePlaceThatWasTakenFor) {
+TEST(SlotTable, FindsTheSlotThatWasTakenFor) {
   few table;
   const slot_index slot = take(table, 5);
   EXPECT_EQ(find(table, slot, 1), 5U);

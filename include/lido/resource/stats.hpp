@@ -38,11 +38,11 @@ struct resource_handle {
 /// One resource in use.
 struct lease_info {
   resource_handle resource;
-  std::chrono::nanoseconds held_for{0};
-  std::uint32_t thread = 0;       ///< system's id of the thread that acquired it; 0: unknown
-  const void* address = nullptr;  ///< code address of the acquire
-  bool exempt = false;            ///< exempt from reports by `lease.expect_long_use()`
-  std::string key;                ///< text of the key in reports on all keys; otherwise empty
+  std::chrono::nanoseconds held_for{0};  ///< since the tick before the acquire: up to one too long
+  std::uint32_t thread = 0;              ///< system's id of the thread that acquired it; 0: unknown
+  const void* address = nullptr;         ///< code address of the acquire
+  bool exempt = false;                   ///< exempt from reports by `lease.expect_long_use()`
+  std::string key;  ///< text of the key in reports on all keys; otherwise empty
 
   /// Returns the module and offset of `address`, and a command that prints the function, file and
   /// line.

@@ -416,7 +416,7 @@ class concurrent_slot_map {
 
   /// Destroys the values that were erased in blocks with a walk, except for the current values of
   /// those walks.
-  [[LIDO_NOINLINE, LIDO_ASSERTS]] void end_values_of_walks() const noexcept {
+  [[LIDO_SLOW_PATH, LIDO_ASSERTS]] void end_values_of_walks() const noexcept {
     for (std::uint32_t i = 0; i < blocks(); ++i) {
       const std::uint32_t erased = blocks_[i].take_erased();
       const bool fenced = erased != 0 && detail::heavy_fence();

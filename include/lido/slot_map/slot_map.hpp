@@ -588,7 +588,7 @@ class slot_map {
 
   // Not inlined, so that its caller, which is on the fast path, can be inlined.
   template <class... Args>
-  [[LIDO_NOINLINE, LIDO_ASSERTS]] handle_type grow_and_add(Args&&... args) {
+  [[LIDO_SLOW_PATH, LIDO_ASSERTS]] handle_type grow_and_add(Args&&... args) {
     if (store_.taken() == most()) {
       return handle_type();
     }

@@ -300,7 +300,7 @@ class slot_table {
     return count == 0 && slot == null_slot;
   }
 
-  [[LIDO_NOINLINE]] void add_slot() {
+  [[LIDO_SLOW_PATH]] void add_slot() {
     if (words_.size() >= max_capacity) {
       throw_length_error("lido: the indices of a slot map are used up");
     }

@@ -389,7 +389,7 @@ class value_store {
   /// Closes all holes by moving values from the end into them. Calls `moved(index)` after each
   /// move. If a move throws, the remaining holes stay.
   template <class Moved>
-  [[LIDO_NOINLINE]] void close_holes(Moved moved) {
+  [[LIDO_SLOW_PATH]] void close_holes(Moved moved) {
     constexpr std::uint32_t word_ahead = 8;
     constexpr std::uint32_t index_ahead = 4;
     const scope_exit keep_the_rest([&] { drop_holes_behind_end(); });
@@ -572,7 +572,7 @@ class value_store {
   }
 
   // Moves a value to the current block, to which the others moved while the value was constructed.
-  [[LIDO_NOINLINE]] void follow(T* made, std::uint32_t index) {
+  [[LIDO_SLOW_PATH]] void follow(T* made, std::uint32_t index) {
     const scope_exit end_made([made]() noexcept { end_at(made); });
     (void)make_at(array_.values() + index, std::move_if_noexcept(*made));
   }

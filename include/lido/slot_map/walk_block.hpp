@@ -133,7 +133,7 @@ class alignas(cache_line) walk_block {
     return word != 0 && ((word & alone) != 0 || how == access::alone);
   }
 
-  [[nodiscard, LIDO_NOINLINE]] bool wait_for_walk(std::uint32_t index, access how) const noexcept {
+  [[nodiscard, LIDO_SLOW_PATH]] bool wait_for_walk(std::uint32_t index, access how) const noexcept {
     const bool own = word() >> thread_shift == this_thread_id();
     exponential_backoff backoff;
     // Waits for about the duration of a fence. Most walks have left the block by then.

@@ -81,7 +81,7 @@ class walked {
 
   void touch(std::uint32_t index, access how) {
     plain<std::uint64_t>& value = all_.at(index).value;
-    require(value.read() == first, "a thread is with a value that is changed, or gone");
+    require(value.read() == first, "a thread holds a value that was changed or erased");
     if (how == access::alone) {
       value.write(0);
       value.write(first);
@@ -176,7 +176,7 @@ void walk_that_erases() {
       },
       [&] {
         block.visit(0, access::alone,
-                    [&] { require(!gone, "a visitor is with a value that was erased"); });
+                    [&] { require(!gone, "a visitor holds a value that was erased"); });
       });
   block.check(1);
 }
@@ -244,7 +244,7 @@ class full_map {
       ++*ended;
     }
     void touch(access how) const {
-      require(value.read() == first, "a thread is with a value that is changed, or gone");
+      require(value.read() == first, "a thread holds a value that was changed or erased");
       if (how == access::alone) {
         value.write(0);
         value.write(first);
