@@ -156,6 +156,13 @@ const misuse_case misuses[] = {
        (void)*pool.try_acquire_for(std::chrono::seconds(0));
      },
      "an empty lease has no resource"},
+    {"MemberOfAFailure",
+     [] {
+       resource_pool<connection> pool([] { return connection{}; }, {.max_size = 1});
+       const auto lease = pool.acquire();
+       (void)pool.try_acquire_for(std::chrono::seconds(0))->number;
+     },
+     "an empty lease has no resource"},
     {"ErrorOfASuccess",
      [] {
        resource_pool<connection> pool([] { return connection{}; }, {.max_size = 1});
