@@ -50,7 +50,7 @@ class known_pool {
       out.stats = out.resources->stats;
     } else {
       out.slot_stats = slots_of_a_pool();
-      out.stats = *out.slot_stats;
+      out.stats = static_cast<const pool_stats&>(*out.slot_stats);
     }
   }
 

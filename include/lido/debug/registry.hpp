@@ -96,7 +96,7 @@ class registration {
             where, kind, name,
             [](void* one, pool_report& out) {
               out.slot_stats = static_cast<Pool*>(one)->stats();
-              out.stats = *out.slot_stats;
+              out.stats = static_cast<const pool_stats&>(*out.slot_stats);
             },
             &pool) {}
   registration(const registration&) = delete;
