@@ -27,7 +27,7 @@ class acquire_queue {
   }
   [[nodiscard]] acquire_waiter* first() const noexcept { return first_; }
   /// Returns the waiter behind the first `count` waiters, or null if the list has no more than
-  /// `count`.
+  /// `count` waiters.
   [[nodiscard]] acquire_waiter* after_first(std::uint32_t count) const noexcept {
     acquire_waiter* waiter = first_;
     for (; count != 0 && waiter != nullptr; --count) {

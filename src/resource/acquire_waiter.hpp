@@ -33,22 +33,24 @@ struct refusal {
 /// What a waiter was given.
 enum class grant_kind : std::uint8_t {
   resource,  ///< a resource that is fit for use
-  validate,  ///< a resource that the waiter validates, and uses if it is valid
-  create     ///< an empty slot for a resource that the waiter creates; in pools without threads
+  validate,  ///< an idle resource that the waiter must validate before use
+  /// An empty slot in which the waiter creates a resource; only in pools without threads.
+  create
 };
 
 /// When a waiter arrived, and its position in the order of all waiters.
 struct arrival {
   nanos at = 0;            ///< in real time
   std::int64_t order = 0;  ///< position among the waiters of all groups
-  bool is_urgent = false;  ///< served before others, and also from the reserve
+  bool is_urgent = false;  ///< served before other waiters; may also use the reserve
 };
 
 /// What one waiter has learned about silent resources, that is, resources that do not answer their
 /// validation.
 struct met_silence {
-  bool in_validation = false;    ///< a resource that the waiter validated itself was silent
-  bool has_replacement = false;  ///< a resource was closed to create a new one for this waiter
+  bool in_validation = false;  ///< a resource that the waiter validated itself was silent
+  /// A resource was closed to make room for a create for this waiter.
+  bool has_replacement = false;
 };
 
 /// The neighbours of a waiter in an acquire_queue.
@@ -58,8 +60,8 @@ struct queue_links {
   acquire_waiter* previous = nullptr;
 };
 
-/// One wait, by a thread or a callback. The waiter of a thread is on its stack; the waiter of a
-/// callback is on the heap.
+/// One wait, by a thread or a callback. A thread's waiter is on the stack of that thread; a
+/// callback's waiter is on the heap.
 ///
 /// The pool's mutex guards everything except `word`, which the waiting thread and the kernel change
 /// without relying on the mutex. Once the wait has ended, `grant` and `kind` belong to the waiter.
@@ -79,8 +81,8 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
     return static_cast<acquire_failure>(word.cause());
   }
   [[nodiscard]] bool is_callback() const noexcept { return deliver != nullptr; }
-  /// Returns true if the waiter waits again, after a validation or a create of its own that gave it
-  /// no usable resource.
+  /// Returns true if this waiter waits again because its own validation or create gave it no usable
+  /// resource.
   [[nodiscard]] bool comes_back() const noexcept { return kind != grant_kind::resource; }
   /// Returns true if the deadline has passed. Always returns false for an acquire that takes only
   /// what is available at once.
@@ -89,17 +91,19 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
   }
 
   wait_word word;
-  deadline until;              ///< in real time; changed when a waiter begins to wait for an answer
+  deadline until;              ///< in real time; changed by `wait_for_answer`
   const std::uint32_t thread;  ///< 0 for a callback
   const delivery deliver;
   slot_group* group = nullptr;
   slot_grant grant;
   grant_kind kind = grant_kind::resource;
   arrival came;
-  nanos wakes_at = never;  ///< when its thread next looks for a resource, in real time
-  bool is_awake = false;   ///< its thread looks for a resource before it sleeps
-  bool may_look;           ///< false for callbacks, and for threads inside one, which may take long
-  bool holds = false;      ///< its thread holds a resource of the pool
+  nanos wakes_at = never;  ///< when the thread next looks for a resource, in real time
+  bool is_awake = false;   ///< the thread will look for a resource before it sleeps
+  /// False for callbacks, and for threads that are running a callback, since callbacks may take
+  /// long.
+  bool may_look;
+  bool holds = false;  ///< the thread holds a resource of the pool
   met_silence silence;
   refusal why;  ///< what is reported if the wait ends without a resource
   queue_links links;

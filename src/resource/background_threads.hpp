@@ -22,12 +22,12 @@ struct alarm_tag {};
 struct ready_tag {};
 
 /// A timekeeping thread, and workers that run tasks. The runner of each pool joins these threads,
-/// gives them tasks, and leaves them. No thread is started before there is a task, and each thread
-/// ends after some time without one. When the last runner has left, all threads have ended, except
-/// those in user code. A thread in user code ends once that code has returned.
+/// gives them tasks, and finally leaves them. No thread is started before there is a task, and each
+/// thread ends after some time without a task. Once the last runner has left, all threads have
+/// ended, except those in user code. A thread in user code ends as soon as that code has returned.
 ///
 /// Each runner limits how many workers its pool may use at once. A pool whose tasks hang therefore
-/// does not block other pools: further workers are started for them.
+/// does not block other pools: further workers are started for the other pools.
 class background_threads : public std::enable_shared_from_this<background_threads> {
  public:
   using lock = std::unique_lock<plain_mutex>;
@@ -40,14 +40,14 @@ class background_threads : public std::enable_shared_from_this<background_thread
   /// Joins the threads that all pools of the process share, or new threads if `is_shared` is false.
   /// Throws std::bad_alloc.
   [[nodiscard]] static std::shared_ptr<background_threads> join(bool is_shared);
-  /// Undoes one `join`. Called once the runner has forgotten its alarm. The last call ends the
-  /// threads. It does not wait for a thread that is running a task: that thread ends after the
+  /// Undoes one `join`. Called after the runner has forgotten its alarm. The last call ends the
+  /// threads, but does not wait for a thread that is running a task: such a thread ends after its
   /// task.
   void leave() noexcept;
   /// Starts afresh in the child of a fork, which has none of these threads.
   static void note_fork() noexcept;
 
-  /// Returns the mutex of the threads, which must be held during calls of the functions below.
+  /// Returns the mutex that guards the threads. The functions below require that it is held.
   [[nodiscard]] plain_mutex& mutex() noexcept { return mutex_; }
   [[nodiscard]] bool has_workers() const noexcept { return !workers_.empty(); }
   [[nodiscard]] bool has_timer() const noexcept { return timer_.is_running; }
@@ -55,16 +55,17 @@ class background_threads : public std::enable_shared_from_this<background_thread
   [[nodiscard]] bool is_timer() const noexcept {
     return timer_.thread.get_id() == this_pool_thread();
   }
-  /// Notes that `tasks` tasks of a runner may begin. `before` is the number that the last call for
-  /// this runner noted. A runner that is already in line keeps its turn.
+  /// Notes that `tasks` tasks of a runner may begin. `before` is the number of tasks passed by the
+  /// last call for this runner. A runner that is already in line keeps its turn.
   void offer(task_runner& one, std::uint32_t tasks, std::uint32_t before) noexcept;
-  /// Notes that a task of a runner begins. The next `offer` puts the runner at the end of the line.
+  /// Takes a runner out of the line, since one of its tasks begins. The next `offer` puts the
+  /// runner at the end of the line.
   void end_turn(task_runner& one) noexcept { ready_.remove(one); }
   /// Picks an idle worker to be woken, or starts a new one, unless enough workers are about to run.
-  /// Returns false if no worker could be started. If `called` is not null, the caller must wake it
-  /// after unlocking the mutex.
+  /// Returns false if no worker could be started. Sets `called` to the word of the worker that the
+  /// caller must wake after unlocking the mutex, or to null.
   [[nodiscard]] bool call_worker(sleep_word& called) noexcept;
-  /// Arranges for `on_alarm` of a runner to be called when the steady clock reaches `at`, or
+  /// Arranges for a runner's `on_alarm` to be called when the steady clock reaches `at`, or
   /// earlier. Returns the word of the thread that the caller must wake, or null.
   [[nodiscard]] sleep_word plan(task_runner& one, nanos at) noexcept;
   void forget_alarm(task_runner& one) noexcept { alarms_.remove(one); }
@@ -72,11 +73,11 @@ class background_threads : public std::enable_shared_from_this<background_thread
  private:
   struct worker {
     pool_thread thread;
-    atomic<std::uint32_t> word{0};  ///< changes when the worker is to wake up
+    atomic<std::uint32_t> word{0};  ///< changes when the worker has to wake up
     worker* next_idle = nullptr;
     bool is_idle = false;
     bool is_coming = true;  ///< woken or started, but not running yet
-    bool is_busy = false;   ///< runs a task, or user code after it
+    bool is_busy = false;   ///< runs a task, or user code that follows the task
   };
   struct timekeeper {
     pool_thread thread;
@@ -98,15 +99,17 @@ class background_threads : public std::enable_shared_from_this<background_thread
   static void change(atomic<std::uint32_t>& word) noexcept;
 
   const bool is_shared_;
-  std::uint32_t runners_ = 1;  // runners that have joined; guarded by the mutex of the process
+  std::uint32_t runners_ = 1;  // runners that have joined; guarded by the process-wide mutex
   plain_mutex mutex_;
   deadline_heap<task_runner, alarm_tag> alarms_;
-  deadline_heap<task_runner, ready_tag> ready_;  // runners in line, by turn; a turn runs one task
+  // Runners in line, by turn; each turn runs one task.
+  deadline_heap<task_runner, ready_tag> ready_;
   std::int64_t turn_ = 0;
   std::uint32_t offered_ = 0;  // tasks that may begin
   std::uint32_t coming_ = 0;   // workers that were woken or started, but are not running yet
   std::list<worker> workers_;
-  worker* idle_ = nullptr;  // the last worker to become idle is woken first, so others can end
+  // The worker that became idle last, which is woken first so that the others can end.
+  worker* idle_ = nullptr;
   std::uint32_t idle_count_ = 0;
   timekeeper timer_;
   pool_thread ended_;  // the last thread that ended of its own accord

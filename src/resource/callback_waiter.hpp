@@ -53,9 +53,9 @@ class callback_waiter final : public acquire_waiter {
 /// ten thousand callbacks needs no deep stack.
 void call_in_turn(acquire_queue& ended) noexcept;
 
-/// Calls the callbacks that would otherwise be called only after the callback that this thread is
-/// running has returned. Called when the thread is about to sleep, since it might wait for
-/// resources that those callbacks have been given.
+/// Calls the callbacks that would otherwise have to wait until the callback that this thread is
+/// running returns. Called before the thread sleeps, since the thread might wait for resources that
+/// those callbacks have been given.
 void call_before_sleep() noexcept;
 
 }  // namespace lido::inline v0::detail

@@ -30,10 +30,11 @@ class create_planner {
   /// first waiters arrived. If the total limit is reached, evicts the resource that has been unused
   /// the longest.
   void start_creates() noexcept;
-  /// Returns true if resources that a group releases are owed to another group, whose first waiter
-  /// arrived earlier and has waited for longer than `prefer_same_key_for`.
+  /// Returns true if resources that a group releases are owed to another group. The first waiter of
+  /// that group arrived earlier, and has waited for longer than `prefer_same_key_for`.
   [[nodiscard]] bool is_owed(const slot_group& group) const noexcept;
-  /// Makes the next tick match the group again, or the current event if that is a tick.
+  /// Arranges for the group to be matched again in the next tick, or in the current event if it is
+  /// a tick.
   void look_again(slot_group& group) noexcept;
   /// Marks the groups that are due now, so that they are matched later in this event.
   void match_due() noexcept;

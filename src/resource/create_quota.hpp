@@ -16,15 +16,15 @@ namespace lido::inline v0::detail {
 /// Chooses the group that begins the next create, within the total limit. Each group that could
 /// begin a create now has a request.
 ///
-/// The request with the earliest first waiter is served next. A group without a working resource
-/// may have one create in progress at any time. It may begin further creates only while the creates
-/// of all such groups are less than half of the total limit. Hosts whose connects hang thus leave
-/// capacity for others. Guarded by the pool's mutex.
+/// The group whose first waiter arrived earliest is served next. A group without a working resource
+/// may have one create in progress at any time. It may begin further creates only while all such
+/// groups together have fewer creates in progress than half of the total limit. Hosts whose
+/// connects hang thus leave capacity for other hosts. Guarded by the pool's mutex.
 class create_quota {
   using asking_groups = deadline_heap<slot_group, by_request>;
 
  public:
-  /// The order of a group whose creates are for no waiter: it comes after all others.
+  /// The order of a group whose creates are not for a waiter. Such a group is served last.
   static constexpr std::int64_t no_waiter = never - 1;
 
   /// `all` counts the slots of all groups. `is_shared` is true if there may be several groups.
@@ -66,7 +66,7 @@ class create_quota {
         all_.unproven() < max_total_ / 2 && bounded_.least_key() < free_.least_key();
     return is_bounded ? bounded_.first() : free_.first();
   }
-  /// Returns the order of the first waiter in the request of a group.
+  /// Returns the order of the first waiter for which a group requests a create.
   [[nodiscard]] static std::int64_t order_of(const slot_group& group) noexcept {
     return asking_groups::key_of(group);
   }

@@ -45,14 +45,14 @@ struct create_limits {
   const std::uint32_t for_idle = less(demand.min_idle, supply.idle + spare);
 
   // Urgent waiters may bring the group above max_size, by as many slots as are left in the reserve.
-  // Slots that are already above max_size belong to the reserve, except as many as there are
-  // creates for any waiter.
+  // Each slot that is already above max_size belongs to the reserve, but one fewer for each create
+  // whose resource any waiter may get.
   const std::uint32_t of_reserve = less(less(supply.live, limits.max_size), supply.for_any);
   const std::uint32_t extra =
       demand.urgent == 0 ? 0 : (std::min)(limits.reserve, demand.urgent + of_reserve);
   const std::uint32_t quota = less(limits.max_size + extra, supply.live);
 
-  // Urgent waiters do not have to wait for the creates of other waiters either.
+  // Urgent waiters do not have to wait until the creates for other waiters have ended, either.
   const std::uint32_t at_once = less(limits.max_creating + demand.urgent, supply.creating);
   return (std::min)({for_waiters + for_idle, quota, at_once});
 }

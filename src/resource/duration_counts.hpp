@@ -35,8 +35,8 @@ struct duration_buckets {
   }
 };
 
-/// The counts of a `duration_histogram`, which any thread may read at any time. Either one thread
-/// writes them, or several threads do and pass `shared` as true to `add`.
+/// The counts of a `duration_histogram`, which any thread may read at any time. Either a single
+/// thread calls `add`, or several threads do and pass true for `shared`.
 struct duration_counts {
   atomic<std::uint64_t> sum;
   atomic<std::uint64_t> buckets[duration_buckets::size];  // NOLINT(*-avoid-c-arrays): all zeros

@@ -59,7 +59,7 @@ struct lease_report {
 
 using sleep_word = const atomic<std::uint32_t>*;
 
-/// What the threads of a pool may do later.
+/// Tasks, callbacks and reports that the threads of a pool may run later.
 struct pool_tasks {
   slot_queue start;    ///< tasks for the runner
   acquire_queue call;  ///< callbacks whose wait has ended
@@ -68,17 +68,19 @@ struct pool_tasks {
 
 /// What `kernel_shell` does once it has unlocked the mutex; see `kernel_shell::run` for the order.
 struct effects : pool_tasks {
-  static constexpr std::size_t most_wakes = 16;   ///< after so many wakes, no further step begins
+  /// An event with this many wakes begins no further step.
+  static constexpr std::size_t most_wakes = 16;
   static constexpr std::size_t most_in_step = 4;  ///< the most wakes that a single step adds
 
   std::array<sleep_word, most_wakes + most_in_step>
-      wake{};  ///< words on which threads sleep; the threads may be gone
+      wake{};  ///< words of the threads to wake; a thread may be gone by then
   std::size_t wakes = 0;
-  slot_queue interrupt;            ///< slots in use; `on_interrupted` follows for each
-  slot_queue destroy;              ///< closing slots; `on_destroyed` follows for each
-  std::uint32_t most_threads = 0;  ///< threads that the pool's tasks may need at once
+  /// Slots whose use to interrupt; `on_interrupted` is called after each.
+  slot_queue interrupt;
+  slot_queue destroy;              ///< slots to destroy; `on_destroyed` is called after each
+  std::uint32_t most_threads = 0;  ///< how many threads the pool's tasks may need at once
   bool drained = false;
-  bool more = false;  ///< call `on_more` afterwards, to continue an event that was full
+  bool more = false;  ///< the event stopped early; `on_more` must be called to continue it
 
   /// Returns true if no further step of this event may wake threads.
   [[nodiscard]] bool is_full() const noexcept { return wakes >= most_wakes; }

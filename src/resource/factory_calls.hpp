@@ -19,15 +19,16 @@ class factory_calls {
   factory_calls(kernel_shell& shell, const pool_settings& settings) noexcept
       : shell_(shell), settings_(settings) {}
 
-  /// Creates a resource, by the deadline or within `create_timeout`, whichever ends earlier.
+  /// Creates a resource by the deadline `until`, or within `create_timeout` if that ends earlier.
   /// Returns the resource if the caller keeps it. Returns an empty grant if the create failed, or
   /// if the kernel gave the resource to others. A close, a flush and `stop` each request that the
   /// create stop.
   [[nodiscard]] slot_grant create(pool_slot& slot, const deadline& until,
                                   const std::stop_token& stop) noexcept;
-  /// Validates a resource, by the deadline or within `validate_timeout`, whichever ends earlier. It
-  /// can be stopped in the same ways as `create`. Returns true if the resource is valid, even if it
-  /// has been flushed: the kernel destroys a flushed resource in any case.
+  /// Validates a resource by the deadline `until`, or within `validate_timeout` if that ends
+  /// earlier. A validation can be stopped in the same ways as a create. Returns true if the
+  /// resource is valid, even if it has been flushed: the kernel destroys a flushed resource in any
+  /// case.
   [[nodiscard]] bool validate(pool_slot& slot, const deadline& until,
                               const std::stop_token& stop) noexcept;
   /// Resets a resource. Returns false if the resource is no longer usable.

@@ -50,7 +50,7 @@ class kernel_context {
   bool is_closed = false;
   bool is_suspended = false;
   bool is_ticking = false;   ///< the current event is a tick
-  std::uint32_t epochs = 1;  ///< last epoch given to a group; no two groups have the same
+  std::uint32_t epochs = 1;  ///< last epoch given to a group; no two groups have the same epoch
 
  private:
   using match_heap = deadline_heap<slot_group, by_match>;

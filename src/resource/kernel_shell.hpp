@@ -84,7 +84,7 @@ class kernel_shell {
   void keep_while_leased(std::shared_ptr<pool_core> core) noexcept;
   /// Notes that the process was made by fork, and has only one thread.
   void note_fork() noexcept;
-  // relaxed (whole function): set by the only thread of that process
+  // relaxed (whole function): set by the only thread of a process made by fork
   [[nodiscard]] bool is_foreign() const noexcept {
     return foreign_.load(std::memory_order_relaxed);
   }

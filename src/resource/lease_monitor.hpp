@@ -16,7 +16,7 @@
 
 namespace lido::inline v0::detail {
 
-/// Returns whatever can be known about a lease while it continues.
+/// Returns what is known about a lease that has not ended yet.
 [[nodiscard]] inline lease_info info_of(const pool_slot& slot, nanos age) {
   return {.resource = {.index = slot.number, .birth = slot.word().birth()},
           .held_for = std::chrono::nanoseconds(slot.held_for(age)),
@@ -26,7 +26,7 @@ namespace lido::inline v0::detail {
           .key = {}};
 }
 
-/// Collects the longest leases of those passed to `note`.
+/// Collects those of the leases passed to `note` that have been held the longest.
 class holder_list {
  public:
   static constexpr std::size_t most = 4;
@@ -43,7 +43,8 @@ class holder_list {
                 last, last + 1);
   }
   [[nodiscard]] bool empty() const noexcept { return all_.front().slot == nullptr; }
-  /// Returns the collected leases that still continue, the longest first. Throws std::bad_alloc.
+  /// Returns the collected leases that have not ended yet, the longest first. Throws
+  /// std::bad_alloc.
   [[nodiscard]] std::vector<lease_info> infos(nanos age) const {
     std::vector<lease_info> found;
     for (const holder& one : all_) {
@@ -73,7 +74,7 @@ class lease_monitor {
 
   void watch(bool on) noexcept { watching_ = on; }
 
-  /// Ends a round of checks of all leases.
+  /// Ends a round in which all leases were checked.
   void end_round() noexcept { longest_ = std::exchange(next_, holder_list()); }
   /// Checks a slot in use. Returns 1 if its lease must be reported as slow now, 2 if it must be
   /// reported as a suspected leak, and 0 otherwise.
