@@ -16,7 +16,7 @@
 #define LIDO_DEFINED_LEAN_AND_MEAN
 #endif
 #include <winsock2.h>
-// after winsock2.h
+// This header must follow winsock2.h.
 #include <ws2tcpip.h>
 #ifdef LIDO_DEFINED_NOMINMAX
 #undef NOMINMAX
@@ -96,7 +96,8 @@ void close_socket(socket_handle socket) noexcept;
 /// up. Does nothing if `socket` is no_socket.
 void shut_down(socket_handle socket) noexcept;
 
-/// Kinds of work that other threads do, at most 32 of each kind at once.
+/// Kinds of work that `run_aside` gives to other threads. At most 32 pieces of work of each kind
+/// run at once.
 enum class aside { look_up, cancel };
 
 /// Runs `work` in another thread and waits for it. `work` must not throw, and must own everything
@@ -164,9 +165,9 @@ class address_memory {
 [[nodiscard]] int give_up_after(const tcp_keep_alive& how) noexcept;
 
 /// Connects to the first address that answers. Tries the next address when one has failed or 250 ms
-/// have passed. That delay is shorter if the time would not suffice for all addresses. The socket
-/// is blocking, and sends small messages at once. Started programs do not inherit it, and its
-/// descriptor is never 0.
+/// have passed. The delay is shorter if the time until the deadline would not suffice for all
+/// addresses. The socket is blocking, and sends small messages at once. Programs that this process
+/// starts do not inherit the socket. Its descriptor is never 0.
 [[nodiscard]] int dial(std::vector<address> all, const tcp_keep_alive& keep_alive,
                        address_memory& memory, const create_context& limit, socket_handle& made);
 

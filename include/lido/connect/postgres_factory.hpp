@@ -23,7 +23,8 @@ class postgres_connection;
 /// What a reset clears. Both modes roll back an open transaction.
 enum class postgres_pooling : std::uint8_t {
   session,  ///< all that DISCARD ALL clears: role, settings, prepared statements, LISTEN and so on
-  transaction  ///< nothing, for PgBouncer in transaction mode; session state leaks: do not use any
+  transaction  ///< nothing, for PgBouncer in transaction mode; session state leaks, so do not use
+               ///< any
 };
 
 struct postgres_target {
@@ -31,7 +32,8 @@ struct postgres_target {
   postgres_pooling pooling = postgres_pooling::session;
   time_limit reset_timeout = std::chrono::seconds(5);  ///< timeout of a reset, and of a cancel
   tcp_keep_alive keep_alive = {};  ///< keepalives_idle and the like in the conninfo take precedence
-  bool query_to_validate = false;  ///< if set, a late answer of a busy proxy costs a connection
+  /// Makes `validate` also send a query. The connection is then lost if a busy proxy answers late.
+  bool query_to_validate = false;
   /// Called after each connect and after each reset. If it throws after a connect, the create
   /// fails.
   std::function<void(postgres_connection&, const create_context&)> on_connect = {};
@@ -90,7 +92,8 @@ class postgres_connection {
   std::unique_ptr<pg_conn, closer> connection_;
   twin twin_;  // for `interrupt`
   time_limit patience_ = std::chrono::seconds(5);
-  void (*receiver_)(void*, const pg_result*) = nullptr;  // libpq's default, like the next
+  // The default handlers of libpq for notices, which a reset restores.
+  void (*receiver_)(void*, const pg_result*) = nullptr;
   void (*processor_)(void*, const char*) = nullptr;
   std::string marks_;  // marks of a session that no user has touched yet
   bool unfit_ = false;
@@ -125,7 +128,7 @@ class postgres_factory {
   bool reset(postgres_connection& used) const;
 
   /// Shuts the socket down, so that a query of its user ends with an error. The server continues
-  /// until it writes to the client. Does nothing if the user has called PQreset.
+  /// with the query until it writes to the client. Does nothing if the user has called PQreset.
   static void interrupt(postgres_connection& used) noexcept;
 
   /// Cancels a running query before the connection is closed. This takes at most a second, or a

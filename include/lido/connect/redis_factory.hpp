@@ -31,7 +31,8 @@ struct redis_target {
   int database = 0;
   time_limit command_timeout = std::chrono::seconds(5);  ///< timeout of a command, and of a reset
   tcp_keep_alive keep_alive = {};
-  bool ping_to_validate = false;  ///< if set, a late answer of a busy proxy costs a connection
+  /// Makes `validate` also send PING. The connection is then lost if a busy proxy answers late.
+  bool ping_to_validate = false;
   /// Called after each connect, and after each reset that sends RESET. If it throws after a
   /// connect, the create fails.
   std::function<void(redis_connection&, const create_context&)> on_connect = {};
@@ -85,8 +86,9 @@ class redis_connection {
   };
   std::unique_ptr<redisContext, closer> context_;
   time_limit timeout_ = std::chrono::seconds(5);
-  void* reply_functions_ = nullptr;       // restored by a reset, like the next
-  void (*push_)(void*, void*) = nullptr;  // handler of hiredis 1.0
+  // A reset restores the next two members in the context.
+  void* reply_functions_ = nullptr;
+  void (*push_)(void*, void*) = nullptr;  // handler of pushes, since hiredis 1.0
   bool changed_ = false;
   bool unfit_ = false;
 };
@@ -99,7 +101,7 @@ class redis_factory {
   /// Connects to the first address that answers, as docs/reference/resource-pool.md describes, and
   /// signs in. Throws permanent_failure if the server rejects the user, or if no such port or path
   /// can exist. Throws std::runtime_error on any other failure, at the deadline, or if a stop is
-  /// requested. Started programs do not inherit the connection.
+  /// requested. Programs that this process starts do not inherit the connection.
   [[nodiscard]] redis_connection create(const create_context& context) const;
 
   /// Returns true if nothing can be read from the connection. With `ping_to_validate`, also sends

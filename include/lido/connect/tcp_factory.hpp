@@ -39,7 +39,7 @@ class tcp_factory {
       : executor_(std::move(executor)), target_(std::move(target)) {}
 
   /// Connects to the first address that answers, as docs/reference/resource-pool.md describes.
-  /// Started programs do not inherit the socket.
+  /// Programs that this process starts do not inherit the socket.
   ///
   /// Throws boost::system::system_error. The error is that of the last address that failed,
   /// `timed_out` at the deadline, or `operation_aborted` if a stop is requested. The deadline and

@@ -45,7 +45,7 @@ class acquire_forms {
                                                        std::stop_token stop = {}) {
     return acquire_at(code_address::here(), timeout, std::move(stop));
   }
-  /// Acquires as `acquire` does, but waits until `moment`, which may be of any clock.
+  /// Acquires as `acquire` does, but waits until `moment`, a time of any clock.
   template <class Clock, class Duration>
   [[nodiscard, LIDO_FAST_PATH]] lease_type acquire_until(
       std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {
@@ -60,8 +60,7 @@ class acquire_forms {
     return found ? std::move(found).value() : lease_type();
   }
   /// Acquires an idle resource that needs no validation. Returns an empty lease if there is none.
-  /// Never creates, validates or waits, whatever the kind of pool. With a key, locks the pool's
-  /// mutex.
+  /// Never creates, validates or waits, in any kind of pool. With a key, locks the pool's mutex.
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type try_acquire_idle() noexcept(!has_key) {
     const code_address at = code_address::here();
     return self().with_key(
@@ -81,8 +80,8 @@ class acquire_forms {
 
   /// Acquires a resource for a callback. Calls `done(acquire_result<R>)` exactly once, perhaps
   /// before this function returns. `done` may be move-only and must not throw. The thread that ends
-  /// the wait calls `done` while it holds no locks. That is a thread that releases a resource,
-  /// requests a stop or closes the pool, or a thread of the pool. In a pool without threads,
+  /// the wait calls `done` without holding any lock. This thread belongs to the pool, or is one
+  /// that releases a resource, requests a stop or closes the pool. In a pool without threads,
   /// callbacks depend on `tick` for timeouts and creates. Throws std::bad_alloc, or
   /// std::invalid_argument if `done` is null. If it throws, it does not call `done`.
   template <class Done, class Rep, class Period>
@@ -138,19 +137,19 @@ class acquire_forms {
                           });
   }
 
-  /// Does in a coroutine what `with` does. `f(R&)` returns something to `co_await`, and `co_with`
-  /// returns the same type. Also discards the resource if the coroutine is destroyed while it is
-  /// suspended.
+  /// Does in a coroutine what `with` does. `f(R&)` returns a coroutine, which `co_with` awaits. The
+  /// return type of `co_with` is that of `f`. Also discards the resource if the coroutine is
+  /// destroyed while it is suspended.
   template <class F>
   auto co_with(F f) -> std::invoke_result_t<F&, R&> {
     return use_in_coroutine<decltype(keep())>(keep(), std::move(f));
   }
 
-  /// Adds a resource that the pool did not create, or that left the pool by `detach`. The pool then
-  /// uses, validates, resets and destroys the resource like any other, and counts it as created. If
-  /// the pool is full or closed, returns false and leaves `resource` unchanged. Throws whatever
-  /// moving an R throws. An adopted resource has the current generation. So a flush does not
-  /// destroy a resource that was detached before the flush and is adopted after it.
+  /// Adds a resource that the pool did not create, or that `detach` has removed from the pool. The
+  /// pool then uses, validates, resets and destroys the resource like any other, and counts it as
+  /// created. If the pool is full or closed, returns false and leaves `resource` unchanged. Throws
+  /// whatever moving an R throws. An adopted resource has the current generation. So a flush does
+  /// not destroy a resource that was detached before the flush and is adopted after it.
   [[nodiscard]] bool adopt(R&& resource) {
     return self().with_key([&](sought_key* key) {
       adoption adopted(self().core(), key);
@@ -168,7 +167,8 @@ class acquire_forms {
     return static_cast<const Derived&>(*this).core().settings().acquire_timeout;
   }
 
-  /// Returns the pool or view that library code may keep after the call: see `kept` above.
+  /// Returns what library code keeps after the acquire function has returned: the pool, or a view
+  /// that owns a copy of its key. See `kept` above.
   [[nodiscard]] friend decltype(auto) kept_for_later(acquire_forms& from) { return from.keep(); }
 
  protected:

@@ -34,7 +34,8 @@ class adoption {
  private:
   void end(bool made) noexcept;
 
-  const std::shared_ptr<pool_core> core_;  // a callback may drop the last other reference
+  // Keeps the core alive, since a callback may drop the last other reference to it.
+  const std::shared_ptr<pool_core> core_;
   pool_slot* slot_ = nullptr;
 };
 

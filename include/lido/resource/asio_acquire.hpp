@@ -1,12 +1,12 @@
 /// @file
-/// Public. `async_acquire` and `async_try_acquire`, which wait for a resource of a pool and take a
-/// completion token of Asio. They use Boost.Asio or, if LIDO_STANDALONE_ASIO is defined, standalone
-/// Asio. One program may use both, so each of the two has its own namespace.
+/// Public. `async_acquire` and `async_try_acquire`, which acquire a resource with a completion
+/// token of Asio. They use Boost.Asio or, if LIDO_STANDALONE_ASIO is defined, standalone Asio. One
+/// program may use both libraries, so the functions for each library have a separate namespace.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
-#include <cstddef>  // first: macros of the standard library decide how Asio 1.22 allocates
+#include <cstddef>  // before Asio: macros of the standard library decide how Asio 1.22 allocates
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -87,10 +87,10 @@ class asio_wait : public std::enable_shared_from_this<asio_wait> {
   virtual void abandon() noexcept = 0;
 };
 
-/// The waiting operations of one context. A wait may complete while the context shuts down; a mutex
-/// decides which of the two gets the operation. Posts of handlers are counted, and the shutdown
-/// waits until they have finished. The mutex is not held during a post, since a post may destroy
-/// the user's handler.
+/// The waiting operations of one context. A wait may complete while the context shuts down. A mutex
+/// decides whether the completion or the shutdown gets the operation. The shutdown counts the posts
+/// of handlers in progress, and waits until they have finished. The mutex is not held during a
+/// post, since a post may destroy the user's handler.
 class asio_waits {
  public:
   /// Adds an operation. Returns false if the context has shut down. Throws std::bad_alloc.
@@ -153,9 +153,9 @@ struct context_of_strand {
 
 /// The service that reports when a context shuts down. Asio shuts the newest service down first,
 /// and handlers may be posted through any older service. So the constructor creates the service of
-/// strands before this one. An executor may have created its own service for its handlers, as
-/// `io_context::strand` does. So each type of executor has a separate service of this kind, which
-/// is created when the first operation waits.
+/// strands before this one. Other executors, such as `io_context::strand`, create their own
+/// services for handlers. So each type of executor has a separate `asio_waits_service`, which is
+/// created when the first operation waits.
 template <class Executor>
 class asio_waits_service : public net::execution_context::service {
  public:
@@ -169,8 +169,9 @@ class asio_waits_service : public net::execution_context::service {
   }
   asio_waits_service(const asio_waits_service&) = delete;
   asio_waits_service& operator=(const asio_waits_service&) = delete;
-  /// Ends the waits here, too: the first user of this service may be an object that the context
-  /// destroys. By then the context has already called `shutdown` of all services.
+  /// Ends the waits in case `shutdown` was not called. The first user of this service may be an
+  /// object that the context is destroying. By then the context has already called `shutdown` of
+  /// its services, which did not yet include this one.
   ~asio_waits_service() override { waits_->end(); }
 
   [[nodiscard]] const std::shared_ptr<asio_waits>& waits() const noexcept { return waits_; }
@@ -202,7 +203,8 @@ using asio_error_code =
     std::remove_cvref_t<decltype(make_error_code(detail_asio::net::error::operation_aborted))>;
 using asio_error_category = std::remove_cvref_t<decltype(asio_error_code().category())>;
 
-/// Returns the error category of acquires. An error value is that of the `acquire_failure` plus 1.
+/// Returns the error category of acquires. An error value is the value of the `acquire_failure`
+/// plus 1.
 [[nodiscard]] inline const asio_error_category& acquire_category() noexcept {
   class category final : public asio_error_category {
     [[nodiscard]] const char* name() const noexcept override { return "lido.acquire"; }
@@ -221,7 +223,8 @@ using asio_error_category = std::remove_cvref_t<decltype(asio_error_code().categ
 namespace detail_asio {
 
 /// Stops the wait through the handler's cancellation slot. Asio has had such slots since 1.19
-/// (Boost 1.77). An acquire has no partial results, so every type of cancellation stops it.
+/// (Boost 1.77). An acquire has no partial results, so every type of cancellation stops the
+/// acquire.
 struct cancellation {
   detail::stop_request stop;
   template <class Type>
@@ -232,9 +235,9 @@ struct cancellation {
   }
 };
 
-/// One operation. Owns a handler, which `Finish` calls with the result, and a work guard for the
-/// handler's executor until the handler is posted. The caller's stop token, the handler's
-/// cancellation slot and the shutdown of the context each stop the operation.
+/// One operation that waits. Owns a handler and a work guard for the handler's executor until the
+/// handler is posted. `Finish` calls the handler with the result. The caller's stop token, the
+/// handler's cancellation slot and the shutdown of the context each stop the operation.
 template <class Result, class Handler, class Finish>
 class operation final : public asio_wait {
  public:
@@ -351,7 +354,8 @@ auto acquire(From& from, detail::code_address at, Timeout timeout, Token&& token
 
 /// Acquires a resource from `from`, which is a `resource_pool` or a `pool.at(key)`. Waits up to
 /// `timeout`, or until a stop is requested through `stop`. The completion signature is
-/// `void(error_code, resource_lease<R>)`. The error code of a failure is of `acquire_category()`.
+/// `void(error_code, resource_lease<R>)`. The error code of a failure has the category
+/// `acquire_category()`.
 ///
 /// Any type of cancellation through the handler's cancellation slot ends the wait with
 /// acquire_failure::cancelled. The handler is posted to its associated executor. If the context of

@@ -13,7 +13,8 @@
 
 namespace lido::inline v0::detail {
 
-/// Satisfied by coroutine types without a result. Clang does not support `decltype(co_await ...)`.
+/// Satisfied by coroutine types without a result. Checks the promise type, since Clang does not
+/// support `decltype(co_await ...)`.
 template <class Coroutine, class... Arguments>
 concept returns_nothing =
     requires(typename std::coroutine_traits<Coroutine, Arguments...>::promise_type& promise) {
@@ -59,9 +60,9 @@ struct no_key {};
 /// the key to look up.
 ///
 /// The coroutine resumes in the thread that ends the wait. If the wait ends before the coroutine is
-/// suspended, it continues in its own thread. It may be destroyed while it waits, but not while
-/// another thread is ending the wait. If it is destroyed, the resource meant for it goes back to
-/// the pool.
+/// suspended, the coroutine continues in its own thread. The coroutine may be destroyed while it
+/// waits, but not while another thread is ending the wait. If the coroutine is destroyed, the
+/// resource meant for it goes back to the pool.
 template <class R, class Result, class Key = no_key>
 class acquire_awaiter {
  public:

@@ -10,7 +10,8 @@
 
 namespace lido::inline v0::detail {
 
-/// Base class of a T that can be in a heap. `Tag` distinguishes several heaps that hold the same T.
+/// Base class of a T that can be in a heap. If a T can be in several heaps at once, it has one such
+/// base class for each heap. `Tag` distinguishes them.
 template <class T, class Tag = void, class Key = std::int64_t>
 class heap_hook {
   template <class, class, class>

@@ -138,7 +138,8 @@ void refuse_nothing(std::string_view pool, const char* role, const F& callable) 
 
 /// Returns a factory that all keys can share, for `make_hooks`. A static_assert rejects an F that
 /// does not create an R. Other static_asserts reject a function that has the name of a hook but the
-/// wrong signature, and so would be ignored. Throws std::invalid_argument if `factory` is null.
+/// wrong signature, since such a function would be ignored. Throws std::invalid_argument if
+/// `factory` is null.
 template <class R, class... Key, class F>
 [[nodiscard]] std::shared_ptr<F> share_factory(std::string_view pool, F factory) {
   static_assert(is_factory<F, R, Key...>,
@@ -189,8 +190,8 @@ template <class R, class... Key, class F>
 template <class F, class R>
 concept resource_factory = detail::is_factory<F, R>;
 
-/// A factory of a `keyed_resource_pool`, which passes the key as the first argument of a create.
-/// Such a factory is a function `R(const Key&)`, or an object with `create(const Key&)` or
+/// A factory of a `keyed_resource_pool`. The pool passes the key as the first argument of each
+/// create. Such a factory is a function `R(const Key&)`, or an object with `create(const Key&)` or
 /// `create(const Key&, const create_context&)`. The other functions are those of a
 /// `resource_factory`, without a key. All keys share one factory.
 template <class F, class Key, class R>

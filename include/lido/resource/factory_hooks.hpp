@@ -20,9 +20,9 @@ namespace lido::inline v0::detail {
 
 struct create_outcome;
 
-/// A factory without its type. Its functions are called without locks, and for each slot by only
-/// one thread at a time. Only `interrupt` is called during a use, or during a validation or reset
-/// of that use.
+/// The interface to a factory whose type is hidden. Its functions are called without locks, and for
+/// each slot by only one thread at a time. The exception is `interrupt`, which is called during a
+/// use, or during a validation or reset of that use.
 class factory_hooks {
  public:
   factory_hooks(bool validates, reset_way resets, bool interrupts = false) noexcept

@@ -1,6 +1,6 @@
 /// @file
-/// Internal. The lock-free part of a resource pool: which resources are idle, and when to leave
-/// them alone.
+/// Internal. The lock-free part of a resource pool. It finds idle resources, and checks whether
+/// acquires have to leave them alone.
 #pragma once
 
 #include <array>
@@ -37,7 +37,7 @@ struct position_chunk {
   atomic<position_chunk*> next{nullptr};  ///< owned by the cache
 };
 
-/// The idle resources of one group, as every thread sees them without a lock.
+/// The idle resources of one group, which any thread can take without a lock.
 ///
 /// An acquire takes the resource that its thread had last, if that is idle. Otherwise it takes the
 /// idle resource in the lowest position, so that surplus resources grow old. Progress: acquires and
@@ -55,8 +55,8 @@ class idle_cache {
     }
   }
 
-  /// Takes the resource that this thread had last, if that is idle and fresh. Used in a pool
-  /// without keys, whose only group has the hash 0.
+  /// Takes the resource that this thread had last, if that is idle and fresh. Used only in a pool
+  /// without keys. Its only group has the hash 0, so the first hint of the thread is the right one.
   [[nodiscard, LIDO_FAST_PATH]] slot_grant try_acquire_last(code_address at) noexcept {
     pool_slot* const slot = gate_.mine().last[0].get();
     slot_grant grant{slot, {}};
@@ -64,9 +64,9 @@ class idle_cache {
                ? begin_if_fresh(grant, at)
                : slot_grant{};
   }
-  /// Takes the resource that this thread, or else any thread, had last for a key whose hash is
-  /// `hash`. Takes it only if it is idle and fresh. The caller compares the keys, and calls `offer`
-  /// if they differ.
+  /// Takes the resource that this thread (or, failing that, any thread) had last for a key whose
+  /// hash is `hash`. Takes the resource only if it is idle and fresh. The caller compares the keys,
+  /// and calls `offer` if they differ.
   [[nodiscard, LIDO_FAST_PATH]] static slot_grant try_acquire_hint(pool_gate& gate,
                                                                    std::uint64_t hash,
                                                                    code_address at) noexcept {
@@ -114,8 +114,8 @@ class idle_cache {
     return (gate_.flags.get() & slow_path_flags::keep_off) != 0;
   }
   /// Returns true if a release has to notify the kernel. A waiter that is awake looks for a
-  /// resource before it sleeps. While a waiter is awake, returns true only once the first waiter is
-  /// due for a hand-over.
+  /// resource before it sleeps. So while a waiter is awake, returns true only once the first waiter
+  /// is due for a hand-over.
   [[nodiscard]] bool must_tell_kernel() const noexcept {
     const std::uint32_t flags = flags_.get() | gate_.flags.get();
     return flags != 0 &&
@@ -139,7 +139,7 @@ class idle_cache {
     pool_slot& slot = *grant.slot;
     thread_state& mine = gate_.mine();
     leaving_guard leaving(mine);
-    slot.lease.thread.set(0);  // the next user is not the holder until it records itself
+    slot.lease.thread.set(0);  // the holder is unknown until the next user records itself
     if (!slot.put_back(grant.ticket)) [[unlikely]] {
       leaving.end();
       release_marked(grant);
@@ -218,11 +218,11 @@ class idle_cache {
     set_maybe_idle(slot, /*on=*/false);
     position_chunk& chunk = *slot.record.chunk;
     chunk.taken &= ~slot.record.bit;
-    // A thread that still sees the slot finds that it is not idle.
+    // This is safe: a thread that has already read the pointer finds that the slot is not idle.
     chunk.by_index[static_cast<std::size_t>(std::countr_zero(slot.record.bit))].set(nullptr);
     slot.record.cache = nullptr;
   }
-  /// Returns true if a slot may be idle: it is idle, or it is in use and not marked.
+  /// Returns true if any slot of the group is idle, or is in use and not marked.
   [[nodiscard]] bool may_have_idle() const noexcept { return listed_ != 0; }
   static void set_maybe_idle(const pool_slot& slot, bool on) noexcept {
     atomic<std::uint64_t>& bits = slot.record.chunk->maybe_idle;

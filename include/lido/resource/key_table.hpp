@@ -1,5 +1,5 @@
 /// @file
-/// Internal. The keys of a pool as its core sees them, without their type.
+/// Internal. The interfaces through which the core of a pool uses keys whose type it does not know.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,15 @@ namespace lido::inline v0::detail {
 class idle_cache;
 class pool_groups;
 
-/// A key in a table. A derived class stores the value of the key.
+/// The part of a stored key that does not depend on the type Key. `known_keys` derives a class that
+/// also stores the value of the key.
 struct known_key {
   std::uint64_t hash;
 };
 
-/// The groups of all keys. A `sought_key` finds and adds groups, since it has the key; the table
-/// only forgets them. Belongs to the core of a pool, and is used only under the pool's mutex.
+/// Maps the keys of a pool to their groups. This interface only removes keys. To find or add the
+/// group of a key, call the functions of `sought_key`, which holds the key to look up. The table
+/// belongs to the core of a pool, and is used only under the pool's mutex.
 class key_table {
  public:
   key_table() noexcept = default;
@@ -28,7 +30,8 @@ class key_table {
   [[nodiscard]] virtual bool forget(const idle_cache& group) noexcept = 0;
 };
 
-/// A key that a caller passes, and the table to look it up in. Lives only during the call.
+/// A key that a caller passes to a function of the pool, and the table in which to look it up.
+/// Lives only during the call.
 class sought_key {
  public:
   sought_key(const sought_key&) = delete;

@@ -62,8 +62,8 @@ using kept_key =
 }  // namespace detail
 
 /// A view of the resources of one key, returned by `keyed_resource_pool::at`. It has the acquire
-/// functions of a `resource_pool`, except the urgent ones. An acquire adds the key if the key is
-/// new.
+/// functions of a `resource_pool`, except the urgent ones. An acquire adds the key to the pool if
+/// the key is new.
 ///
 /// A view is small, and costs nothing to create. It stores the key if that is a number, a pointer,
 /// a string view or a temporary, and refers to any other key. The pool, and a key that the view
@@ -78,7 +78,7 @@ class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /
   void flush(ongoing_uses uses = ongoing_uses::finish) {
     with_key([this, uses](detail::sought_key* key) { core_->flush(key, uses); });
   }
-  /// Flushes the key if it was not flushed since `generation()` returned `seen`. Returns false
+  /// Flushes the key if it has not been flushed since `generation()` returned `seen`. Returns false
   /// otherwise. An unknown key has the generation 0.
   bool flush(resource_generation seen) {
     return with_key([this, seen](detail::sought_key* key) { return core_->flush_of(key, seen); });
@@ -115,8 +115,8 @@ class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /
   [[nodiscard]] detail::pool_core& core() const noexcept { return *core_; }
   [[nodiscard]] table& keys() const noexcept { return static_cast<table&>(core_->groups().keys()); }
 
-  /// Takes the resource that this thread, or else any thread, released last, if it belongs to the
-  /// key.
+  /// Takes the resource that this thread (or, failing that, any thread) released last, if that
+  /// resource belongs to the key.
   [[LIDO_FAST_PATH, LIDO_ASSERTS]] detail::slot_grant try_last(detail::code_address at) {
     const detail::slot_grant last =
         detail::idle_cache::try_acquire_hint(core_->gate(), Hash::hash(key_), at);
@@ -148,13 +148,14 @@ class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /
 };
 
 /// Pools resources by key, such as the address of a backend. It holds at most `each_key.max_size`
-/// resources for each key, and at most `max_total` over all keys. If a key needs a resource at the
-/// total limit, the pool evicts the idle resource of another key that has been unused for longest.
+/// resources for each key, and at most `max_total` over all keys. If a key needs a resource while
+/// the pool is at its total limit, the pool evicts a resource of another key. It chooses the idle
+/// resource that has been unused for the longest time.
 ///
 /// Each key behaves like a `resource_pool`: see there for lifetimes, validation, retries and
-/// errors. An acquire locks no mutex if, of the key's resources, the one that came back last is
-/// idle. Otherwise it looks the key up under the pool's mutex. A tick removes keys that have
-/// neither resources nor waiters. A key costs about 1 KiB of memory.
+/// errors. An acquire locks no mutex if the key's most recently released resource is idle.
+/// Otherwise it looks the key up under the pool's mutex. A tick removes keys that have neither
+/// resources nor waiters. A key costs about 1 KiB of memory.
 ///
 /// All functions are thread-safe. Keys are compared, moved and destroyed under the pool's mutex,
 /// and copied only when they are new. None of these operations may use the pool. A keyed pool is

@@ -66,7 +66,7 @@ class known_keys final : public key_table {
     return static_cast<const entry&>(key).value;
   }
 
-  /// A key to look up, or a value that compares like one.
+  /// A key to look up, or a value of another type that can be compared with keys.
   template <class K>
   class sought final : public sought_key {
    public:

@@ -51,8 +51,8 @@ class [[nodiscard]] resource_lease {
   [[nodiscard, LIDO_ASSERTS]] R* get() const noexcept {
     return grant_.slot != nullptr ? std::addressof(value()) : nullptr;
   }
-  /// Returns the resource. Requires: the lease is not empty. This also holds for the functions
-  /// below, unless they say otherwise.
+  /// Returns the resource. Requires: the lease is not empty. The functions below also require this,
+  /// unless they say otherwise.
   [[nodiscard, LIDO_ASSERTS]] R& operator*() const noexcept { return value(); }
   [[nodiscard, LIDO_ASSERTS]] R* operator->() const noexcept { return std::addressof(value()); }
 
@@ -95,7 +95,8 @@ class [[nodiscard]] resource_lease {
   [[LIDO_ASSERTS]] void discard_unless_kept() noexcept {
     slot().lease.unwinding.set(detail::lease_record::unless_kept);
   }
-  /// Returns the handle of the resource for `kill`. It is valid as long as the resource lives.
+  /// Returns the handle of the resource for `kill`. The handle is valid as long as the resource
+  /// lives.
   [[nodiscard, LIDO_ASSERTS]] resource_handle handle() const noexcept {
     return {.index = slot().number, .birth = grant_.ticket.birth()};
   }
@@ -108,7 +109,7 @@ class [[nodiscard]] resource_lease {
   [[nodiscard, LIDO_ASSERTS]] std::uint64_t uses() const noexcept { return slot().uses() - 1; }
   [[nodiscard, LIDO_ASSERTS]] bool is_new() const noexcept { return uses() == 0; }
 
-  /// Delays reports of this lease as slow or leaked by the duration `by`.
+  /// Delays the reports that call this lease slow or leaked. `by` is added to the previous delay.
   template <class Rep, class Period>
   [[LIDO_ASSERTS]] void extend(std::chrono::duration<Rep, Period> by) noexcept {
     slot().extend(detail::deadline::bounded(by).count());

@@ -17,9 +17,9 @@
 
 namespace lido::inline v0 {
 
-/// A time in nanoseconds, made from any duration of std::chrono. A duration that is too long for
-/// nanoseconds, such as `std::chrono::hours::max()`, becomes the longest time that they can count.
-/// Fractions of a nanosecond are rounded up.
+/// A time in nanoseconds, made from any duration of std::chrono. A duration that is too long to
+/// count in nanoseconds, such as `std::chrono::hours::max()`, becomes the longest one that can be
+/// counted. Fractions of a nanosecond are rounded up.
 class time_limit : public std::chrono::nanoseconds {
   using nanoseconds = std::chrono::nanoseconds;
 
@@ -54,7 +54,7 @@ class time_limit : public std::chrono::nanoseconds {
 /// What creates resources, maintains idle ones and ends waits that time out.
 enum class maintenance : std::uint8_t {
   background,   ///< threads that pools share; an acquire never runs `create` itself
-  by_tick,      ///< calls of `tick()`; an acquire that may create runs `create` itself
+  by_tick,      ///< calls of `tick()`; an acquire that begins a create runs `create` itself
   own_threads,  ///< like `background`, but with threads that serve only this pool
 };
 
@@ -80,16 +80,17 @@ class time_source {
   time_source& operator=(const time_source&) = delete;
   virtual ~time_source() = default;
 
-  /// Returns the time since some fixed moment in the past. This time must never be negative and
-  /// must never decrease. May be called from any thread. A pool's time stands still while the
-  /// result is below 0, or below the latest result that the pool has seen.
+  /// Returns the time since some fixed moment in the past. Any thread may call this function. The
+  /// result must never be negative, and must never decrease. While it is below 0, or below an
+  /// earlier result, the pool's time stands still.
   [[nodiscard]] virtual std::chrono::nanoseconds now() const noexcept = 0;
 };
 
 struct pool_event;
 class registry;
 
-/// Holds any function that takes a `const pool_event&`, or no function. Copies share the function.
+/// Holds a function of any type that takes a `const pool_event&`, or holds no function. Copies of a
+/// listener share its function.
 class event_listener {
  public:
   event_listener() noexcept = default;
@@ -113,8 +114,8 @@ class event_listener {
   [[nodiscard]] friend bool operator==(const event_listener& left, std::nullptr_t) noexcept {
     return left.call_ == nullptr;
   }
-  /// Calls the function. Requires: there is one. Unlike an empty std::function, an empty listener
-  /// does not throw when it is called.
+  /// Calls the function. Requires: the listener holds a function. Unlike an empty std::function, an
+  /// empty listener does not throw when it is called.
   [[LIDO_ASSERTS]] void operator()(const pool_event& event) const {
     LIDO_ASSERT(call_ != nullptr, "a call of an empty event_listener");
     call_(f_.get(), event);
@@ -128,15 +129,15 @@ class event_listener {
 /// Options of a `resource_pool`. Use designated initialisers: `{.max_size = 8, .name = "db"}`.
 /// Where a time of zero is allowed, zero switches the limit off.
 struct resource_pool_options {
-  /// Maximum number of resources, including those being created or destroyed. 0 to 65535.
+  /// Maximum number of resources, including those being created or destroyed. From 0 to 65535.
   std::size_t max_size = 10;
 
-  /// Number of resources to keep idle. The pool creates resources in advance until that many are
-  /// idle, within max_size.
+  /// Number of resources to keep idle. The pool creates resources in advance until min_idle of them
+  /// are idle, but never more than max_size in all.
   std::size_t min_idle = 0;
 
   /// Number of resources beyond max_size that the pool creates only for `acquire_urgent`. These
-  /// resources are meant for health checks while other acquires queue, and are destroyed when they
+  /// resources are meant for health checks while other acquires wait. They are destroyed when they
   /// come back. Not available in keyed pools.
   std::size_t reserve = 0;
 
@@ -174,7 +175,7 @@ struct resource_pool_options {
   std::uint64_t max_uses = 0;
 
   /// Idle resources are validated after 0.8 to 1.2 times this duration. At most four are validated
-  /// at once, not counting those that do not answer. Zero: never.
+  /// at once, not counting validations whose resource does not answer in time. Zero: never.
   time_limit keepalive = std::chrono::minutes(2);
 
   /// A resource that has been idle for longer than this is validated before its next use. Zero:
@@ -184,28 +185,29 @@ struct resource_pool_options {
   /// Maximum number of concurrent calls of `create`. Zero: a quarter of max_size, from 1 to 8.
   std::size_t max_creating = 0;
 
-  /// Limit of the pause after a failed create. It is retry_first after the first failure, and
-  /// doubles with each further failure up to retry_longest. The pause is drawn at random from 0 to
-  /// the limit (full jitter), so that pools do not retry together. It delays only creates that no
-  /// acquire waits for. While an acquire waits, the pool tries one create at a time. It does so ten
-  /// to twenty times a second, or as often as a shorter retry_first allows. A create that hangs
-  /// delays the next one by a tenth of a second, until max_creating creates hang.
+  /// Limit of the pause after a failed create. This limit is retry_first after the first failure.
+  /// It doubles with each further failure, up to retry_longest. The pause is drawn at random from 0
+  /// to the limit (full jitter), so that pools do not retry together. The pause delays only creates
+  /// that no acquire waits for. While an acquire waits, the pool tries one create at a time. It
+  /// tries ten to twenty times a second, or more often if retry_first is shorter than the time
+  /// between these attempts. A create that hangs delays the next one by a tenth of a second, until
+  /// max_creating creates hang.
   time_limit retry_first = std::chrono::milliseconds(200);
   time_limit retry_longest = std::chrono::seconds(5);
 
   create_errors on_create_error = create_errors::retry;
 
-  /// How long the destructor waits for leases to end. Leases that are left after that outlive the
-  /// pool.
+  /// How long the destructor waits for leases to end. Leases that have not ended by then outlive
+  /// the pool.
   time_limit close_timeout = std::chrono::seconds(10);
 
   /// A lease that is held for longer than report_slow_after is reported once as slow. A lease that
-  /// is held for longer than report_leak_after is reported once as a suspected leak. Such a lease
-  /// is reported again when it comes back. Zero: never.
+  /// is held for longer than report_leak_after is reported once as a suspected leak. A lease that
+  /// was reported is reported again when it ends. Zero: never.
   time_limit report_slow_after = time_limit();
   time_limit report_leak_after = time_limit();
 
-  /// Makes each use read the steady clock twice, for `times().uses`.
+  /// Measures each use for `times().uses`. Each use then reads the steady clock twice.
   bool time_uses = false;
 
   /// Called with each event, from any thread and without locks. Leases that outlive the pool also
@@ -233,7 +235,7 @@ struct resource_pool_options {
 /// Options of a `keyed_resource_pool`. Use designated initialisers:
 /// `{.max_total = 100, .each_key = {.max_size = 8, .name = "backends"}}`.
 struct keyed_resource_pool_options {
-  /// Maximum number of resources over all keys. 1 to 65535.
+  /// Maximum number of resources over all keys. From 1 to 65535.
   std::size_t max_total = 64;
 
   /// A resource that comes back usually serves a waiter for the same key. A waiter for another key
@@ -243,9 +245,9 @@ struct keyed_resource_pool_options {
 
   /// Options of each key. `max_size` is the limit of one key, and must be at least 1. If the key is
   /// text or a number, or if argument-dependent lookup finds a function `to_string(key)`, errors
-  /// and events show the key after `name`, as in `backends[db1:5432]`. Wrap keys that contain
-  /// secrets, so that these are not shown. `detect_hold_and_wait` is ignored, since a resource may
-  /// come from another key.
+  /// and events show the key after `name`, as in `backends[db1:5432]`. If keys contain secrets,
+  /// wrap them in a type that has no text, so that they are not shown. `detect_hold_and_wait` is
+  /// ignored, since a resource may come from another key.
   resource_pool_options each_key = {.max_size = 8};
 };
 
@@ -307,8 +309,8 @@ struct pool_settings : resource_pool_options {
   /// value.
   explicit pool_settings(const resource_pool_options& options);
 
-  /// Returns the limit of concurrent creates in a pool of `size` resources. It is `max_creating`
-  /// or, if that is 0, one for every four resources, from 1 to 8.
+  /// Returns the limit on concurrent creates in a pool of `size` resources. The limit is
+  /// `max_creating`. If that is 0, the limit is a quarter of `size`, but at least 1 and at most 8.
   [[nodiscard]] std::uint32_t creating_limit(std::size_t size) const noexcept;
 
   [[nodiscard]] bool has_threads() const noexcept {
@@ -322,7 +324,7 @@ struct pool_settings : resource_pool_options {
   life_limits life;
   nanos slow_after;
   nanos leak_after;
-  nanos period;  ///< between ticks: a quarter of the least limit, or a twentieth of keepalive
+  nanos period;  ///< time between ticks: a quarter of the least limit, or a twentieth of keepalive
   std::uint32_t max_total = 0;  ///< limit over all keys in a keyed pool; otherwise 0
   nanos prefer_same_key_for = 0;
 };

@@ -28,8 +28,8 @@
 namespace lido::inline v0::detail {
 
 // The library exchanges standard containers with the program, and two macros of libstdc++ change
-// their layout. A pool's constructor calls two functions whose names depend on these macros. So a
-// program whose macros differ from those of the library does not link.
+// the layout of these containers. A pool's constructor calls two functions whose names depend on
+// these macros. So a program whose macros differ from those of the library does not link.
 #ifdef _GLIBCXX_DEBUG
 #define LIDO_SAME_CONTAINERS resource_pools_need_a_lido_built_with_GLIBCXX_DEBUG
 #else
@@ -84,7 +84,7 @@ using close_completion = completion<close_report>;
 /// statistics.
 ///
 /// Lives as long as the pool, its threads, and leases that outlive the pool. In a process created
-/// by fork, it refuses every use and destroys nothing.
+/// by fork, the core refuses every use and destroys nothing.
 class pool_core final : public std::enable_shared_from_this<pool_core>,
                         public thread_exit_listener {
  public:
@@ -118,12 +118,12 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
 
   // ---- by the holder of a resource; none throws -------------------------------------------------
 
-  /// Ends a use whose resource has to be reset, or perhaps destroyed. It may be used up, too old or
-  /// flushed, or an exception may have ended its lease (`unwound`).
+  /// Ends a use whose resource has to be reset, or perhaps destroyed. The resource may be used up,
+  /// too old or flushed. If `unwound` is true, an exception has ended the lease.
   void release_slow(const slot_grant& grant, bool unwound) noexcept;
   void discard(const slot_grant& grant) noexcept;
   void discard_as(pool_slot& slot, destroy_reason why) noexcept;
-  /// Keeps the use from being interrupted from now on. Waits for an interrupt that is in progress.
+  /// Prevents interrupts of the use from now on. Waits for an interrupt that is in progress.
   void begin_detach(pool_slot& slot) noexcept;
   /// Allows the use to be interrupted again, since the resource was not moved.
   void give_up_detach(pool_slot& slot) noexcept;
@@ -164,7 +164,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   /// Waits until `count` resources are idle. Returns false at the deadline, or if the pool is
   /// closed.
   [[nodiscard]] bool wait_until_idle(std::size_t count, const deadline& until);
-  /// Closes the pool. Leases that are still out keep it alive.
+  /// Closes the pool. Leases that have not ended keep the core alive.
   void let_go() noexcept;
 
   /// Returns the outcome of an acquire that has failed. Costs the same however many leases are out.

@@ -31,8 +31,8 @@ class pool_gate {
   ~pool_gate();
 
   [[nodiscard]] thread_state& mine() const noexcept { return state_of(own_thread_state()); }
-  /// Returns the slot that any thread had last for a key whose hash is `hash`. Requires: the pool
-  /// has keys.
+  /// Returns the hint for keys whose hash is `hash`: the slot that any thread had last for such a
+  /// key. Keys with other hashes may share this hint. Requires: the pool has keys.
   [[nodiscard, LIDO_ASSERTS]] relaxed<pool_slot*>& last_of_key(std::uint64_t hash) const noexcept {
     LIDO_ASSERT(has_keys(), "a key is sought in a pool without any");
     return last_of_keys_[hint_of(hash)];
@@ -54,7 +54,8 @@ class pool_gate {
     keys.set(comes ? keys.get() + 1 : keys.get() - 1);
   }
   [[nodiscard]] bool has_keys() const noexcept { return last_of_keys_ != nullptr; }
-  /// Returns true if no thread is still leaving a release that began before this call.
+  /// Returns true if every thread that gave up its slot before this call has stopped reading the
+  /// pool for that release. See `leaving_guard`.
   [[nodiscard]] bool is_quiet() const noexcept {
     for (std::size_t i = 0, end = states_in_use(); i < end; ++i) {
       // (1) - this acquire-load synchronizes-with the release-store thread_state.hpp (1) and the
@@ -74,7 +75,7 @@ class pool_gate {
     }
   }
 
-  /// Records that the calling thread's use of the slot begins; `end_use` records its end.
+  /// Records that the calling thread begins to use the slot. `end_use` records the end of the use.
   void begin_use(pool_slot& slot, bool queued = false) const noexcept {
     slot.count_use(queued);
     if (life.time_uses) [[unlikely]] {
@@ -93,8 +94,8 @@ class pool_gate {
 
  private:
   void add_use_time(nanos length) noexcept;
-  /// Returns how many states may be in use. The others have never been touched. Each state occupies
-  /// a cache line, and four of them span a page.
+  /// Returns how many states may be in use. The others have never been touched, so readers leave
+  /// them alone. Each state occupies a cache line, and four states of one pool span a page.
   [[nodiscard]] static std::size_t states_in_use() noexcept {
     const std::size_t numbers = std::size_t{highest_thread_number()} + 1;
     return numbers < thread_states ? numbers : thread_states;

@@ -39,7 +39,8 @@ class pool_reports {
   [[nodiscard]] resource_pool_times times();
   /// Returns all current leases. Throws std::bad_alloc.
   [[nodiscard]] std::vector<lease_info> leases();
-  /// Fills in the report of a pool_core for the registry. Throws std::bad_alloc.
+  /// Fills in the report `out` of a pool for the registry. Throws std::bad_alloc. Requires: `core`
+  /// is a pool_core.
   static void fill(void* core, pool_report& out);
 
  private:

@@ -29,9 +29,10 @@ class pool_controls {
   pool_controls(const pool_controls&) = delete;
   pool_controls& operator=(const pool_controls&) = delete;
 
-  /// Destroys a resource: at once if it is idle, or when it comes back if it is in use. With
-  /// `ongoing_uses::interrupt`, also calls the factory's `interrupt`, if there is one, for a
-  /// resource in use. The calling thread runs it. Returns false if the resource no longer exists.
+  /// Destroys a resource: at once if it is idle, or when it comes back if it is in use. If `uses`
+  /// is `ongoing_uses::interrupt` and the resource is in use, also calls the factory's `interrupt`,
+  /// if there is one. This call runs in the calling thread. Returns false if the resource no longer
+  /// exists.
   bool kill(const resource_handle& handle, ongoing_uses uses = ongoing_uses::finish) noexcept {
     return core_->kill(handle, uses);
   }
@@ -64,7 +65,7 @@ class pool_controls {
     core_->close_async(deadline::after(timeout), close_completion(std::move(done)));
   }
 
-  /// Returns the name of the pool. It is valid as long as the pool lives.
+  /// Returns the name of the pool. The name is valid as long as the pool lives.
   [[nodiscard]] std::string_view name() const noexcept { return core_->settings().pool_name; }
   /// Returns all current leases. Throws std::bad_alloc.
   [[nodiscard]] std::vector<lease_info> leases() const { return core_->reports().leases(); }
@@ -93,12 +94,13 @@ class pool_controls {
 ///
 /// A thread gets the resource that it had last, if that is idle. Otherwise it gets the idle
 /// resource in the lowest position, so that surplus resources stay idle and expire. If no resource
-/// is idle, threads, callbacks and coroutines wait in one queue, first in, first out. A running
-/// thread may overtake them for a moment.
+/// is idle, threads, callbacks and coroutines wait in one queue, first in, first out. A thread that
+/// is running may overtake these waiters for a moment.
 ///
-/// All functions are thread-safe. An acquire and release of an idle, valid resource locks no mutex.
-/// It is wait-free if the thread had that resource last, otherwise lock-free. Every other operation
-/// blocks while another thread holds the pool's mutex. No user code runs under that mutex.
+/// All functions are thread-safe. Acquiring and releasing an idle, valid resource locks no mutex.
+/// Both are wait-free if the thread had that resource last, otherwise lock-free. Every other
+/// operation blocks while another thread holds the pool's mutex. No user code runs under that
+/// mutex.
 ///
 /// The destructor closes the pool and waits up to `close_timeout` for leases to end. Code that the
 /// pool itself calls may drop the last reference to the pool; the destructor then does not wait.
@@ -143,19 +145,19 @@ class resource_pool : public detail::pool_controls,
   // ---- control: see also pool_controls ----------------------------------------------------------
 
   /// Destroys all resources that were created so far. Those in use are destroyed when they come
-  /// back. With `ongoing_uses::interrupt`, also interrupts their users, as `kill` does. Requests a
-  /// stop of creates in progress, and begins new creates at once. If it throws std::bad_alloc, it
+  /// back. With `ongoing_uses::interrupt`, also interrupts their users, as `kill` does. Asks
+  /// creates in progress to stop, and begins new creates at once. If it throws std::bad_alloc, it
   /// has had no effect.
   void flush(ongoing_uses uses = ongoing_uses::finish) { core().flush(nullptr, uses); }
-  /// Flushes the pool if there was no flush since the resource of the lease `failed` was created.
-  /// So if the connections of many users fail, only one of the users flushes. Otherwise, or if the
-  /// lease is empty or belongs to another pool, returns false and does nothing. Throws whatever
-  /// `flush` throws.
+  /// Flushes the pool if there has been no flush since the resource of the lease `failed` was
+  /// created. So if the connections of many users fail, only one of the users flushes. Returns
+  /// false and does nothing if there has been a flush, or if the lease is empty or belongs to
+  /// another pool. Throws whatever `flush` throws.
   bool flush(const resource_lease<R>& failed) {
     return core().flush_of(detail::lease_access::grant_of(failed));
   }
-  /// Flushes the pool if there was no flush since `generation()` returned `seen`. Returns false
-  /// otherwise.
+  /// Flushes the pool if there has been no flush since `generation()` returned `seen`. Returns
+  /// false otherwise.
   bool flush(resource_generation seen) { return core().flush_of(nullptr, seen); }
   /// Returns the current generation, which `flush` compares with `seen`. Call this before the
   /// acquire, or before `with`.
@@ -184,8 +186,8 @@ class resource_pool : public detail::pool_controls,
   // ---- statistics -------------------------------------------------------------------------------
 
   [[nodiscard]] resource_pool_stats stats() const noexcept { return core().reports().stats(); }
-  /// Returns histograms, which occupy 30 KiB. Meant for a scrape of metrics, not for a loop. Throws
-  /// std::bad_alloc.
+  /// Returns histograms, which occupy 30 KiB. Meant to be called when metrics are scraped, not in a
+  /// loop. Throws std::bad_alloc.
   [[nodiscard]] resource_pool_times times() const { return core().reports().times(); }
 
  private:

@@ -110,7 +110,8 @@ struct pool_slot_record {
 };
 
 /// A value of a slot or a pool that any thread may read at any time. An outdated value does no
-/// harm: it is a hint, it appears in a report, or a thread that owns the slot checks it again.
+/// harm: the value is only a hint, or only appears in a report, or a thread that owns the slot
+/// checks it again.
 template <class T>
 class relaxed {
  public:
@@ -155,8 +156,8 @@ struct lease_record {
 /// A change of state is one compare-and-swap of the whole word. So if two threads attempt
 /// conflicting changes, exactly one of them succeeds. Any thread may take an idle slot. In every
 /// other state, only the owner changes the slot, except that the kernel may mark it under the
-/// pool's mutex. An idle slot has no mark. Functions take the current time as an argument. The
-/// owner writes the statistics.
+/// pool's mutex. An idle slot has no mark. Functions take the current time as an argument. Only the
+/// owner writes the statistics of the slot.
 ///
 /// Memory ordering: what a thread does to a resource in one state is visible in the next state (1,
 /// 2). Progress: wait-free, except `mark`, which is lock-free.
@@ -200,8 +201,9 @@ class alignas(no_false_sharing) pool_slot {
 
   // ---- any thread -------------------------------------------------------------------------------
 
-  /// Moves an idle slot to in_use or, if the kernel calls, to checking or closing. Sets `ticket` to
-  /// the new word. Returns false if the slot is not idle, or if another thread changes it first.
+  /// Moves an idle slot to the state `to`, which is in_use or, if the kernel calls, checking or
+  /// closing. Sets `ticket` to the new word. Returns false if the slot is not idle, or if another
+  /// thread changes it first.
   [[nodiscard]] bool take(slot_word& ticket, resource_state to = resource_state::in_use) noexcept {
     const slot_word seen = word();
     if (seen.state() != resource_state::idle) {
@@ -333,11 +335,12 @@ struct slot_grant {
   pool_slot* slot = nullptr;
   slot_word ticket;
 };
-// Returned in registers. Through memory, an acquire and its release would take 1.5 times as long.
+// Small enough to be returned in registers. If it were returned through memory, an acquire and its
+// release would take 1.5 times as long.
 static_assert(sizeof(slot_grant) <= 16);
 
-/// Slots that were allocated together, `stride` bytes apart. The stride is stored because the pool
-/// does not know their R.
+/// Slots that were allocated together, `stride` bytes apart. The stride is stored because the core
+/// of the pool does not know the type R.
 struct made_slots {
   std::shared_ptr<void> all;
   void* first;  ///< a pool_slot

@@ -27,22 +27,23 @@ struct resource_generation {
                                    const resource_generation&) noexcept = default;
 };
 
-/// Identifies one resource for as long as that lives, and nothing afterwards. In another pool it
-/// identifies nothing, except with a chance of one in billions.
+/// Identifies one resource as long as the resource lives, and nothing afterwards. In another pool,
+/// the chance that the handle identifies a resource is one in billions.
 struct resource_handle {
   std::uint32_t index = 0;  ///< number of the slot that holds the resource
-  std::uint64_t birth = 0;  ///< 0: the handle of no resource
+  std::uint64_t birth = 0;  ///< 0: the handle identifies no resource
   friend bool operator==(const resource_handle&, const resource_handle&) noexcept = default;
 };
 
 /// One resource in use.
 struct lease_info {
   resource_handle resource;
-  std::chrono::nanoseconds held_for{0};  ///< since the tick before the acquire: up to one too long
-  std::uint32_t thread = 0;              ///< system's id of the thread that acquired it; 0: unknown
-  const void* address = nullptr;         ///< code address of the acquire
-  bool exempt = false;                   ///< exempt from reports by `lease.expect_long_use()`
-  std::string key;  ///< text of the key in reports on all keys; otherwise empty
+  /// Time since the last tick before the acquire, which is too long by at most one tick.
+  std::chrono::nanoseconds held_for{0};
+  std::uint32_t thread = 0;       ///< system's id of the thread that acquired it; 0: unknown
+  const void* address = nullptr;  ///< code address of the acquire
+  bool exempt = false;            ///< exempt from reports by `lease.expect_long_use()`
+  std::string key;                ///< text of the key in reports on all keys; otherwise empty
 
   /// Returns the module and offset of `address`, and a command that prints the function, file and
   /// line.
@@ -52,8 +53,8 @@ struct lease_info {
 /// A snapshot, taken under the pool's mutex. Each resource is counted once: `live` is idle + in_use
 /// + creating + checking + closing. `refused` counts acquires that failed because of too many
 /// waiters, a closed pool, a failed create or hold-and-wait. `exhausted` counts acquires that found
-/// no idle resource in a pool that already had its maximum number of resources. It does not count
-/// an acquire for which a resource was being checked or created.
+/// no idle resource in a pool that already had its maximum number of resources. `exhausted` does
+/// not count an acquire for which a resource was being checked or created.
 struct resource_pool_stats : pool_stats {
   std::size_t creating = 0;  ///< includes creates that are due, which a tick or acquire will run
   std::size_t checking = 0;
@@ -69,7 +70,8 @@ struct resource_pool_stats : pool_stats {
   std::uint64_t detached = 0;
   std::array<std::uint64_t, destroy_reasons> destroyed{};
   std::uint64_t suspected_leaks = 0;  ///< leases reported as suspected leaks so far
-  std::uint64_t mutex_locks = 0;  ///< times the mutex was locked: never for idle, valid resources
+  /// Number of times the mutex was locked. Acquires of idle, valid resources never lock it.
+  std::uint64_t mutex_locks = 0;
 
   /// Total real time of waits in the queue that ended with a resource. Validations that the waiter
   /// itself runs are not included.
@@ -98,8 +100,8 @@ struct resource_pool_report {
   resource_pool_times times;
 };
 
-/// An event for `on_event`. If a lease ends while it is being reported, both events may be
-/// delivered at once, in any order.
+/// An event for `on_event`. If a lease ends while it is being reported, the two events may be
+/// delivered concurrently, and in either order.
 struct pool_event {
   enum class kind : std::uint8_t {
     create_failed,

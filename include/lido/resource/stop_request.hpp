@@ -1,13 +1,13 @@
 /// @file
-/// Internal. A stop callback that requests a stop of another source.
+/// Internal. A stop callback that forwards a stop request to another source.
 #pragma once
 
 #include <stop_token>
 
 namespace lido::inline v0::detail {
 
-/// Requests a stop of `source`. Shares the stop state, which could otherwise be destroyed during
-/// the call.
+/// Requests a stop through `source`. Holds a copy of `source` during the call, since the stop state
+/// could otherwise be destroyed.
 struct stop_request {
   std::stop_source source;
   void operator()() const noexcept {

@@ -13,8 +13,9 @@
 
 namespace lido::inline v0::detail {
 
-/// What a pool stores for each thread: the resources that the thread had last, and whether it is
-/// about to leave a release. In a pool with keys, it stores one resource for each of a few hashes.
+/// What a pool stores for each thread: the resources that the thread had last, and whether the
+/// thread is inside a `leaving_guard`. In a pool with keys, the state stores one resource for each
+/// of a few hashes.
 struct alignas(no_false_sharing) thread_state {
   static constexpr std::size_t hints = 8;
   std::array<relaxed<pool_slot*>, hints> last{};
@@ -48,8 +49,8 @@ inline constexpr std::size_t pools_side_by_side = 8;
   return to(object) - to(&here) + reach < 2 * reach;
 }
 
-/// Marks a thread that has given up its slot but still reads the pool. Until the thread leaves,
-/// neither the slot's group nor the pool is destroyed.
+/// Protects a thread that gives up its slot but still reads the pool for a moment. Until the guard
+/// ends, neither the slot's group nor the pool is destroyed.
 class leaving_guard {
  public:
   // relaxed (whole function): slot.hpp (2) publishes the value before any thread can need it
