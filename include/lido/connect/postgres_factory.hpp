@@ -23,8 +23,7 @@ class postgres_connection;
 /// What a reset clears. Both modes roll back an open transaction.
 enum class postgres_pooling : std::uint8_t {
   session,  ///< all that DISCARD ALL clears: role, settings, prepared statements, LISTEN and so on
-  transaction  ///< nothing, for PgBouncer in transaction mode; session state leaks, so do not use
-               ///< any
+  transaction  ///< nothing, for PgBouncer in transaction mode; use no session state, as it leaks
 };
 
 struct postgres_target {
@@ -95,7 +94,7 @@ class postgres_connection {
   // The default handlers of libpq for notices, which a reset restores.
   void (*receiver_)(void*, const pg_result*) = nullptr;
   void (*processor_)(void*, const char*) = nullptr;
-  std::string marks_;  // marks of a session that no user has touched yet
+  std::string marks_;  // result of `marks()` before any user has touched the session
   bool unfit_ = false;
 };
 

@@ -121,7 +121,8 @@ class redis_factory {
   static void interrupt(redis_connection& used) noexcept;
 
  private:
-  /// Begins a session. `word` is empty after a connect, and not empty in a reset.
+  /// Begins a session. `word` is empty after a connect. In a reset, it is not empty, and the server
+  /// has to echo it.
   void begin(redis_connection& session, const create_context& context,
              const std::string& word) const;
 

@@ -45,7 +45,7 @@ class acquire_forms {
                                                        std::stop_token stop = {}) {
     return acquire_at(code_address::here(), timeout, std::move(stop));
   }
-  /// Acquires as `acquire` does, but waits until `moment`, a time of any clock.
+  /// Acquires as `acquire` does, but waits until `moment`, a time point of any clock.
   template <class Clock, class Duration>
   [[nodiscard, LIDO_FAST_PATH]] lease_type acquire_until(
       std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {

@@ -88,9 +88,9 @@ class asio_wait : public std::enable_shared_from_this<asio_wait> {
 };
 
 /// The waiting operations of one context. A wait may complete while the context shuts down. A mutex
-/// decides whether the completion or the shutdown gets the operation. The shutdown counts the posts
-/// of handlers in progress, and waits until they have finished. The mutex is not held during a
-/// post, since a post may destroy the user's handler.
+/// decides whether the completion or the shutdown gets the operation. The posts of handlers in
+/// progress are counted, so that the shutdown can wait until they have finished. The mutex is not
+/// held during a post, since a post may destroy the user's handler.
 class asio_waits {
  public:
   /// Adds an operation. Returns false if the context has shut down. Throws std::bad_alloc.

@@ -71,8 +71,8 @@ struct acquire_call {
 struct acquire_outcome {
   slot_grant grant;
   acquire_failure cause = acquire_failure::timed_out;
-  std::shared_ptr<const acquire_error::details>
-      why;  ///< null if there is a slot, or no memory for the details
+  /// Null if there is a slot, or if there was no memory for the details.
+  std::shared_ptr<const acquire_error::details> why;
 };
 
 using acquire_completion = completion<acquire_outcome>;
@@ -189,7 +189,8 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   std::size_t close_without_report(const deadline& until) noexcept;
 
   const pool_settings settings_;
-  const pool_origin origin_;  ///< leases may end in code with another copy of the library
+  /// Identifies this copy of the library, since a lease may end in code that uses another copy.
+  const pool_origin origin_;
   // Shared pointers, although nothing shares them: a unique_ptr takes three times as long to
   // compile here.
   const std::shared_ptr<kernel_shell> shell_;

@@ -31,7 +31,7 @@ class pool_gate {
   ~pool_gate();
 
   [[nodiscard]] thread_state& mine() const noexcept { return state_of(own_thread_state()); }
-  /// Returns the hint for keys whose hash is `hash`: the slot that any thread had last for such a
+  /// Returns the hint for keys whose hash is `hash`: the slot that some thread had last for such a
   /// key. Keys with other hashes may share this hint. Requires: the pool has keys.
   [[nodiscard, LIDO_ASSERTS]] relaxed<pool_slot*>& last_of_key(std::uint64_t hash) const noexcept {
     LIDO_ASSERT(has_keys(), "a key is sought in a pool without any");
@@ -109,8 +109,8 @@ class pool_gate {
   }
 
   relaxed<nanos> now_;
-  std::shared_ptr<gate_memory>
-      memory_;  ///< owns the memory of the next three members; see pool_core.hpp
+  /// Owns the memory of the next three members. For why it is not a unique_ptr, see `shell_` in
+  pool_core.hpp.std::shared_ptr<gate_memory> memory_;
   thread_state* threads_;
   relaxed<pool_slot*>* last_of_keys_;  ///< null in a pool without keys
   relaxed<std::uint32_t>* keys_like_;  ///< number of keys that share each hint
