@@ -1,5 +1,6 @@
-// Acquires and releases that missed in the cache of their thread. The thread refills its cache from
-// the shared lists, or flushes it into them. If the lists contain no slot, theft.cpp continues.
+// Handles acquires and releases that missed in the cache of the calling thread. The thread refills
+// its cache from the shared lists, or flushes slots from its cache into the lists. If the lists
+// contain no slot, the search continues in theft.cpp.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -21,13 +22,13 @@ void bump(atomic<std::uint64_t>& counter, std::uint64_t by = 1) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
-/// Number of cells in addition to the limit of a cache: one that a failing pop reads, and one that
-/// a failing push fills.
+/// Number of cells that a cache needs beyond its limit: a failing pop reads one of them, and a
+/// failing push fills the other.
 constexpr std::uint32_t spare_cells = 2;
 
-/// Returns the cells between `cache` and the next entry of the table, which are zeros until they
-/// are used. Excludes the word before the next entry: in the child of a fork, a push by that
-/// entry's thread may write there (see slot_cache).
+/// Returns the cells between `cache` and the next entry of the table. The cells are zeros until
+/// they are used. Excludes the word before the next entry, because a push by the thread of that
+/// entry may write there in the child of a fork (see slot_cache).
 std::span<slot_cache::cell> first_cells(owned_cache& cache) noexcept {
   return {static_cast<slot_cache::cell*>(static_cast<void*>(&cache + 1)),
           (tuning::first_cache_bytes - sizeof(owned_cache)) / sizeof(slot_cache::cell) - 1};
@@ -51,8 +52,8 @@ void* allocator_state::acquire_after_miss(std::size_t offset) noexcept {
   return settle_acquire(*own);
 }
 
-/// Acquires after a pop that missed, in this cache or in `unused_caches`. A separate function,
-/// because it needs space on the stack.
+/// Acquires a slot after a pop missed in `cache` or in `unused_caches`. This is a separate function
+/// because it needs stack space, which the other paths of its caller do not need.
 void* allocator_state::settle_acquire(owned_cache& cache) noexcept {
   if (forget_operation_if_closed(cache)) {
     if (proof_.holds() || !try_open(cache)) {
@@ -83,7 +84,7 @@ void allocator_state::release_after_miss(std::size_t offset, void* slot) noexcep
   }
 }
 
-/// Releases after a push that missed, in this cache or in `unused_caches`. Requires: the pool has
+/// Releases `slot` after a push missed in `cache` or in `unused_caches`. Requires: the pool has
 /// caches.
 void allocator_state::settle_release(owned_cache& cache, void* slot) noexcept {
   LIDO_ASSERT(kind_ != lido::cache_kind::none, "a release into a cache of a pool without caches");
@@ -105,13 +106,13 @@ void allocator_state::settle_release(owned_cache& cache, void* slot) noexcept {
   close_for_waiters(cache);
 }
 
-/// Undoes the operation and returns true if the owner has closed its cache. A frozen cache that its
-/// owner has not closed has been robbed.
+/// If the owner has closed its cache, undoes the operation and returns true. A cache that is frozen
+/// although its owner has not closed it has been robbed, so the operation must be settled.
 bool allocator_state::forget_operation_if_closed(owned_cache& cache) noexcept {
   return cache.limit.closed() && cache.forget_operation_if_idle();
 }
 
-/// Makes a closed cache busy, and returns true, if it is time to open the cache.
+/// If it is time to open a closed cache, makes the cache busy and returns true.
 bool allocator_state::try_open(owned_cache& cache) noexcept {
   if (waiters_.any() || !cache.limit.wants_to_open(scarcity(), ceiling())) {
     return false;
@@ -163,8 +164,8 @@ void allocator_state::size_for_refill(owned_cache& cache, bool too_large) noexce
   cache.last_was_flush = false;
 }
 
-/// Doubles the number of cells of a busy, empty cache, if there is memory. Calls no code of users,
-/// since that code might use this cache.
+/// Doubles the number of cells of a busy, empty cache, if there is memory. Calls no user code,
+/// since user code might use this cache.
 void allocator_state::enlarge(owned_cache& cache) noexcept {
   const std::size_t cells = cache.cells().size() + 1;
   const std::size_t wanted =
@@ -205,7 +206,8 @@ void* allocator_state::refill(owned_cache& cache) noexcept {
     return nullptr;
   }
   bump(cache.refills);
-  if (count - 1 > limit) {  // got a whole magazine for a small cache
+  // The depot may have given a whole magazine to a small cache.
+  if (count - 1 > limit) {
     depot_.give(home_of(&cache), std::span(slots).subspan(limit + 1, count - limit - 1));
     count = limit + 1;
   }
@@ -227,7 +229,8 @@ void* allocator_state::refill(owned_cache& cache) noexcept {
 void allocator_state::resume(owned_cache& cache, const slot_cache::settled& found) noexcept {
   std::uint32_t count = found.count;
   if (found.contested) {
-    // The thief would return at once, so half of the slots go to the depot, where it finds them.
+    // The thief would return at once, so half of the slots go to the depot, where the thief finds
+    // them.
     count = flush(cache, count, count / 2);
   }
   const bool shrinks = found.contested || found.robbed;
@@ -251,9 +254,9 @@ void allocator_state::resume(owned_cache& cache, const slot_cache::settled& foun
   }
 }
 
-/// Gives the oldest slots of a busy cache to the depot, in whole magazines if there are enough.
-/// Keeps at least `keep` slots, and returns how many are left. The newest slots stay, because their
-/// memory is still warm.
+/// Gives the oldest slots of a busy cache to the depot, in whole magazines if there are enough
+/// slots. Keeps at least `keep` slots, and returns how many are left. The newest slots stay,
+/// because their memory is still warm.
 std::uint32_t allocator_state::flush(owned_cache& cache, std::uint32_t count,
                                      std::uint32_t keep) noexcept {
   LIDO_ASSERT(keep <= count, "a flush that keeps more slots than there are");
@@ -296,7 +299,8 @@ void* allocator_state::refill_or_steal(owned_cache* self) noexcept {
   const bool found = !proof_.holds() && ((slot = refill_one(self)) != nullptr ||
                                          search(self, &slot) == finding::free_slot);
   if (!found && segments_ == nullptr) {
-    count_exhausted();  // a pool that grows counts after a failed growth
+    // A pool that grows counts an exhaustion only after its growth has failed.
+    count_exhausted();
   }
   return slot;
 }
@@ -326,17 +330,20 @@ void allocator_state::release_past_cache(owned_cache* self, void* slot) noexcept
 /// Takes up to out.size() slots from the depot in one trip.
 std::size_t allocator_state::refill_many(owned_cache* self, std::span<void*> out) noexcept {
   if (depot_.empty()) {
-    return 0;  // without the mark below, for which other threads would wait in vain
+    // Returns before this thread marks itself as carrying, since other threads would wait in vain
+    // for a thread with that mark.
+    return 0;
   }
   std::array<slot_index, most_per_trip> slots;
   const auto want = static_cast<std::uint32_t>(std::min<std::size_t>(out.size(), most_per_trip));
-  // relaxed: the release half of the pop shows the mark to other threads before they miss the slots
+  // relaxed: the release half of the pop makes the mark visible to every thread that sees the slots
+  // missing from the depot
   carrying_.fetch_add(1, std::memory_order_relaxed);
   const std::uint32_t count = depot_.take(home_of(self), slots, want);
   const std::uint32_t taken = (std::min)(count, want);
   depot_.give(home_of(self), std::span(slots).subspan(taken, count - taken));
   // (1) - this release-fetch-sub synchronizes-with the acquire-load theft.cpp (2), so a thread that
-  // sees no thread carrying sees in the depot the slots that were carried
+  // sees that no thread carries slots also sees the carried slots in the depot
   carrying_.fetch_sub(1, std::memory_order_release);
   if (count_drawn(self, taken)) [[unlikely]] {
     mark_use(self, 0);
@@ -345,7 +352,8 @@ std::size_t allocator_state::refill_many(owned_cache* self, std::span<void*> out
     out[i] = slots_.address_of(slots[i]);
   }
   if (count > taken) {
-    proof_.withdraw_after_change();  // called because of its fence; there is rarely a proof
+    // The call is needed for its fence, although there is rarely a proof to withdraw.
+    proof_.withdraw_after_change();
     serve_waiters(self);
   }
   return taken;
@@ -365,8 +373,8 @@ void allocator_state::give(owned_cache* self, std::span<void* const> slots) noex
   }
 }
 
-/// Adds `news` slots to the pool's sum, and returns what `count_drawn` returns. A thread stops
-/// reporting if the high-water mark is so high that reports need not raise it.
+/// Adds `news` to the pool's sum of drawn slots, and returns what `count_drawn` returns. A thread
+/// stops reporting once the high-water mark is so high that no report needs to raise it.
 // relaxed (whole function): counters that order nothing
 bool allocator_state::report_drawn(owned_cache* self, std::int64_t news) noexcept {
   const bool is_enough = high_water_.load(std::memory_order_relaxed) >= enough_;
@@ -376,7 +384,9 @@ bool allocator_state::report_drawn(owned_cache* self, std::int64_t news) noexcep
     self->more_unreported = is_enough ? (std::numeric_limits<std::int32_t>::max)() : 0;
   } else {
     drawn_uncached_.fetch_add(news, std::memory_order_relaxed);
-    late = most_unreported_ - 1;  // reports each slot, but causes counts as seldom as others
+    // A thread without a cache reports each slot. It should still cause counts of the slots in use
+    // no more often than other threads.
+    late = most_unreported_ - 1;
   }
   if (is_enough) {
     return false;
@@ -439,8 +449,8 @@ void allocator_state::release_n(std::span<void* const> slots) noexcept {
   (void)assign_thread_number();
   owned_cache* const self = own_cache();
   const bool cached = self != nullptr && kind_ != lido::cache_kind::none && !self->limit.closed();
-  // Slots that fill whole trips go directly to the depot. The rest goes through the cache and keeps
-  // it warm.
+  // Slots that fill whole trips go directly to the depot. The rest goes through the cache, which
+  // keeps the cache warm.
   const std::size_t rest = cached ? slots.size() % most_per_trip : 0;
   if (const std::span whole = slots.first(slots.size() - rest); !whole.empty()) {
     give(self, whole);
@@ -459,8 +469,9 @@ void allocator_state::release_n(std::span<void* const> slots) noexcept {
 
 // ---- slots added and removed --------------------------------------------------------------------
 
-/// Adds the slots from `first` to `last` - 1, and returns the first one, which the caller keeps.
-/// The capacity and the counters change first, so that they cover all slots in use.
+/// Adds the slots from `first` to `last` - 1, and returns the first slot, which the caller keeps.
+/// The capacity and the counters change before the other slots are added, so that they always cover
+/// all slots in use.
 void* allocator_state::add_keeping_first(slot_index first, slot_index last) noexcept {
   owned_cache* const self = own_cache();
   // (2) - this release-fetch-add synchronizes-with the acquire-load allocator_state.hpp (1), so a

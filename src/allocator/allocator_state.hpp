@@ -31,9 +31,9 @@ class segment_table;
 inline constexpr std::size_t cache_table_bytes =
     (std::size_t{max_thread_number} + 1) * thread_stride;
 
-/// The table of every pool that no thread has used yet, so that a new pool need not map a table. A
-/// pool that got a spare table does not use this one. The caches in it are never opened: a thread
-/// writes only the guard and the top of its own entry.
+/// The table of caches that all pools share until a thread first uses the pool, so that a new pool
+/// need not map a table. A pool that was given a spare table does not use this table. The caches in
+/// this table are never opened: a thread writes only the guard and the top of its own entry.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-*,modernize-avoid-c-arrays): never written as a whole
 extern constinit std::byte unused_caches[cache_table_bytes];
 
@@ -64,8 +64,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     return exhausted_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] segment_table* segments() const noexcept { return segments_.get(); }
-  /// Returns true if ThreadSanitizer must be told which thread held a slot before. The pool then
-  /// has no caches, so that all slots pass through slow paths.
+  /// Returns true if ThreadSanitizer must be told which thread held a slot before. In that case,
+  /// the pool has no caches, so all slots pass through slow paths.
   [[nodiscard]] bool is_watched() const noexcept { return is_watched_; }
 
   [[nodiscard]] std::uint32_t capacity() const noexcept {
@@ -80,8 +80,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     }
   }
 
-  /// Return this pool's own table, and the calling thread's entry in it. Both are null if there is
-  /// no memory for a table; the entry is also null if the thread has no number.
+  /// Return this pool's own table, and the calling thread's entry in that table. Both are null if
+  /// there is no memory for a table; the entry is also null if the thread has no number.
   [[nodiscard]] std::byte* own_table() noexcept;
   [[nodiscard, LIDO_ALWAYS_INLINE]] owned_cache* own_cache() noexcept {
     const std::size_t offset = own_thread_offset();
@@ -106,13 +106,13 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   /// Continues an `acquire` that missed: searches everywhere except in the caller's own cache. Adds
   /// no segment.
   [[nodiscard]] void* refill_or_steal(owned_cache* self) noexcept;
-  /// Takes a slot out of the depot. Returns null if it gets none.
+  /// Takes a slot out of the depot. Returns null if it could not get a slot.
   [[nodiscard]] void* refill_one(owned_cache* self) noexcept;
 
   // ---- for segment_table, which calls them one thread at a time ---------------------------------
 
   void count_exhausted() noexcept;
-  /// Waits as bounded_wait::wait does.
+  /// Waits in the same way as bounded_wait::wait.
   [[nodiscard]] static bool wait_for_transit(bounded_wait& others) noexcept;
 
   /// Extends the depot to `slots` slots in all. Returns 0, or the error number of the system.
@@ -135,9 +135,9 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     empty_depot();
   }
   void give_back(std::span<const slot_index> slots) noexcept;
-  /// Returns true if a thread seems to be waiting. A waiter that the caller misses has seen the
-  /// caller's pops. It therefore knows that `resize_` is locked, and waits for the thread that has
-  /// locked it.
+  /// Returns true if a thread seems to be waiting. If the caller overlooks a waiter, that waiter
+  /// has seen the caller's pops. The waiter therefore knows that `resize_` is locked, and waits for
+  /// the thread that has locked it.
   [[nodiscard]] bool any_waiting() const noexcept { return waiters_.any(); }
   /// Raises the high-water mark to at least `seen`, and returns the mark.
   std::size_t raise_high_water(std::size_t seen) const noexcept;
@@ -175,9 +175,9 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   void empty_and_close(owned_cache& cache) noexcept;
 
   [[nodiscard]] bool takes_hits() const noexcept { return kind_ == lido::cache_kind::revocable; }
-  /// Returns the caller's cache after a miss; null if there is none. If the cache was not active,
-  /// the operation may have missed in `unused_caches`, and is undone there. In a pool that takes no
-  /// hits, the hit path either tries no cache or only one in `unused_caches`.
+  /// Returns the caller's cache after a miss; null if the caller has no cache. If the cache was not
+  /// active, the operation may have missed in `unused_caches` instead, and is undone there. In a
+  /// pool that takes no hits, the hit path tries either no cache or a cache in `unused_caches`.
   [[LIDO_ALWAYS_INLINE]] owned_cache* own_cache_after_miss(std::size_t offset) noexcept {
     owned_cache* const own = own_cache();
     const bool was_unused = own == nullptr || !own->active;
@@ -187,8 +187,9 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     return own;
   }
 
-  // What the owner of a cache does. `refill` and `resume` require a busy cache, and leave it open
-  // or closed. `size_for_refill`, `enlarge` and `flush` require a busy cache, and leave it busy.
+  // These functions are called by the owner of a cache. `refill` and `resume` require a busy cache,
+  // and leave it open or closed. `size_for_refill`, `enlarge` and `flush` require a busy cache, and
+  // leave it busy.
   [[nodiscard, LIDO_SLOW_PATH]] void* settle_acquire(owned_cache& cache) noexcept;
   [[LIDO_SLOW_PATH]] void settle_release(owned_cache& cache, void* slot) noexcept;
   [[nodiscard]] bool try_open(owned_cache& cache) noexcept;
@@ -224,10 +225,10 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   }
   [[nodiscard]] std::size_t refill_many(owned_cache* self, std::span<void*> out) noexcept;
   void give(owned_cache* self, std::span<void* const> slots) noexcept;
-  /// Counts `slots` slots that have left the depot; a negative number counts slots that came back.
+  /// Counts `slots` slots that have left the depot; a negative number means that slots came back.
   /// Returns true if more slots are out of the depot than when the slots in use were last counted.
-  /// A thread reports only when a few slots have added up, and so seldom writes to a cache line
-  /// that all threads share.
+  /// A thread reports only when a few slots have added up, so it seldom writes to a cache line that
+  /// all threads share.
   // relaxed (whole function): counters that order nothing
   [[LIDO_ALWAYS_INLINE]] bool count_drawn(owned_cache* self, std::int64_t slots) noexcept {
     if (self == nullptr) [[unlikely]] {
@@ -256,14 +257,15 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   void mark_burst(owned_cache& cache) noexcept;
 
   // Caches of other threads.
-  /// uncertain: a thread was stopped while it moved slots, or the kernel refused the heavy fence.
+  /// `uncertain` means that a thread was stopped while it moved slots, or that the kernel refused
+  /// the heavy fence.
   enum class finding : std::uint8_t { free_slot, exhausted, uncertain };
   struct survey;
   struct announcements;
   [[nodiscard]] finding search(owned_cache* self, void** slot) noexcept;
   [[nodiscard]] survey look_around() const noexcept;
   [[nodiscard]] bool prove(const survey& first) noexcept;
-  /// refused: the kernel refused the heavy fence.
+  /// `refused` means that the kernel refused the heavy fence.
   enum class theft : std::uint8_t { some, none, refused };
   theft steal(owned_cache* self, void** slot, bool take_over) noexcept;
   void revoke_some(announcements& made, std::uint32_t last, bool take_over) const noexcept;
@@ -283,7 +285,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   void* leave_queue(owned_cache* self, slot_waiter& me) noexcept;
 
   /// The header of a block of cells that a cache grew into. All blocks live as long as the pool,
-  /// since a slow thief may still read old ones.
+  /// since a slow thief may still be reading an old block.
   struct cell_block {
     cell_block* next = nullptr;
   };
@@ -301,7 +303,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   const bool may_wait_;
   const std::uint8_t most_unreported_;
   const std::uint32_t fresh_reach_;  ///< a thread that has drawn more slots roams; see depot_home
-  const std::size_t enough_;         ///< from this mark on, threads stop reporting; see enough_for
+  const std::size_t enough_;         ///< mark at which threads stop reporting; see enough_for
   atomic<cell_block*> blocks_{nullptr};
   atomic<std::size_t> grown_bytes_{0};
   atomic<std::uint32_t> highest_{0};  ///< highest number of a thread that has used its cache
@@ -317,7 +319,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   // The same counters as in owned_cache, for threads without a cache.
   shared_atomic<std::int64_t> drawn_uncached_{0};
   shared_atomic<std::uint64_t> misses_uncached_{0};
-  unscheduled_atomic<std::int64_t> out_{0};          ///< slots out of the depot, as far as reported
+  unscheduled_atomic<std::int64_t> out_{0};          ///< reported number of slots out of the depot
   unscheduled_atomic<std::int64_t> counted_out_{0};  ///< `out_` at the last count of slots in use
   mutable unscheduled_atomic<std::size_t> high_water_{0};
   exhaustion_proof proof_;

@@ -1,5 +1,6 @@
 /// @file
-/// Internal. The shared store of free slots: whole magazines for bulk, single slots for the rest.
+/// Internal. The shared store of free slots, which keeps them in whole magazines and as single
+/// slots.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +33,7 @@ inline constexpr std::uint32_t most_per_trip = tuning::magazines_per_trip * maga
 
 /// A contiguous array of slot indices (Bonwick and Adams, USENIX 2001). The array is contiguous
 /// because handing a chain of slots to another core costs a cache miss for each link, while an
-/// array costs two in all.
+/// array costs only two misses.
 ///
 /// A cell stores the difference between its slot and `first_slot`, so that zeroed memory represents
 /// full magazines.
@@ -40,12 +41,12 @@ struct alignas(magazine_size * sizeof(slot_index)) magazine {
   std::array<atomic<slot_index>, magazine_size> cells;
 };
 
-/// One list of the depot: a list of Lido's own, which is called directly, or a list of another
-/// library.
+/// A list of the depot. It is either one of Lido's own lists, which is called directly, or a list
+/// of another library.
 class depot_list {
  public:
-  /// Creates a list as shared_list::make does. `others` creates lists of another library; it is
-  /// null for lists of Lido's own.
+  /// Creates a list in the same way as shared_list::make. `others` creates lists of another
+  /// library; it is null for Lido's own lists.
   depot_list(const shared_list* others, std::uint32_t nodes, slot_index first, growth kind)
       : own_(others == nullptr ? nodes : 0, others == nullptr ? first : 0, kind),
         other_(others == nullptr ? nullptr : others->make(nodes, first, kind)) {}
@@ -100,33 +101,34 @@ static_assert(LIDO_REUSES_PADDING == 0 || sizeof(depot_list) == sizeof(treiber_l
 /// from it first.
 struct depot_home {
   std::uint32_t shard = 0;  ///< shard that the thread uses first; 0: the common part
-  bool roams = false;       ///< takes slots of other shards before common ones
+  bool roams = false;       ///< takes slots of other shards before those of the common part
 };
 
 /// Stores all free slots that are in no cache.
 ///
-/// Large pools have shards: threads get back slots that they have stored themselves, so that slots
-/// that are neighbours in memory stay with one processor. Slots that no thread has used yet are in
-/// the common part. They leave it in whole runs, each of which goes to one thread. The lists of all
-/// shards share one array of links.
+/// Large pools have shards: each thread gets back slots that it has stored itself, so that
+/// neighbours in memory stay with one processor. Slots that no thread has used yet are in the
+/// common part. They leave the common part in whole runs, and each run goes to one thread. The
+/// lists of all shards share one array of links.
 ///
 /// Invariants
-///  I1 A magazine is in one `full` list, with 32 slots in it, in one `empty` list, or in the hands
-///     of one thread.
-///  I2 A slot is in one list of singles, in one full magazine, in a cache, or in the hands of one
-///     thread.
+///  I1 Each magazine is in exactly one place: in a `full` list (it then contains 32 slots), in an
+///     `empty` list, or in the hands of a thread.
+///  I2 Each slot is in exactly one place: in a list of singles, in a full magazine, in a cache, or
+///     in the hands of a thread.
 ///  I3 There are so few magazines that magazines and links together cost at most 8 bytes per slot,
 ///     not counting the heads of shards. If no empty magazine is left, slots go to `singles`, whose
 ///     links suffice for all slots.
 ///  I4 Zeroed memory is the initial state, in which every slot is free, so construction writes
 ///     nothing.
-/// Memory ordering: cells of magazines are written and read relaxed; the lists' push -> pop edges
-///   carry them from one thread to the next.
+/// Memory ordering: cells of magazines are written and read relaxed; the push -> pop edges of the
+///   lists carry the cells from one thread to the next.
 /// Progress: lock-free. Never allocates after construction.
 class depot {
  public:
-  /// Starts with every slot free, low indices on top. A depot that grows starts without slots.
-  /// `others` is null for lists of Lido's own; only these have shards. Throws std::bad_alloc.
+  /// Creates a depot in which every slot is free, with low indices on top. A depot that grows
+  /// starts without slots. `others` is null for Lido's own lists; only a depot of such lists has
+  /// shards. Throws std::bad_alloc.
   depot(std::uint32_t capacity, growth kind, const shared_list* others = nullptr)
       : depot(capacity, affordable_magazines(capacity), kind, others) {
     if (others == nullptr && capacity >= tuning::slots_for_shards) {
@@ -168,7 +170,7 @@ class depot {
     }
   }
 
-  /// Pops a single slot. Returns null_slot if the caller must search runs and magazines.
+  /// Pops a single slot. Returns null_slot if the caller must search runs and magazines instead.
   [[nodiscard]] slot_index pop_single(depot_home at) noexcept {
     shard& own = shard_at(at.shard);
     slot_index slot = own.singles.pop();
@@ -183,8 +185,8 @@ class depot {
     shard_at(at.shard).singles.push(slot);
   }
 
-  /// Takes up to `want` slots, or a whole run if nothing smaller is available. Returns how many it
-  /// took. Requires: out.size() >= max(want, magazine_size).
+  /// Takes up to `want` slots, or a whole run if nothing smaller is available. Returns the number
+  /// of slots taken. Requires: out.size() >= max(want, magazine_size).
   [[nodiscard]] std::uint32_t take(depot_home at, std::span<slot_index> out,
                                    std::uint32_t want) noexcept {
     LIDO_ASSERT(out.size() >= (std::max)(want, magazine_size), "a take into too few cells");
@@ -228,7 +230,7 @@ class depot {
     return bare;
   }
 
-  /// Returns a number that is changed by pushes of slots, and by nothing else; see index_list.
+  /// Returns a number that changes only when slots are pushed; see index_list.
   [[nodiscard]] std::uint64_t version() const noexcept {
     std::uint64_t sum = common_.version();
     for (std::uint32_t i = 1; i < parts(); ++i) {
@@ -240,13 +242,15 @@ class depot {
   [[nodiscard]] std::size_t memory() const noexcept {
     return magazines_.size() * sizeof(magazine) + common_.memory() + (parts() - 1) * sizeof(shard);
   }
-  /// Returns `memory()` of a depot with `capacity` slots.
+  /// Returns what `memory()` returns for a depot with `capacity` slots.
   [[nodiscard]] static std::size_t bytes_needed(std::uint32_t capacity,
                                                 const shared_list* others) noexcept {
     const std::uint32_t magazines = affordable_magazines(capacity);
     if (others != nullptr) {
       return magazines * sizeof(magazine) + others->bytes_needed(capacity) +
-             2 * others->bytes_needed(magazines);  // of full and of empty magazines
+             // The factor is 2 because there is a list of full magazines and a list of empty
+             // magazines.
+             2 * others->bytes_needed(magazines);
     }
     const bool has_shards = capacity >= tuning::slots_for_shards;
     return magazines * sizeof(magazine) + treiber_list::bytes_needed(capacity) +
@@ -317,7 +321,7 @@ class depot {
     return id * magazine_size + (magazine_size - 1 - cell);
   }
 
-  /// Returns the number of parts: the common part, and the shards.
+  /// Returns the number of parts, which are the common part and the shards.
   [[nodiscard]] std::uint32_t parts() const noexcept {
     return shards_ == nullptr ? 1 : 1 + tuning::shards;
   }

@@ -10,21 +10,21 @@
 
 namespace lido::inline v0::detail {
 
-/// Lets acquires fail fast while a proof of exhaustion holds. Consists of one word, with a state
-/// and a generation. The state is: no proof, a proof that is being made, or a proof that holds.
-/// Each new proof and each withdrawal changes the generation.
+/// Lets acquires fail fast while a proof of exhaustion holds. It consists of one word, with a state
+/// and a generation. The state is one of three: no proof, a proof that is being made, or a proof
+/// that holds. Each new proof and each withdrawal changes the generation.
 ///
 /// While a proof holds, every slot is held by a caller, by a release that has not finished, or by a
-/// thread that is shrinking the pool. So an acquire that reads the proof may be refused at that
-/// moment.
+/// thread that is shrinking the pool. It is therefore correct to refuse an acquire at the moment at
+/// which it reads the proof.
 ///
 /// Invariants
 ///  I1 A thread begins a proof after a first look that finds no slot. It keeps the proof after a
 ///     second look that finds the same state.
 ///  I2 A thread that makes a free slot visible to others, or is about to open its cache, withdraws
-///     the proof before its operation ends. Before that, it has changed a word that both looks
-///     read, by a read-modify-write. So either the second look sees the change, or the thread sees
-///     the proof (Dekker's pattern).
+///     the proof before its operation ends. Before the withdrawal, it changes a word that both
+///     looks read, with a read-modify-write. So either the second look sees the change, or the
+///     thread sees the proof (Dekker's pattern).
 /// Memory ordering: the two fences (2, 4) belong to that pattern, and to the same pattern for
 ///   waiters: see I3 of slot_waiter_queue. A refused thread sees what the prover saw (1, 3).
 /// Progress: `withdraw_after_change` is lock-free, the rest wait-free.
@@ -65,8 +65,8 @@ class exhaustion_proof {
     }
   }
 
-  /// Withdraws the proof, if there is one. Requires: the caller has made a change by a
-  /// read-modify-write, as in I2.
+  /// Withdraws the proof, if there is one. Requires: the caller has changed a word with a
+  /// read-modify-write, as described in I2.
   void withdraw_after_change() noexcept {
     if constexpr (tuning::changes_are_full_fences) {
       light_fence();

@@ -33,15 +33,15 @@ segment_table::segment_table(allocator_state& slots, segment_memory& memory, std
 /// Waits for the threads that change the capacity, as long as they make progress.
 class segment_table::patience {
  public:
-  /// Waits a little. Returns false if `progress` has not moved for a tenth of a second.
+  /// Waits a little. Returns false if `progress` has not changed for a tenth of a second.
   [[nodiscard]] bool wait(const work_progress& progress) noexcept {
     others_.note_progress(progress.count());
     return allocator_state::wait_for_transit(others_);
   }
 
-  /// Notes that no segment is spare. None becomes spare before `progress` moves. Locking `resize_`
-  /// again before then would only delay the thread whose segment is `claimed`. Requires: the caller
-  /// has locked `resize_`.
+  /// Notes that no segment is spare. None becomes spare before `progress` changes, so locking
+  /// `resize_` again before then would only delay the thread whose segment is `claimed`. Requires:
+  /// the caller has locked `resize_`.
   void note_none_spare(const work_progress& progress) noexcept { none_at_ = progress.count(); }
   [[nodiscard]] bool knows_none_spare(const work_progress& progress) const noexcept {
     return none_at_ == progress.count();
@@ -143,7 +143,8 @@ auto segment_table::try_grow(word seen, void*& slot, patience& others) noexcept 
 void* segment_table::grow() noexcept {
   LIDO_ASSERT(lowest_spare() < plan_.segments(), "a growth without a spare segment");
   const std::uint32_t wanted = slots_.capacity() / plan_.slots_of(0) / tuning::growth_divisor;
-  (void)slots_.raise_high_water(slots_.capacity());  // no slot was free
+  // No slot was free, so all slots count as in use.
+  (void)slots_.raise_high_water(slots_.capacity());
   void* slot = nullptr;
   int error = add_segment(lowest_spare(), &slot, nullptr);
   for (std::uint32_t more = 1; error == 0 && more < wanted && lowest_spare() < plan_.segments();
@@ -155,7 +156,7 @@ void* segment_table::grow() noexcept {
 
 // ---- added segments -----------------------------------------------------------------------------
 
-/// Returns the lowest segment that can enter service; if there is none, the number of segments.
+/// Returns the lowest segment that can enter service, or the number of segments if there is none.
 std::uint32_t segment_table::lowest_spare() noexcept {
   const auto is_spare = [this](std::uint32_t segment) {
     return states_[segment] == segment_state::retired || states_[segment] == segment_state::leaving;
@@ -185,8 +186,9 @@ class segment_table::claim {
   segment_table& table_;
 };
 
-/// Puts a spare segment into service. Stores its first slot in `first_slot`, unless that is null.
-/// Commits memory only for a retired segment: a segment that is leaving still has its memory.
+/// Puts a spare segment into service. Stores the first slot of the segment in `first_slot`, unless
+/// `first_slot` is null. Commits memory only for a retired segment, because a segment that is
+/// leaving still has its memory.
 int segment_table::add_segment(std::uint32_t segment, void** first_slot, segment_fill* fill) {
   const std::int64_t begin = begin_event();
   const slot_index first = plan_.first_of(segment);
@@ -241,7 +243,8 @@ int segment_table::reserve(std::uint32_t slots, segment_fill* fill) {
       error = add_segment(segment, nullptr, fill);
     } else {
       others.note_none_spare(progress_);
-      unlock();  // the thread whose segment is `claimed` must lock the word
+      // The thread whose segment is `claimed` must be able to lock the word.
+      unlock();
       while (error == 0 && others.knows_none_spare(progress_)) {
         error = others.wait(progress_) ? 0 : EBUSY;
       }
@@ -253,8 +256,8 @@ int segment_table::reserve(std::uint32_t slots, segment_fill* fill) {
 
 // ---- removed segments ---------------------------------------------------------------------------
 
-/// The free slots that a shrinking thread has collected, as one bit per slot and one count per
-/// segment.
+/// Records the free slots that a shrinking thread has collected, with one bit per slot and one
+/// count per segment.
 class segment_table::found_slots {
  public:
   static constexpr std::uint32_t most_at_once = 64;
@@ -284,8 +287,8 @@ class segment_table::found_slots {
 
   [[nodiscard]] std::size_t words() const noexcept { return words_; }
 
-  /// Writes the slots of the word `at` that are in service to `out`, in descending order. Returns
-  /// how many there are.
+  /// Writes the recorded slots of the word `at` to `out`, in descending order, but leaves out slots
+  /// of segments that are not in service. Returns how many it wrote.
   [[nodiscard]] std::uint32_t list(std::size_t at,
                                    std::array<slot_index, most_at_once>& out) const noexcept {
     std::uint32_t count = 0;
@@ -323,7 +326,7 @@ class segment_table::found_slots {
 std::uint32_t segment_table::shrink_to(std::uint32_t slots) noexcept {
   lock();
   const scope_exit end([this] {
-    progress_.note();  // a pass that finds nothing is progress, too
+    progress_.note();  // a pass that finds nothing counts as progress, too
     unlock();
   });
   std::uint32_t segments = slots_.capacity() > slots ? plan_.segments() : 0;
@@ -371,9 +374,9 @@ void segment_table::put_back(const found_slots& found) noexcept {
   }
 }
 
-/// Puts segments that waiters need into service again, since this thread may have held a slot whose
-/// release would have served them. A thread that begins to wait from now on sees that the capacity
-/// is being changed.
+/// Puts segments into service again if waiters need them, since this thread may have held a slot
+/// whose release would have served a waiter. A thread that begins to wait from now on needs no such
+/// help, because it sees that the capacity is being changed.
 void segment_table::serve_waiters() noexcept {
   int error = 0;
   while (error == 0 && slots_.any_waiting() && lowest_spare() < plan_.segments()) {

@@ -23,8 +23,8 @@ enum class segment_state : std::uint8_t { retired, in_service, leaving, claimed 
 /// Adds slots to an allocator that has no free slot left, and removes slots on request.
 ///
 /// Invariants
-///  I1 A thread that changes the capacity has locked `resize_`. This word consists of a lock bit,
-///     and of a number that increases with each change. The lock bit announces a change before it
+///  I1 A thread that changes the capacity has locked `resize_`. This word consists of a lock bit
+///     and a number that increases with each change. The lock bit announces a change before it
 ///     begins.
 ///  I2 A slot of a segment that is not in service is nowhere in the allocator. A segment leaves
 ///     service only while the thread that has locked `resize_` holds all of the segment's slots.
@@ -33,9 +33,9 @@ enum class segment_state : std::uint8_t { retired, in_service, leaving, claimed 
 ///     segment. Third, one thread made no progress for a tenth of a second: the thread that had
 ///     locked `resize_`, or the thread that had the last segment left to add. Fourth, the allocator
 ///     failed for its own reasons.
-///  I4 `resize_` is not locked while objects of a segment are created or destroyed. Code of the
-///     user does that, and may take a long time, use the pool, or fork. Meanwhile, free slots of
-///     other segments are in the allocator.
+///  I4 `resize_` is not locked while objects of a segment are created or destroyed. User code does
+///     that, and may take a long time, use the pool, or fork. Meanwhile, free slots of other
+///     segments are in the allocator.
 /// Memory ordering: `resize_` (2) -> (1, 3) hands the segments from one holder to the next. The
 ///   number in `resize_`, and the capacity, which is ordered after that number, prove that nothing
 ///   changed during a search.
@@ -53,8 +53,8 @@ class segment_table {
   /// free slot. Returns null only in the cases of I3.
   [[nodiscard]] void* steal_or_grow() noexcept;
 
-  // These work as in slot_allocator. If `fill` throws, its segment enters service all the same.
-  // `shrink_to` has no effect if there is no memory for one bit per slot.
+  // These work as in slot_allocator. If `fill` throws, the segment that it was filling enters
+  // service all the same. `shrink_to` has no effect if there is no memory for one bit per slot.
   [[nodiscard]] int reserve(std::uint32_t slots, segment_fill* fill);
   std::uint32_t shrink_to(std::uint32_t slots) noexcept;
   [[nodiscard]] int growth_error() const noexcept {

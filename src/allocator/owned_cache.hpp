@@ -13,8 +13,8 @@
 namespace lido::inline v0::detail {
 
 /// Determines how many slots a cache may contain: as many as its thread needs, but few when slots
-/// are scarce. Pure arithmetic, used only by the owner of the cache. Zeroed memory is the limit of
-/// a closed cache that may open at once.
+/// are scarce. Pure arithmetic, used only by the owner of the cache. Zeroed memory represents the
+/// limit of a closed cache that may open at once.
 ///
 /// The limit starts low and doubles, without additive increase, as in tcmalloc: every trip to the
 /// shared lists shows that the cache is too small. A theft shows that the cache is too large, so
@@ -41,8 +41,8 @@ class cache_limit {
     more_patience_ = (std::max)(now - now / 16, patience) - patience;
   }
 
-  /// Halves the limit after a theft. `scarcity` is as in wants_to_open. Closes the cache if the
-  /// limit falls below `smallest`, or if the pool was exhausted.
+  /// Halves the limit after a theft. `scarcity` means the same as in wants_to_open. Closes the
+  /// cache if the limit falls below `smallest`, or if the pool was exhausted.
   void shrink(std::uint32_t scarcity) noexcept {
     slots_ /= 2;
     if (note(scarcity) || slots_ < smallest) {
@@ -91,7 +91,7 @@ class cache_limit {
   std::uint32_t scarcity_ = 0;
 };
 
-/// An entry of a table of caches. Zeroed memory is an entry that no thread has used.
+/// An entry of a table of caches. Zeroed memory represents an entry that no thread has used.
 struct owned_cache : slot_cache {
   bool active = false;  ///< counted as one of the pool's open caches
   bool last_was_flush = false;

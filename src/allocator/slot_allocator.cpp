@@ -33,9 +33,9 @@ alignas(thread_stride) constinit std::byte unused_caches[cache_table_bytes] = {}
 slot_allocator::slot_allocator(const allocator_options& options)
     : table_(std::begin(unused_caches)), state_(new allocator_state(options, table_)) {}
 
-/// Returns the state, after a check that the caller uses the copy of the library that created the
-/// pool. Hits need no check: code with another copy has none; see number_ranges. Everything else
-/// that acquires or releases slots calls this.
+/// Checks that the caller uses the copy of the library that created the pool, and returns the
+/// state. Hits need no check, because a thread of another copy never has a hit; see number_ranges.
+/// All other functions that acquire or release slots call this function.
 allocator_state& slot_allocator::state() const noexcept {
   require_own_copy(*state_);
   return *state_;
@@ -47,9 +47,9 @@ slot_allocator::~slot_allocator() {
 
 namespace {
 
-// Tell ThreadSanitizer, if it does not watch the library, how slots pass between threads.
-// `received`: the caller continues after the last thread that held the slot. `give_away`: the
-// caller has finished using the slots.
+// If ThreadSanitizer does not watch the library, these functions tell it how slots pass between
+// threads. `received` says that the caller continues after the last thread that held the slot.
+// `give_away` says that the caller has finished using the slots.
 
 void* received(const allocator_state& state, void* slot) noexcept {
   if (state.is_watched() && slot != nullptr) [[unlikely]] {
@@ -71,8 +71,8 @@ void give_away(const allocator_state& state, std::span<void* const> slots) noexc
   }
 }
 
-// Separate functions, so that the two functions below consist only of a test and a jump. All misses
-// in caches pass through those two.
+// These are separate functions, so that the two functions below consist only of a test and a jump.
+// All misses in caches pass through the two functions below.
 
 [[LIDO_SLOW_PATH, LIDO_COLD]] void* acquire_watched(allocator_state& state,
                                                     std::size_t offset) noexcept {
@@ -177,10 +177,10 @@ std::string_view slot_allocator::name() const noexcept {
   return {origin.name, origin.name_size};
 }
 
-// A thread that takes few slots takes single ones; other threads take magazines. Both should begin
-// with low slots. So half of the slots in the lowest eighth of the pool are given back in half
-// magazines, which the depot stores as single slots. That leaves enough magazines for all higher
-// slots (depot I3).
+// A thread that takes few slots takes single ones; other threads take magazines. Both kinds of
+// threads should begin with low slots. So half of the slots in the lowest eighth of the pool are
+// given back in half magazines, which the depot stores as single slots. That leaves enough
+// magazines for all higher slots (depot I3).
 void slot_allocator::put_low_slots_first() noexcept {
   const std::uint32_t slots = capacity();
   [[maybe_unused]] std::size_t free = 0;
@@ -226,9 +226,9 @@ lido::cache_kind usable_kind(const allocator_options& options) noexcept {
 
 namespace {
 
-/// Returns the high-water mark at which threads stop reporting. In a pool of fixed capacity, it is
-/// at most one refill of a cache below the capacity. So threads that often take nearly all slots
-/// seldom report. A pool that grows has no such mark.
+/// Returns the high-water mark at which threads stop reporting. In a pool of fixed capacity, that
+/// mark is below the capacity by at most one refill of a cache, so threads that often take nearly
+/// all slots seldom report. A pool that grows has no such mark.
 std::size_t enough_for(const allocator_options& options) noexcept {
   const std::size_t capacity = options.capacity;
   if (options.segments != nullptr) {
@@ -269,9 +269,9 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
   }
   name = name_.data();
   name_size = name_.size();
-  // Takes a spare table here and not when a thread first uses the pool. Threads learn of a table
-  // that is set later without any ordering, so such a table must consist of zeros that no thread
-  // has written.
+  // Takes a spare table here, and not when a thread first uses the pool. Nothing orders what
+  // threads see of a table that is set later, so that table must consist of zeros that no thread
+  // has written. A spare table was written by other threads.
   if (std::byte* const spare = tuning::most_cleared == 0 ? nullptr : spares.take()) {
     // relaxed: no other thread knows the pool while it is being constructed
     table_.store(spare, std::memory_order_relaxed);
@@ -293,7 +293,8 @@ allocator_state::~allocator_state() {
 
 // ---- the table ----------------------------------------------------------------------------------
 
-/// Returns this pool's own table, which the first thread maps. Returns null if there is no memory.
+/// Returns this pool's own table. The first thread that needs the table maps it. Returns null if
+/// there is no memory.
 // relaxed (whole function): the memory of a table is zeros, which no thread has written
 std::byte* allocator_state::own_table() noexcept {
   std::byte* table = table_.load(std::memory_order_relaxed);
@@ -302,8 +303,8 @@ std::byte* allocator_state::own_table() noexcept {
   }
   auto* const mine = static_cast<std::byte*>(platform::map_zeros(cache_table_bytes));
   if (const std::size_t offset = own_thread_offset(); mine != nullptr && offset != 0) {
-    // Overwrites a zero with a zero: a page that is first read and then written costs two page
-    // faults.
+    // Overwrites a zero with a zero, so that the first access to the page is a write: a page that
+    // is first read and then written costs two page faults.
     entry_in(mine, offset).forget_operation();
   }
   if (mine != nullptr && !table_.compare_exchange_strong(table, mine, std::memory_order_relaxed,
@@ -315,7 +316,7 @@ std::byte* allocator_state::own_table() noexcept {
 }
 
 /// Clears the table for another pool. Returns false if threads have used too many entries. Cells
-/// may keep their content, since an owner writes each cell before the cell counts.
+/// may keep their content, since an owner writes each cell before the cell counts as filled.
 bool allocator_state::clear_table() noexcept {
   if (highest() >= lowest() + tuning::most_cleared) {
     return false;
@@ -347,7 +348,8 @@ void allocator_state::on_thread_exit(std::uint32_t number) noexcept {
 
 /// Empties a cache, and resets it to the state for the first thread with its number.
 void allocator_state::empty_and_close(owned_cache& cache) noexcept {
-  // If the cache is busy, a fork has left its owner behind, and its content is unknown.
+  // If the cache is busy, a fork has left its owner behind, and the content of the cache is
+  // unknown.
   if (cache.state().now() != slot_cache::phase::busy) {
     (void)flush(cache, cache.settle(kind_).count, 0);
   }
@@ -357,10 +359,10 @@ void allocator_state::empty_and_close(owned_cache& cache) noexcept {
   cache.limit.reset(scarcity());
 }
 
-/// Completes what threads that do not exist in the child had begun. Slots that these threads were
-/// moving are lost to this process, whether they count as in use or as free. All other slots are
-/// where any thread finds them, and no thread waits for a missing thread. Forgets proofs, since a
-/// release of a missing thread may not have withdrawn them.
+/// Completes the operations that threads missing from the child had begun. Slots that these threads
+/// were moving are lost to this process, whether they count as in use or as free. Any thread can
+/// find all other slots, and no thread waits for a missing thread. Forgets the proof of exhaustion,
+/// since a missing thread may have released a slot without having withdrawn the proof yet.
 // relaxed (whole function): there is only one thread
 void allocator_state::on_fork(std::uint32_t survivor) noexcept {
   for (std::uint32_t number = lowest(); number <= highest(); ++number) {
@@ -397,8 +399,9 @@ struct tally {
 };
 
 /// Counts the slots of one cache. Returns nothing if the owner makes a trip or a thief is at work
-/// meanwhile, since slots on the move may be missed or counted twice. Hits do no harm: a locked
-/// cache is busy during a hit, but with `taken` 1.
+/// meanwhile, since slots on the move may be missed or counted twice. Hits do no harm, because they
+/// can be distinguished from trips. A locked cache is busy during a hit, too, but its `taken` is
+/// then 1.
 // relaxed (whole function): numbers for statistics
 std::optional<tally> try_tally(const owned_cache& cache, lido::cache_kind kind) noexcept {
   const auto trips = [&cache] {
@@ -423,9 +426,10 @@ std::optional<tally> try_tally(const owned_cache& cache, lido::cache_kind kind) 
 }  // namespace
 
 /// Counts the slots that have left the depot, and how many of them are in caches other than `self`.
-/// `looks` counts the waits for threads that move slots, and so limits them, since such a thread
-/// may be stopped. Slots in the cache of such a thread then count as in use, and the result is
-/// false. The result is also false if slots that are being carried may have been counted twice.
+/// `looks` counts the waits for threads that are moving slots. Their number is limited, since such
+/// a thread may be stopped. When the limit is reached, slots in the cache of such a thread count as
+/// in use, and the result is false. The result is also false if slots that are being carried may
+/// have been counted twice.
 // relaxed (whole function): numbers for statistics
 bool allocator_state::try_count(const owned_cache* self, std::int64_t& drawn, std::size_t& cached,
                                 int& looks) const noexcept {
@@ -456,7 +460,7 @@ bool allocator_state::try_count(const owned_cache* self, std::int64_t& drawn, st
 
 /// Raises the high-water mark to the current number of slots in use, unless counting them would
 /// require a wait. `unused` is the number of slots that the owner of `self` has drawn but does not
-/// use. Requires: the cache `self`, unless it is null, is closed or busy.
+/// use. Requires: `self` is null, or the cache `self` is closed or busy.
 // relaxed (whole function): numbers for statistics
 void allocator_state::mark_use(const owned_cache* self, std::uint32_t unused) noexcept {
   const std::int64_t out = out_.load(std::memory_order_relaxed);
@@ -472,9 +476,9 @@ void allocator_state::mark_use(const owned_cache* self, std::uint32_t unused) no
       std::clamp<std::int64_t>(in_use, 0, static_cast<std::int64_t>(capacity()))));
 }
 
-/// Marks the use of a thread that took slots from the depot, and now has more slots than its cache
-/// may contain. It may have used all of them at once in between. Does so only if this burst is
-/// higher than the bursts marked before.
+/// Raises the high-water mark after a burst of one thread. The thread took slots from the depot,
+/// and now has more slots than its cache may contain; meanwhile, it may have used all of them at
+/// the same time. Has an effect only if this burst is higher than the bursts marked before.
 void allocator_state::mark_burst(owned_cache& cache) noexcept {
   // relaxed: written by this thread alone
   const std::int64_t drawn = cache.drawn.load(std::memory_order_relaxed);

@@ -64,8 +64,8 @@ bool slot_cache::try_hold_open(control& held) noexcept {
                                           std::memory_order_relaxed);
 }
 
-/// Opens the cache again. `held` is the word that `try_hold_open` has stored, since reading it back
-/// right after the exchange would be slow.
+/// Opens the cache again. `held` is the word that `try_hold_open` has stored. It is a parameter
+/// because reading the word back right after the exchange would be slow.
 void slot_cache::end_hold(control held, std::uint32_t count) noexcept {
   // relaxed: published by (9)
   count_.store(count, std::memory_order_relaxed);

@@ -41,8 +41,8 @@ class slot_waiter {
   }
 
   /// Blocks until the wait has ended. Returns false if the deadline came first. The waiter spins
-  /// before it sleeps, longer if it is the next to be served, and spins again after an early call.
-  /// Only the waiter may call this.
+  /// before it sleeps. It spins for longer if it is the next to be served, and spins again after an
+  /// early call. Only the waiter may call this.
   [[nodiscard]] bool wait(const deadline& until) noexcept {
     while (!stay_awake(until)) {
       word_.begin_sleep();
@@ -54,7 +54,7 @@ class slot_waiter {
     return true;
   }
 
-  /// Returns true if the wait has ended. Only for the waiter and its queue.
+  /// Returns true if the wait has ended. Called only by the waiter and its queue.
   [[nodiscard]] bool ended() const noexcept { return !word_.open(); }
 
   /// Returns the item that was given, or null. Only the waiter may call this, after the wait has
@@ -124,7 +124,7 @@ class slot_waiter {
 /// Thread-safety: the same as for the queue that contains it.
 class early_call {
  public:
-  /// Returns true if the next waiter should be called early. Called each time that waiters were
+  /// Returns true if the next waiter should be called early. Called each time waiters have been
   /// served.
   [[nodiscard]] bool is_due() noexcept {
     if (left_ > 0) {
@@ -135,13 +135,13 @@ class early_call {
     return true;
   }
 
-  /// Notes that a waiter is being served that was called early and has noticed the call. `awake` is
-  /// true if that waiter has not gone back to sleep.
+  /// Notes that the waiter now being served was called early and has noticed the call. `awake` is
+  /// true if the waiter has not gone back to sleep.
   void has_come_for(bool awake) noexcept { in_vain_ = awake ? 0 : (std::min)(in_vain_ + 1, most); }
 
  private:
   static constexpr unsigned few = 3;
-  static constexpr unsigned most = few + 6;  // at most: one call in 65
+  static constexpr unsigned most = few + 6;  // then, one waiter in 65 is called early
 
   unsigned in_vain_ = 0;    // successive calls in vain
   std::uint32_t left_ = 0;  // times to serve without an early call
@@ -158,11 +158,11 @@ class early_call {
 /// Invariants
 ///  I1 `length_` is the number of linked waiters; it changes only inside the gate.
 ///  I2 A waiter is given an item only inside the gate, by a change of its own word, and after it
-///     was unlinked.
+///     has been unlinked.
 ///  I3 A thread that makes an item available reads `length_` afterwards. A waiter searches for
-///     items after it was linked, unless a waiter in front of it has done so and is still linked
-///     (`watched_`). Both threads run a full fence between their change and their read, so one of
-///     them sees the other (Dekker's pattern).
+///     items after it has been linked, unless a waiter in front of it has done so and is still
+///     linked (`watched_`). Both threads run a full fence between their change and their read, so
+///     one of them sees the other (Dekker's pattern).
 /// Memory ordering: the gate orders what is done inside it (1 to 4).
 /// Progress: `enter` is blocking. The rest is wait-free, except `serve_and_leave`, which continues
 ///   as long as other threads ask.
@@ -252,9 +252,10 @@ class alignas(cache_line) slot_waiter_queue {
     }
   }
 
-  /// Gives items to waiters as long as there are both, and leaves the gate. The first item is
-  /// `item`, unless that is null. The next items come from `take()`, until it returns null. An item
-  /// for which there is no waiter is passed to `put`. Returns how many items were given.
+  /// Gives items to waiters as long as there are both items and waiters, and leaves the gate. The
+  /// first item is `item`, unless that is null. The next items come from `take()`, until it returns
+  /// null. An item for which there is no waiter is passed to `put`. Returns how many items were
+  /// given.
   template <class Take, class Put>
   std::uint32_t serve_and_leave(void* item, const Take& take, const Put& put) noexcept {
     std::uint32_t given = 0;
@@ -323,7 +324,7 @@ class alignas(cache_line) slot_waiter_queue {
     return given;
   }
 
-  /// Calls the next waiter early, if recent early calls were of use.
+  /// Calls the next waiter early, if recent early calls were useful.
   // relaxed (whole function): inside the gate
   void call_next(wake_up_call& call) noexcept {
     slot_waiter* const next = first_open();
@@ -337,7 +338,8 @@ class alignas(cache_line) slot_waiter_queue {
     }
   }
 
-  /// Returns the first waiter that still waits, or null. Unlinks cancelled waiters in front of it.
+  /// Returns the first waiter that is still waiting, or null. Unlinks cancelled waiters in front of
+  /// it.
   [[nodiscard]] slot_waiter* first_open() noexcept {
     // relaxed: inside the gate
     while (slot_waiter* const first = head_.load(std::memory_order_relaxed)) {
@@ -351,7 +353,9 @@ class alignas(cache_line) slot_waiter_queue {
 
   /// Gives `item` to `first`. Returns false if that waiter has just been cancelled.
   [[nodiscard]] bool give(slot_waiter& first, void* item, wake_up_call& call) noexcept {
-    remove(first);  // before the waiter can return
+    // Unlinks the waiter first, because the waiter can return as soon as it has been given the
+    // item.
+    remove(first);
     // relaxed: published by (2) of wait_word.hpp
     first.item_.store(item, std::memory_order_relaxed);
     // A waiter that is not running yet has not noticed the call.

@@ -20,14 +20,15 @@ using spare_tables_mutex = platform::static_mutex;
 /// Stores a few tables, each in the state of a new table. Mapping, touching and unmapping a table
 /// costs more than everything else in a pool that only one thread uses.
 ///
-/// Thread-safe. Never waits: `put` and `take` fail while another thread is inside. They also fail
-/// in the child of a fork during which another thread was inside. Whatever happened before a `put`
-/// happens before the `take` that returns the same table. Lives as long as the library is loaded.
+/// Thread-safe. Never waits: `put` and `take` fail while another thread is in one of them. They
+/// also fail in the child of a fork if another thread was in one of them during the fork. Whatever
+/// happened before a `put` happens before the `take` that returns the same table. Lives as long as
+/// the library is loaded.
 class spare_tables {
  public:
   constexpr spare_tables() noexcept = default;
 
-  /// Takes out a table. Returns null if it gets none.
+  /// Takes a table out of the store. Returns null if it could not get a table.
   [[nodiscard]] std::byte* take() noexcept;
 
   /// Stores a table. Returns false if the caller must keep the table. Requires: the table is in the

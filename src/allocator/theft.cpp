@@ -1,5 +1,5 @@
-// Thefts: how a thread that found no slot takes slots out of the caches of other threads. Also the
-// proof that a pool is exhausted.
+// Implements thefts, by which a thread that found no slot takes slots out of the caches of other
+// threads. Also proves that a pool is exhausted.
 #include <array>
 
 #include "allocator_state.hpp"
@@ -99,8 +99,8 @@ bool allocator_state::prove(const survey& first) noexcept {
 }
 
 /// Reads the depot first, then the caches, then the number of carrying threads; the order matters.
-/// A thread that takes a slot out of the depot has marked itself before, as busy or carrying. It
-/// removes the mark only after the slot has reached a cache or the depot.
+/// Before a thread takes a slot out of the depot, it marks itself as busy or carrying. It removes
+/// the mark only after the slot has reached a cache or the depot.
 allocator_state::survey allocator_state::look_around() const noexcept {
   survey seen;
   seen.depot_version = depot_.version();
@@ -121,8 +121,10 @@ allocator_state::survey allocator_state::look_around() const noexcept {
 
 /// Waits for a thread that moves slots. That thread may have been preempted.
 bool allocator_state::wait_for_transit(bounded_wait& others) noexcept {
-  if (others.waits() == tuning::waits_before_nap - 1) {  // only once: sleeps are not counted
-    require_own_process();  // otherwise it could wait for a thread of another process
+  // This is true only once, because sleeps are not counted as waits.
+  if (others.waits() == tuning::waits_before_nap - 1) {
+    // Without this check, the caller could wait for a thread of another process.
+    require_own_process();
   }
   return others.wait();
 }
@@ -194,7 +196,8 @@ std::size_t allocator_state::harvest_all(owned_cache* self, void** slot,
                                          const announcements& made) noexcept {
   std::size_t stolen = 0;
   std::array<void*, slot_cache::most_items + 1> loot;
-  // relaxed: the claim of a cache shows the mark to other threads before they miss the slots
+  // relaxed: the claim of a cache makes the mark visible to every thread that sees the slots
+  // missing from the cache
   carrying_.fetch_add(1, std::memory_order_relaxed);
   for (const auto& [cache, word] : made.all()) {
     const auto count = cache->harvest(kind_, word, loot);

@@ -44,7 +44,7 @@ bool allocator_state::hand_over(owned_cache* self, void* slot) noexcept {
   return can;
 }
 
-/// Gives `slot`, unless it is null, and slots of the depot to waiters, and leaves the gate.
+/// Gives `slot` (unless it is null) and slots from the depot to waiters, and leaves the gate.
 /// Requires: the caller is inside the gate.
 void allocator_state::serve_and_leave(owned_cache* self, void* slot) noexcept {
   bool carries = false;
@@ -76,7 +76,8 @@ allocator_state::finding allocator_state::steal_or_grow_for_waiters(owned_cache*
     return found;
   }
   void* const slot = segments_->steal_or_grow();
-  if (slot == nullptr) {  // uncertain: the pool might grow later, without a release
+  // The result is uncertain, because the pool might grow later without a release.
+  if (slot == nullptr) {
     return segments_->is_whole() ? found : finding::uncertain;
   }
   waiters_.enter();
