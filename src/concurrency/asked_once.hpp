@@ -1,5 +1,5 @@
 /// @file
-/// Internal. A yes-or-no answer of the system, which is asked only once.
+/// Internal. A yes-or-no answer of the system. The system is asked only until the answer is known.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace lido::inline v0::detail {
 
-/// A yes-or-no answer that never changes. Threads that need it at the same time may all ask, so
-/// that none waits for another. With a static local variable, they would wait for the thread that
-/// initialises the variable. That thread may not exist in the child of a fork. Progress: wait-free,
-/// except for `ask`.
+/// Stores a yes-or-no answer that never changes. If several threads need the answer at the same
+/// time, all of them may ask, so that none waits for another. With a static local variable, they
+/// would wait for the thread that initialises the variable. That thread may not exist in the child
+/// of a fork. Progress: wait-free, except for `ask`.
 class asked_once {
  public:
   template <class Ask>

@@ -88,7 +88,8 @@ class common_ranges {
   // relaxed (whole function): as in look_at
   [[nodiscard]] void* agree(word& own, void* mine) noexcept {
     if (address_ == nullptr && mine != nullptr) {
-      word& first = first_ != nullptr ? *first_ : own;  // null if the ELF notes were stripped
+      // `first_` is null if the ELF notes were stripped.
+      word& first = first_ != nullptr ? *first_ : own;
       void* before = nullptr;
       address_ = first.compare_exchange_strong(before, mine, std::memory_order_relaxed,
                                                std::memory_order_relaxed)

@@ -63,8 +63,8 @@ class [[LIDO_VISIBLE]] thread_registry {  // because this global is never destro
   }
   [[nodiscard]] std::uint32_t highest() const noexcept { return source_.highest(); }
 
-  /// Returns false if this process was created from a process that has pools, by other means than
-  /// fork.
+  /// Returns false if this process was created, by means other than fork, from a process that has
+  /// pools.
   // relaxed (whole function): in one process only one value is ever stored
   [[nodiscard]] bool is_of_this_process() noexcept {
     const std::uint32_t process = process_.load(std::memory_order_relaxed);
@@ -146,7 +146,8 @@ constinit thread_registry thread_numbers;
 bool thread_registry::assign(bool waits) noexcept {
   // relaxed: a number that is just being given back is found by the next call
   if (!waits && (thread_is_forking || full_.load(std::memory_order_relaxed))) {
-    return false;  // without the mutex, for which all threads without a number would contend
+    // Returns without locking the mutex, for which all threads without a number would contend.
+    return false;
   }
   const bool is_joined = source_.is_joined();  // read first, to notice a join during the search
   const std::unique_lock lock =
@@ -158,7 +159,8 @@ bool thread_registry::assign(bool waits) noexcept {
     return false;
   }
   if (void* const uses = exit_hook_.armed(); uses != nullptr) {
-    thread_offset = number_of(uses) * thread_stride;  // it was reset when the thread began to end
+    // The thread already has a number. `thread_offset` was reset when the thread began to end.
+    thread_offset = number_of(uses) * thread_stride;
     return true;
   }
   if (lowest_free() == 0 && !add_range()) {
@@ -212,7 +214,8 @@ void thread_registry::remove(thread_exit_listener& listener) noexcept {
 
 bool thread_registry::note(thread_use& use, thread_exit_listener& listener) noexcept {
   if (use.listener_ != nullptr) {
-    return true;  // changed only by this thread, and when the listener is removed
+    // No lock is needed: `listener_` changes only in this thread, or when the listener is removed.
+    return true;
   }
   if (thread_is_forking) {
     return false;
@@ -281,10 +284,10 @@ void thread_registry::watch_forks() noexcept {
   }
 }
 
-/// Runs when the library is loaded. Fork therefore locks this mutex after the mutexes that handlers
-/// of users lock. A thread that constructs a pool while it holds a mutex of the user locks in the
-/// same order. Runs after `lock_registry_for_forks`, since a thread that holds this mutex may lock
-/// the mutex of the registry of checked pools.
+/// Runs when the library is loaded. Fork therefore locks this mutex after the mutexes that fork
+/// handlers of the user lock. A thread that constructs a pool while it holds a mutex of the user
+/// locks the two in the same order. Runs after `lock_registry_for_forks`, since a thread that holds
+/// this mutex may lock the mutex of the registry of checked pools.
 ///
 /// Searches for other copies here and not later. The search needs the loader's mutex, which the
 /// loader holds during this call. Code that runs under that mutex may use pools, and so lock the

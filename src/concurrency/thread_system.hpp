@@ -55,7 +55,8 @@ class number_source {
     return ranges_.load(std::memory_order_relaxed) != nullptr;
   }
 
-  /// Takes a range as `number_ranges::take` does. Also returns nothing before `join` was called.
+  /// Takes a range in the same way as `number_ranges::take`. Also returns nothing before `join` has
+  /// been called.
   [[nodiscard]] std::optional<std::uint32_t> take() noexcept {
     // relaxed: as in join
     number_ranges* const ranges = ranges_.load(std::memory_order_relaxed);
@@ -79,8 +80,8 @@ namespace {
 
 constinit thread_local bool ending_thread = false;
 
-/// Marks the calling thread as ending. Called when its number is taken back. The mark is never
-/// removed, because destructors of other thread-specific keys may still use pools.
+/// Marks the calling thread as ending. Called when the thread's number is taken back. The mark is
+/// never removed, because destructors of other thread-specific keys may still use pools.
 void mark_thread_ending() noexcept {
   ending_thread = true;
 }

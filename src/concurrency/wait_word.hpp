@@ -12,9 +12,10 @@ namespace lido::inline v0::detail {
 
 /// The state of one wait: waiting (awake), asleep, given or cancelled.
 ///
-/// A compare-and-swap on the word decides how the wait ends. It is made by the giver of an item, by
-/// the waiter after its deadline, or by a thread that cancels the wait. An item is therefore given
-/// exactly if the waiter knows that it holds the item. A cancelled waiter is given nothing.
+/// A compare-and-swap on the word decides how the wait ends. The compare-and-swap is made by the
+/// giver of an item, by the waiter after its deadline, or by a thread that cancels the wait. An
+/// item is therefore given exactly if the waiter knows that it holds the item. A cancelled waiter
+/// is given nothing.
 ///
 /// Memory ordering: the waiter sees everything that was done to the item before it was given (1,
 ///   2).
@@ -48,7 +49,7 @@ class wait_word {
   }
 
   /// Note that the waiter is about to sleep, or that it is awake again. Only the waiter may call
-  /// them.
+  /// these functions.
   void begin_sleep() noexcept { (void)swap(waiting_state, asleep_state); }
   void end_sleep() noexcept { (void)swap(asleep_state, waiting_state); }
   /// Sleeps until the wait ends or another thread calls `poke`; may wake spuriously. Returns false
