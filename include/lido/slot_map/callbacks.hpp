@@ -17,8 +17,8 @@
 
 namespace lido::inline v0 {
 
-/// A walk callback's verdict on the current value and on the walk. A callback that returns void
-/// means `next`. For one that returns bool, true means `next` and false means `stop`.
+/// A walk callback's verdict on the current value and on the walk. If a callback returns void, that
+/// means `next`. If it returns bool, true means `next` and false means `stop`.
 enum class step : std::uint8_t {
   next,           ///< continue
   stop,           ///< end the walk

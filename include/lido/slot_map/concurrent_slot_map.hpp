@@ -41,14 +41,14 @@ namespace lido::inline v0 {
 
 /// Options of a `concurrent_slot_map`. Use designated initialisers.
 struct concurrent_slot_map_options {
-  /// Largest number of values at a time, exactly: 1 to 2^32 - 2. The constructor reserves addresses
-  /// for all of them. The system supplies memory pages for the values as they are first used.
+  /// Largest number of values at a time: 1 to 2^32 - 2. The limit is exact. The constructor
+  /// reserves addresses for all values. The system supplies each memory page when it is first used.
   std::size_t max_size = 0;
 
   /// Name of the map, for error messages. The map copies it.
   std::string_view name = "unnamed";
 
-  /// Largest number of free slots in one thread's cache; see object_pool_options.
+  /// Largest number of free slots in one thread's cache; see object_pool_options::max_cached.
   std::size_t max_cached = 512;
 
   /// Registry that lists the map by name; null for none.
@@ -86,9 +86,9 @@ struct map_slots {
 ///
 /// A value is accessed only inside a callback. `visit` gives its callback exclusive access; `read`
 /// shares the value with other readers. Both wait while a conflicting thread is in the value: they
-/// spin first, then sleep with back-off. Waiters are served in no particular order, so readers that
-/// keep overlapping keep a `visit` out. Otherwise, functions wait only where those of an
-/// `object_pool` do.
+/// spin first, then sleep with back-off. Waiters are served in no particular order, so a `visit`
+/// cannot enter as long as readers keep overlapping. Apart from that, functions wait only where
+/// those of an `object_pool` do.
 ///
 /// `erase` never waits. Once it returns, no thread can enter the value, and the last thread in the
 /// value destroys it. Hence a callback may insert values and erase any value, including its own. It
@@ -97,8 +97,8 @@ struct map_slots {
 /// for other tasks.
 ///
 /// For each handle, insert, erase, visit, read and contains are linearizable. Walks, `size`, and
-/// the error of a full map (see object_pool) are not. A walk visits each value that exists
-/// throughout the walk exactly once. It may or may not visit any other value.
+/// the error that reports a full map (see object_pool) are not. A walk visits each value that
+/// exists throughout the walk exactly once. It may or may not visit any other value.
 ///
 /// A walk moves from block to block of 128 slots. Values that are erased in its current block are
 /// destroyed when the walk leaves that block. An insert that finds no free slot destroys them
@@ -106,9 +106,10 @@ struct map_slots {
 /// thread that called it.
 ///
 /// A slot whose generations are used up is not used again, and the map can then store one value
-/// fewer. A slot has 2^48 generations, or 2^(64 - n) if indices need n > 16 bits. `Hooks` are those
-/// of a slot_map, but any thread may call them. on_insert is called before other threads can reach
-/// the value. on_move is never called. Requires on destruction: no thread is in a call.
+/// fewer. A slot has 2^48 generations, or 2^(64 - n) if indices need n > 16 bits. `Hooks` may have
+/// the same functions as for a slot_map, but any thread may call them. on_insert is called before
+/// other threads can reach the value. on_move is never called. Requires on destruction: no thread
+/// is in a call.
 template <class T, class Hooks = no_hooks>
 class concurrent_slot_map {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
@@ -160,7 +161,8 @@ class concurrent_slot_map {
     LIDO_ASSERT(!walks_.any(), "a concurrent slot map ends during a walk of it");
     entry_.reset();
     for (std::uint32_t i = 0; i < end_.get(); ++i) {
-      // Erased before it is destroyed: a destructor that erases values must not find this one.
+      // The value is erased before it is destroyed, because a destructor that erases values must
+      // not find this value.
       const auto fate = states_[i].erase(states_[i].generation());
       LIDO_ASSERT(fate != detail::slot_state::fate::theirs,
                   "a concurrent slot map ends while a thread is in one of its values");
@@ -272,10 +274,11 @@ class concurrent_slot_map {
   }
 
   /// Calls `f` for each value as `for_each` does, but never waits. Meant for phases in which no
-  /// other thread uses the map, such as between two frames. `f` may insert values and erase others.
-  /// It erases its current value only through its return value. Requires: this is not called within
-  /// a walk, and no other thread is in a call. Also requires synchronization: earlier calls of
-  /// other threads happen before this call, and it happens before their later calls.
+  /// other thread uses the map, such as between two frames. `f` may insert values and erase other
+  /// values. It may erase its current value only through its return value. Requires: this is not
+  /// called within a walk, and no other thread is in a call. Also requires synchronization: earlier
+  /// calls of other threads happen before this call, and this call happens before their later
+  /// calls.
   template <class F>
   [[LIDO_ASSERTS]] bool for_each_alone(F&& f) {
     LIDO_ASSERT(!walks_.any(), "for_each_alone beside another walk of the map");
@@ -376,8 +379,8 @@ class concurrent_slot_map {
       hooks_.on_insert(*value, handle);
       take_back.dismiss();
     }
-    // Raised before the value is published: a thread that finds the value may start a walk, which
-    // must reach it.
+    // The end is raised before the value is published, because a thread that finds the value may
+    // start a walk, and that walk must reach the value.
     end_.raise_above(slot);
     states_[slot].publish();
     return handle;
@@ -414,8 +417,8 @@ class concurrent_slot_map {
     return slot;
   }
 
-  /// Destroys the values that were erased in blocks with a walk, except for the current values of
-  /// those walks.
+  /// Destroys the values that were erased while a walk was in their block, except for the current
+  /// values of the walks.
   [[LIDO_SLOW_PATH, LIDO_ASSERTS]] void end_values_of_walks() const noexcept {
     for (std::uint32_t i = 0; i < blocks(); ++i) {
       const std::uint32_t erased = blocks_[i].take_erased();
@@ -432,9 +435,9 @@ class concurrent_slot_map {
       end_value(slot);
     }
   }
-  /// Destroys a list of values that were erased while a walk was in their block, which begins at
-  /// slot `first`. `link` is the index of the first value in the block plus 1, or 0 if the list is
-  /// empty. `may_end(index)` returns true if the walk is at another index.
+  /// Destroys a list of values that were erased while a walk was in their block. The block begins
+  /// at slot `first`. `link` is the index of the first value in the block plus 1, or 0 if the list
+  /// is empty. `may_end(index)` returns true if the walk is at another index.
   template <class MayEnd>
   [[LIDO_ASSERTS]] void end_values(std::uint32_t first, std::uint32_t link,
                                    MayEnd may_end) const noexcept {
@@ -553,7 +556,8 @@ class concurrent_slot_map {
     return true;
   }
 
-  /// Calls `f` with the caller's current value, and erases the value if `f` asks for it.
+  /// Calls `f` for `value`, which is the value in `slot`. Erases the value if the result of `f`
+  /// says so.
   template <class Map, class F, class Value>
   static step call(Map& map, F& f, Value& value, std::uint32_t slot) {
     const step verdict = detail::visit_with(map, f, value, [&] { return map.handle_at(slot); });

@@ -25,7 +25,7 @@ enum class compaction_mode : std::uint8_t {
   manual     ///< only `compact()` and `shrink_to_fit()` close holes; walks skip them
 };
 
-/// No limit other than that of indices: 2^32 - 2 values.
+/// Stands for no limit. The number of indices still limits a map to 2^32 - 2 values.
 inline constexpr std::size_t unlimited = (std::numeric_limits<std::size_t>::max)();
 
 /// Options of a `slot_map`. Use designated initialisers: `{.max_size = 200'000, .name = "sparks"}`.
@@ -35,17 +35,18 @@ struct slot_map_options {
 
   /// Number of values that the map always has memory for. If `reserve` equals `max_size`, the
   /// constructor allocates all memory, both for values and for the table. After that, as long as no
-  /// slot is used up, only `shrink_to_fit` and `sort` allocate: a new table and a sort order. If a
-  /// T is larger than 1 KiB, `swap`, `emplace_at`, and `emplace_or_evict` of a full map allocate,
-  /// too. Each of them briefly puts one T on the heap.
+  /// slot is used up, only two functions allocate: `shrink_to_fit` allocates a new table, and
+  /// `sort` a sort order. If a T is larger than 1 KiB, `swap`, `emplace_at` and (if the map is
+  /// full) `emplace_or_evict` allocate, too, because each of them briefly puts one T on the heap.
   std::size_t reserve = 0;
 
   /// Unused capacity above which the map shrinks by itself. With `unlimited`, only `shrink_to_fit`
   /// shrinks the map, as in std::vector. A map whose number of values rises and falls then keeps
-  /// its memory; new pages from the system cost more than the inserts.
+  /// its memory. That is worthwhile, since new pages from the system would cost more than the
+  /// inserts.
   ///
   /// With any other threshold, the map shrinks when it closes holes, if less than a quarter of its
-  /// capacity is used then. Half of the remaining capacity is free afterwards. In mode immediate,
+  /// capacity is then in use. Half of the remaining capacity is free afterwards. In mode immediate,
   /// each erase may shrink the map. A `clear`, or an erase at the end, leaves no hole, so the map
   /// shrinks at the next compaction. A map whose T may throw when moved never shrinks by itself.
   std::size_t shrink_threshold = unlimited;

@@ -25,11 +25,11 @@ class secondary_map {
  public:
   using handle_type = slot_handle<T>;
 
-  /// Adds an entry for `handle`, or replaces it. An entry of an earlier handle of the same slot is
-  /// replaced, too. Returns nullptr, without effect, if `handle` is null, or if a later handle of
-  /// its slot has had an entry. Allocates memory for every slot up to that of `handle`, so check
-  /// handles from untrusted sources first. Throws std::bad_alloc, and whatever copying or moving a
-  /// Value throws. `value` may be an entry of this map.
+  /// Adds an entry for `handle`, or replaces the existing one. An entry of an earlier handle of the
+  /// same slot is replaced, too. Returns nullptr, without effect, if `handle` is null, or if a
+  /// later handle of its slot has had an entry. Allocates memory for every slot up to that of
+  /// `handle`, so check handles from untrusted sources first. Throws std::bad_alloc, and whatever
+  /// copying or moving a Value throws. `value` may be an entry of this map.
   Value* insert(handle_type handle, const Value& value) { return put(handle, value); }
   Value* insert(handle_type handle, Value&& value) { return put(handle, std::move(value)); }
 

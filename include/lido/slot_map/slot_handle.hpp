@@ -34,7 +34,7 @@ class slot_handle {
     return {static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32U)};
   }
 
-  /// Returns the handle as 64 bits; 0 for the null handle.
+  /// Returns the handle as 64 bits, which are 0 for the null handle.
   [[nodiscard]] constexpr std::uint64_t to_bits() const noexcept { return bits_; }
 
   /// Returns the index of the slot. Meaningful only for a handle of a `slot_map`.

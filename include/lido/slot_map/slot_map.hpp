@@ -39,26 +39,26 @@
 
 namespace lido::inline v0 {
 
-/// Identifies version 1 of the snapshot format. Its bytes give another number if they are read in
-/// the other byte order. So a copy of them also shows the byte order of the rest of a snapshot.
+/// Identifies version 1 of the snapshot format. A program with the other byte order reads another
+/// number, so the number also reveals the byte order of a snapshot.
 inline constexpr std::uint32_t slot_map_format = 0x4C53'0001;
 
-/// The content of a `slot_map` as plain arrays, to write to a file or to copy. The result of
-/// `snapshot()` is valid until the map changes.
+/// The content of a `slot_map` as plain arrays, which can be copied or written to a file. The
+/// result of `snapshot()` is valid until the map changes.
 template <class T>
 struct slot_map_snapshot {
   std::uint32_t format = 0;                      ///< must be `slot_map_format`
   std::span<const T> values;                     ///< the values in memory order
-  std::span<const std::uint64_t> table;          ///< generation of each slot and index of its value
+  std::span<const std::uint64_t> table;          ///< each slot's generation and its value's index
   std::uint32_t first_free = detail::null_slot;  ///< first free slot; 2^32 - 1 if there is none
   std::uint32_t first_generation = 1;            ///< first generation of slots that are added later
 };
 
-/// Stores values in one array, in no order, for access by handle. Insert, erase and find take
-/// constant time, except for an insert that grows the array. A walk is as fast as one over an
-/// array. A value moves when the array grows or shrinks, and when a hole is closed. A handle is
-/// valid until its value is erased. Then it is stale, unless `restore` or `emplace_at` makes it
-/// valid again.
+/// Stores values in one array, in no particular order, for access by handle. Insert, erase and find
+/// take constant time, except for an insert that grows the array. A walk is as fast as a loop over
+/// an array. A value moves when the array grows or shrinks, and when a hole is closed. A handle is
+/// valid until its value is erased. After that, the handle is stale, unless `restore` or
+/// `emplace_at` makes it valid again.
 ///
 /// T must be movable. An insert that throws has no effect, unless the array grows. If on_insert
 /// throws after the array has grown, the values have moved. If T has no copy constructor and moving
@@ -94,7 +94,7 @@ class slot_map {
   /// options; its name and hooks are moved-from. Earlier handles, pointers and iterators must not
   /// be used with a refilled `other`. Inserts into `other` allocate memory, despite `reserve`. If
   /// moving Hooks throws, there is no effect. Requires: no walk of `other` is running, and no
-  /// constructor of T calls this. There is no assignment, because it might redirect handles.
+  /// constructor of T calls this. There is no assignment: it could redirect existing handles.
   [[LIDO_ASSERTS]] slot_map(slot_map&& other) noexcept(std::is_nothrow_move_constructible_v<Hooks>)
       : hooks_(std::move(other.hooks_)),
         name_(std::move(other.name_)),
@@ -152,11 +152,11 @@ class slot_map {
     }));
   }
 
-  /// Adds a value under `handle`, which comes from another map or is the last one of its slot here.
-  /// Returns false, without effect, during a walk and in constructors of T. Also does so if the
-  /// slot of `handle` has a value, has given a later handle, is used up, or exceeds `max_size()`.
-  /// Closes holes, and searches all free slots. Without a max_size, the table may need 8 bytes for
-  /// each of 2^32 slots.
+  /// Adds a value under `handle`: one from another map, or the last one that its slot here has
+  /// given. Returns false, without effect, during a walk and in constructors of T. Also returns
+  /// false if the slot of `handle` has a value, has given a later handle, is used up, or lies
+  /// beyond `max_size()`. Closes holes, and searches all free slots. Unless max_size limits the
+  /// table, it may grow to 2^32 slots of 8 bytes each.
   template <class... Args>
   [[nodiscard]] bool emplace_at(handle_type handle, Args&&... args) {
     if (!may_move() || !store_.can_emplace_as(handle.to_bits(), most())) {
@@ -169,9 +169,9 @@ class slot_map {
            announce_insert(handle.to_bits());
   }
 
-  /// Inserts the values of a range, and moves them if its iterators yield rvalues. Returns their
-  /// handles in the same order. If the call throws, none of the values stays in the map. Requires:
-  /// the range contains no values of this map.
+  /// Inserts each value of a range. Moves the values if the range's iterators yield rvalues, and
+  /// copies them otherwise. Returns the handles in the order of the range. If the call throws, the
+  /// map keeps none of the values. Requires: the range contains no values of this map.
   template <class Range>
   [[LIDO_ASSERTS]] std::vector<handle_type> insert_range(Range&& values) {
     LIDO_ASSERT(!has_first_of(values), "insert_range of values that are in this slot map");
@@ -193,9 +193,9 @@ class slot_map {
     return made;
   }
 
-  /// Adds a value as emplace does. If the map already holds `max_size()` values, finds the least
-  /// one by `less(const T&, const T&)` and replaces it. If on_insert throws, the replaced value is
-  /// lost. After any other exception, the map is unchanged.
+  /// Adds a value as emplace does. If the map already holds `max_size()` values, the new value
+  /// replaces the one that is least by `less(const T&, const T&)`. If on_insert throws, the
+  /// replaced value is lost. After any other exception, the map is unchanged.
   template <class Less, class... Args>
   handle_type emplace_or_evict(Less less, Args&&... args) {
     static_assert(std::is_nothrow_move_constructible_v<T>,
@@ -215,8 +215,8 @@ class slot_map {
     return emplace(std::move(*value));
   }
 
-  /// Destroys the value. Returns false if the handle is stale. Leaves a hole during a walk, in a
-  /// `compaction_mode` other than immediate, and if the move to close the hole throws.
+  /// Destroys the value. Returns false if the handle is stale. Leaves a hole if a walk is running,
+  /// if `compaction_mode` is not immediate, or if the move that would close the hole throws.
   [[LIDO_ASSERTS]] bool erase(handle_type handle) noexcept {
     const std::uint32_t index = store_.find(handle.to_bits());
     if (index == detail::null_slot) {
@@ -241,8 +241,8 @@ class slot_map {
     return taken;
   }
 
-  /// Calls `f` as for_each does, and erases each value for which it returns true. Returns their
-  /// number.
+  /// Calls `f` as for_each does, and erases each value for which `f` returns true. Returns the
+  /// number of erased values.
   template <class F>
   std::size_t erase_if(F f) {
     std::size_t erased = 0;
@@ -268,7 +268,7 @@ class slot_map {
     settle();
   }
 
-  /// Returns the value's address, valid until the map changes; nullptr if the handle is stale.
+  /// Returns the value's address (valid until the map changes), or nullptr for a stale handle.
   [[nodiscard]] T* find(handle_type handle) noexcept {
     T* const values = store_.values();
     const std::uint32_t index = store_.find(handle.to_bits());
@@ -335,21 +335,21 @@ class slot_map {
     });
     return detail::walk<T, slot_map, F>(*this, f, 0, store_.end()).run();
   }
-  /// Walks as above with a `const T&`. Skips holes, and closes none. `f` must not change the map.
+  /// Walks as above, but passes `const T&` to `f` and closes no hole. `f` must not change the map.
   template <class F>
   bool for_each(F&& f) const {
     return detail::walk<const T, const slot_map, F>(*this, f, 0, store_.end()).run();
   }
 
   /// Walks as the first for_each does, but on the threads of `executor`, such as those of
-  /// `lido::par` (lido/tbb.hpp). `f` erases nothing. If `f` returns false, only the executor's
+  /// `lido::par` (lido/tbb.hpp). `f` cannot erase values. If `f` returns false, only the executor's
   /// current range ends. Requires: `f` calls only const functions of the map.
   template <parallel_executor Executor, class F>
   [[LIDO_ASSERTS]] void for_each(const Executor& executor, F f) {
     close_holes_before_walk();
     walk_on<T>(executor, f);
   }
-  /// Walks the same way with a `const T&`. Skips holes. Other const functions may run meanwhile.
+  /// Does the same with a `const T&`, and skips holes. Const functions may run at the same time.
   template <parallel_executor Executor, class F>
   [[LIDO_ASSERTS]] void for_each(const Executor& executor, F f) const {
     walk_on<const T>(executor, f);
@@ -361,9 +361,9 @@ class slot_map {
   [[nodiscard]] const_iterator end() const noexcept { return {this, detail::null_slot}; }
 
   /// Closes holes and returns all values as an array, valid until the map changes. Swapping values
-  /// in it, as std::sort does, makes handles refer to other values; use `sort` and `swap` instead.
-  /// Throws whatever a move throws. Requires: neither a walk nor a constructor of a T in the map is
-  /// running.
+  /// in the array, as std::sort does, makes handles refer to other values; use `sort` and `swap`
+  /// instead. Throws whatever a move throws. Requires: neither a walk nor a constructor of a T in
+  /// the map is running.
   [[nodiscard, LIDO_ASSERTS]] std::span<T> values() {
     LIDO_ASSERT(may_move(), "values() of a slot map during a walk of it, or in a constructor of T");
     compact();
@@ -410,8 +410,8 @@ class slot_map {
     return true;
   }
 
-  /// Returns all that `restore` needs, without a copy. Closes holes. Throws whatever `values`
-  /// throws. Requires: as for `values`.
+  /// Returns everything that `restore` needs, without copying it. Closes holes. Throws whatever
+  /// `values` throws. Requires: as for `values`.
   [[nodiscard, LIDO_ASSERTS]] slot_map_snapshot<T> snapshot() {
     const std::span<const T> all = values();
     const detail::table_image table = store_.image();
@@ -422,7 +422,7 @@ class slot_map {
   /// which handles come next. `from` may come from another map. Handles given after the snapshot
   /// are given again. Hooks are not called. Throws std::invalid_argument if the snapshot has
   /// another format, is inconsistent, or has more than `max_size()` values. Also throws whatever
-  /// copying throws. An exception has no effect. Requires: as for `values`.
+  /// copying throws. A call that throws has no effect. Requires: as for `values`.
   [[LIDO_ASSERTS]] void restore(const slot_map_snapshot<T>& from) requires(
       std::is_copy_constructible_v<T>) {
     LIDO_ASSERT(may_move(), "restore of a slot map during a walk of it, or in a constructor of T");
@@ -442,9 +442,9 @@ class slot_map {
     }
   }
 
-  /// Closes all holes, each by at most one move. If a move throws, the remaining holes stay. During
-  /// a walk, takes effect at its end. Outside a walk, has no effect in T's constructor or
-  /// destructor.
+  /// Closes all holes, each by at most one move. If a move throws, the remaining holes stay. A call
+  /// during a walk takes effect when the walk ends. A call in T's constructor or destructor has no
+  /// effect unless a walk is running.
   [[LIDO_ASSERTS]] void compact() {
     if (!may_move()) {
       compact_later_ = walks_ != 0;
@@ -456,9 +456,9 @@ class slot_map {
     shrink_if_sparse();
   }
 
-  /// Allocates memory for `count` values, at most `max_size()`, and keeps it until shrink_to_fit.
-  /// Throws std::bad_alloc, std::bad_array_new_length, or std::invalid_argument if that would be
-  /// more than 2^32 - 2 values.
+  /// Allocates memory for `count` values, or for `max_size()` if that is less, and keeps it until
+  /// shrink_to_fit. Throws std::invalid_argument if that would be more than 2^32 - 2 values. Also
+  /// throws std::bad_alloc and std::bad_array_new_length.
   [[LIDO_ASSERTS]] void reserve(std::size_t count) {
     const std::size_t wanted = (std::min)(count, options_.max_size);
     if (wanted > detail::max_capacity) {
@@ -472,10 +472,10 @@ class slot_map {
     least_capacity_ = (std::max)(least_capacity_, static_cast<std::uint32_t>(wanted));
   }
 
-  /// Closes holes, drops memory from `reserve()`, and shrinks the table, then the array, to what
-  /// the values and the option `reserve` need. Throws std::bad_alloc, and whatever a move throws:
-  /// finished steps remain, and no value is lost, except to a failed move as described above.
-  /// During a walk, only calls compact().
+  /// Closes holes, forgets earlier calls of `reserve()`, and shrinks first the table and then the
+  /// array to what the values and the option `reserve` need. Throws std::bad_alloc, and whatever a
+  /// move throws. Finished steps then remain, and only a failed move can lose values (see the
+  /// class). During a walk, only calls compact().
   [[LIDO_ASSERTS]] void shrink_to_fit() {
     compact();
     if (may_move()) {
@@ -494,8 +494,8 @@ class slot_map {
   [[nodiscard]] std::size_t holes() const noexcept { return store_.holes(); }
   /// Returns the number of slots that are not used again because all their generations are used up.
   [[nodiscard]] std::size_t used_up_slots() const noexcept { return store_.used_up(); }
-  /// Returns the bytes of memory beyond the values: 8 bytes and one bit per index, 8 bytes per slot
-  /// of the table. Blocks of 2 MiB or more are rounded up to huge pages, by an eighth at most.
+  /// Returns the bytes used beyond the values: 8 bytes and one bit per index, and 8 bytes per slot
+  /// of the table. Blocks of 2 MiB or more are rounded up to huge pages, by at most an eighth.
   [[nodiscard]] std::size_t bookkeeping_bytes() const noexcept {
     return store_.memory() - capacity() * sizeof(T);
   }
@@ -628,7 +628,7 @@ class slot_map {
     settle();
   }
 
-  /// Closes holes if the mode is immediate, or if a walk that has ended postponed compact().
+  /// Closes holes if the mode is immediate, or if compact() was postponed to the end of a walk.
   [[LIDO_ASSERTS]] void settle() noexcept {
     if (!may_move() || (options_.compaction != compaction_mode::immediate && !compact_later_)) {
       return;
@@ -688,9 +688,9 @@ class slot_map {
     }
   }
 
-  [[LIDO_NO_UNIQUE_ADDRESS]] Hooks hooks_;  ///< first: if its move throws, `other` is unchanged
+  [[LIDO_NO_UNIQUE_ADDRESS]] Hooks hooks_;  ///< moved first: if that throws, `other` is unchanged
   std::string name_;
-  slot_map_options options_;          ///< with an empty name; see `name_`
+  slot_map_options options_;          ///< the `name` in it is empty; see `name_`
   std::uint32_t least_capacity_ = 0;  ///< capacity that the array keeps until shrink_to_fit
   bool compact_later_ = false;
   std::uint32_t walks_ = 0;  ///< number of nested walks

@@ -27,12 +27,13 @@ namespace lido::inline v0::detail {
 ///   what the previous one did with the value; see the notes. The free list orders the destruction
 ///   of a value before the construction of the next one in the slot. Changes are seq_cst because
 ///   walks rely on that order; on x86-64 and arm64, weaker changes would not be cheaper.
-/// Progress: entering waits until conflicting threads have left the value, in no particular order.
-///   It notices that they have left after one back-off sleep at most. Readers that keep overlapping
-///   keep out a thread that wants to be alone. Everything else is lock-free.
+/// Progress: `enter` waits until conflicting threads have left the value, and notices after at most
+///   one back-off sleep that they have left. Waiting threads enter in no particular order, so a
+///   thread that wants to be alone cannot enter as long as readers keep overlapping. Everything
+///   else is lock-free.
 class slot_state {
  public:
-  /// Tells which thread destroys an erased value.
+  /// States which thread destroys an erased value.
   enum class fate : std::uint8_t {
     stale,   ///< the slot has another value, or none
     ours,    ///< no thread is in the value: the caller must destroy it
@@ -99,13 +100,14 @@ class slot_state {
   [[nodiscard]] bool leave(access how) noexcept {
     // (3) - this seq_cst-fetch-sub synchronizes-with the seq_cst-CAS (2), the seq_cst-fetch-sub
     // (3), the seq_cst-CAS (4) and the seq_cst-load (6). The next thread sees what this one did.
-    // The thread that destroys the value sees what the eraser and other readers did before. It is
-    // in one total order with walk_block.hpp (1, 8)
+    // The thread that destroys the value sees what the eraser and other readers did before. The
+    // operation is in one total order with walk_block.hpp (1, 8)
     const std::uint64_t before = word_.fetch_sub(bits(how), std::memory_order_seq_cst);
     return (before & (live | visitors)) == bits(how);
   }
 
-  /// Erases the value, so that no more threads can enter. Tells which thread must destroy it.
+  /// Erases the value, so that no more threads can enter. Returns which thread must destroy the
+  /// value.
   [[nodiscard]] fate erase(std::uint64_t generation) noexcept {
     // relaxed: validated by (4)
     std::uint64_t before = word_.load(std::memory_order_relaxed);
@@ -181,7 +183,7 @@ class walk_end {
  public:
   [[nodiscard]] std::uint32_t get() const noexcept {
     // relaxed: the end is raised before a value is published, so a thread that has found the value
-    // sees the raised end. The slot's own word tells what is in the slot
+    // sees the raised end. The slot's own word shows what is in the slot
     return end_.load(std::memory_order_relaxed);
   }
 

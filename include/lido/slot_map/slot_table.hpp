@@ -41,7 +41,7 @@ inline constexpr std::uint32_t last_table_generation = 0x7FFF'FFFE;
 ///     pair of slot and generation is given out twice, except by `load` or for a handle that the
 ///     user passes.
 ///  I2 A slot whose generations are used up is in no list. It may be vacant, and never has a value.
-///  I3 The generation of a free or vacant slot carries a mark that no handle has. So the look-up of
+///  I3 The generation of a free or vacant slot carries a mark that no handle has. So looking up
 ///     a handle of another map fails, even if its generation is the one that the slot will give
 ///     next.
 template <std::uint32_t Last>
@@ -112,7 +112,7 @@ class slot_table {
   /// Returns the address of the word that `index_or_any` reads, for a prefetch.
   [[nodiscard]] const void* word_of(slot_index slot) const noexcept { return &words_[slot]; }
 
-  /// Returns the slot for the next value at the index of `slot`, which is vacant. That is `slot`
+  /// Returns the slot for the next value at the index of the vacant slot `slot`. That is `slot`
   /// itself, or a free slot if `slot` is used up. Throws the same as `prepare`.
   [[nodiscard, LIDO_ASSERTS]] slot_index prepare_to_fill(slot_index slot) {
     if (is_used_up(slot)) [[unlikely]] {
@@ -129,7 +129,7 @@ class slot_table {
     return handle(slot) & ~unused;
   }
 
-  /// Assigns the vacant slot of `handle` to the value at `index`, which thus gets `handle`.
+  /// Assigns the vacant slot of `handle` to the value at `index`, so that the value gets `handle`.
   [[LIDO_ASSERTS]] void fill(std::uint64_t handle, std::uint32_t index) noexcept {
     LIDO_ASSERT((words_[static_cast<slot_index>(handle)] & unused) != 0, "a slot is filled twice");
     words_[static_cast<slot_index>(handle)] = handle ^ index;
@@ -150,7 +150,7 @@ class slot_table {
     return (words_[slot] & unused) != 0 && !is_used_up(slot) && wanted + 1 >= generation(slot);
   }
 
-  /// Makes `slot` the one that `claim` returns next. Adds all slots up to it if the table has
+  /// Makes `slot` the one that `claim` returns next. Adds all slots up to `slot` if the table has
   /// fewer. Searches the list from the slot that became free last. Throws the same as `prepare`.
   /// Requires: no slot is vacant, and can_fill_as is true for a handle of `slot`.
   [[LIDO_ASSERTS]] void bring_forward(slot_index slot) {
@@ -175,7 +175,7 @@ class slot_table {
     return static_cast<std::uint32_t>((words_[slot] & ~unused) >> 32U);
   }
 
-  /// Frees a vacant slot, which gives up its index.
+  /// Frees a vacant slot, so that it no longer has an index.
   void give_up_index(slot_index slot) noexcept {
     words_[slot] = (words_[slot] & generation_bits) | first_free_;
     if (!is_used_up(slot)) [[likely]] {

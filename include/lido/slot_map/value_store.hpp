@@ -40,11 +40,12 @@ class value_array {
 
   value_array() noexcept = default;
 
-  /// Allocates space for `capacity` values; no index is marked as a hole. Throws
+  /// Allocates space for `capacity` values, and marks no index as a hole. Throws
   /// std::bad_array_new_length if the size overflows, or std::bad_alloc.
   explicit value_array(std::uint32_t capacity)
       : memory_(array_buffer(bytes_of(capacity), alignment)),
-        // Computed once here, not at every access. This makes a walk as fast as one over an array.
+        // The address is computed once here, not at every access. This makes a walk as fast as a
+        // loop over an array.
         values_(static_cast<T*>(static_cast<void*>(memory_->data()))),
         slots_(static_cast<slot_index*>(at_byte(slots_at(capacity)))),
         holes_(static_cast<std::uint64_t*>(at_byte(holes_at(capacity)))),
@@ -53,8 +54,8 @@ class value_array {
     slot_shadow<sizeof(T)>::close_all(memory_->data(), capacity);
   }
 
-  // A moved-from array may be assigned to or destroyed. Requires of assignment: the target has no
-  // memory.
+  // A moved-from array may be assigned to or destroyed. Requires: the target of an assignment has
+  // no memory.
   value_array(value_array&&) noexcept = default;
   value_array& operator=(value_array&&) noexcept = default;
   value_array(const value_array&) = delete;
@@ -76,8 +77,8 @@ class value_array {
     return {slots_, count};
   }
 
-  /// Returns element `n` of the array for the slots of holes, which the owner of this object
-  /// maintains.
+  /// Returns element `n` of the array that lists the slots of holes. The owner of this object
+  /// maintains that array.
   [[nodiscard]] slot_index& hole_slot(std::uint32_t n) const noexcept {
     return slots_[std::size_t{capacity_} + n];
   }
@@ -150,8 +151,8 @@ constexpr store_version operator+(store_version version, std::uint64_t changes) 
   return static_cast<store_version>(static_cast<std::uint64_t>(version) + changes);
 }
 
-/// A count of open indices: they have no value and are not listed as holes. It has its own type for
-/// the same reason.
+/// A count of open indices, which have no value and are not listed as holes. The count has its own
+/// type for the same reason as store_version.
 enum class open_indices : std::uint64_t {};
 
 /// Implements a slot map without its policies: it knows neither limits nor hooks nor walks.
@@ -161,7 +162,7 @@ enum class open_indices : std::uint64_t {};
 ///  I2 For the value at index p, `table_.find` of its handle returns p.
 ///  I3 Each hole is marked. The slot of its last value stays vacant for the next value there. The
 ///     first `holes_` elements of the array of hole slots are the slots of these holes. The last
-///     one is filled first.
+///     of them is filled first.
 ///  I4 While a constructor or destructor of T runs, the index of its value is open: marked as a
 ///     hole, but in no list. So the constructor or destructor may use the store. Meanwhile no value
 ///     moves to another index, and a block that values have moved out of is kept.
@@ -208,7 +209,7 @@ class value_store {
   [[nodiscard]] std::uint64_t handle_at(std::uint32_t index) const noexcept {
     return table_.handle(array_.slot(index));
   }
-  /// Returns true if a value is at `index`.
+  /// Returns true if there is a value at `index`.
   [[nodiscard]] bool is_value(std::uint32_t index) const noexcept {
     return index < end_ && !array_.is_hole(index);
   }
@@ -223,7 +224,7 @@ class value_store {
   [[nodiscard]] std::size_t memory() const noexcept { return array_.memory() + table_.memory(); }
   void reserve_slots(std::size_t count) { table_.reserve(count); }
 
-  /// Returns the first index at or after `index` that has a value; end() if there is none.
+  /// Returns the first index at or after `index` that has a value, or end() if there is none.
   [[nodiscard]] std::uint32_t next_value(std::uint32_t index) const noexcept {
     while (holes() != 0 && index < end_) {
       const std::uint64_t used = ~array_.holes_around(index) >> (index % indices_per_word);
@@ -250,8 +251,8 @@ class value_store {
     return best;
   }
 
-  /// Makes a value in a hole, or after the last value if there is no hole. Returns the bits of its
-  /// handle. Requires: has_room().
+  /// Makes a value in a hole, or after the last value if there is no hole. Returns the bits of the
+  /// new value's handle. Requires: has_room().
   template <class... Args>
   [[LIDO_ASSERTS]] std::uint64_t emplace(Args&&... args) {
     return emplace_by(
@@ -260,7 +261,7 @@ class value_store {
 
   /// Makes a value as `emplace` does, by calling `make(address, bits of the handle)`. If `wanted`
   /// is not 0, the value gets the handle with the bits `wanted`. Requires: has_room(), and `wanted`
-  /// is 0 or has the slot that `claim` returns next.
+  /// is 0 or is a handle of the slot that `claim` returns next.
   template <class Make>
   [[LIDO_ASSERTS]] std::uint64_t emplace_by(const Make& make, std::uint64_t wanted = 0) {
     LIDO_ASSERT(has_room(), "an emplace into a full array");
@@ -300,9 +301,10 @@ class value_store {
   };
 
   /// Moves the values to the block `larger`, adopts the new value there, and returns the bits of
-  /// its handle. Returns 0, without effect, if the constructor of the new value has changed the
-  /// store. In that case the store now has room, or another value has taken the index. Throws
-  /// std::length_error. Also throws whatever `relocate` throws, with the same effects.
+  /// the new value's handle. Returns 0, without effect, if the constructor of the new value has
+  /// changed the store. In that case the store now has room, or another value has taken the index
+  /// of the new value. Throws std::length_error. Also throws whatever `relocate` throws, with the
+  /// same effects.
   [[LIDO_ASSERTS]] std::uint64_t take_over(larger_block& larger) {
     if (has_room() || end_ != larger.index_) {
       return 0;
@@ -341,7 +343,7 @@ class value_store {
   /// Requires: `handle` is the handle of that value.
   [[LIDO_ASSERTS]] void erase(std::uint32_t index, std::uint64_t handle) noexcept {
     LIDO_ASSERT(find(handle) == index, "an erase under the handle of another value");
-    // The next value is made at or moved to this index, so its memory is prefetched.
+    // The next value will be made at this index or moved to it, so the memory there is prefetched.
     LIDO_PREFETCH_FOR_WRITE(array_.values() + index);
     destroy(index, handle);
     leave(index, static_cast<slot_index>(handle));
@@ -394,14 +396,14 @@ class value_store {
     constexpr std::uint32_t index_ahead = 4;
     const scope_exit keep_the_rest([&] { drop_holes_behind_end(); });
     while (holes_ != 0) {
-      // Such holes stay in the list until the outer loop reaches them.
+      // Holes behind the end stay in the list until the outer loop reaches them.
       while (end_ != 0 && array_.is_hole(end_ - 1)) {
         --end_;
         ++holes_behind_end_;
       }
       // Prefetches the words and values of later holes: slots are scattered over the table, and
-      // only their words contain the indices. This is not a function of its own, because GCC drops
-      // a call that only prefetches.
+      // only their words contain the indices. This is not a separate function, because GCC drops
+      // calls of functions that only prefetch.
       if (holes_ > word_ahead) {
         LIDO_PREFETCH_FOR_WRITE(table_.word_of(array_.hole_slot(holes_ - 1 - word_ahead)));
         const slot_index soon = array_.hole_slot(holes_ - 1 - index_ahead);
@@ -512,7 +514,7 @@ class value_store {
       pass_on(a, b, aside);
     }
   }
-  // Separate, so that only this function needs stack space for a T.
+  // A separate function, so that only it needs stack space for a T.
   [[LIDO_NOINLINE]] static void exchange_on_stack(T* a, T* b) noexcept {
     T aside(std::move(*a));
     pass_on(a, b, aside);
@@ -635,7 +637,7 @@ class value_store {
     changed();
   }
 
-  // Makes a value in `to` from `pass(value)` for each value of this store, at the same index. If a
+  // For each value of this store, makes a value in `to` from `pass(value)`, at the same index. If a
   // constructor throws, `to` contains no values.
   template <class Pass>
   void make_all_in(value_array<T>& to, Pass pass) const {
@@ -673,7 +675,8 @@ class value_store {
   slot_table<LastGeneration> table_;
   std::uint32_t end_ = 0;
   std::uint32_t holes_ = 0;
-  std::uint32_t holes_behind_end_ = 0;  ///< holes behind the end, while `close_holes` runs
+  std::uint32_t holes_behind_end_ =
+      0;  ///< number of holes behind the end, while `close_holes` runs
   open_indices open_{};
   store_version version_{};
   std::vector<value_array<T>> outgrown_;  ///< blocks that were replaced while an index was open

@@ -117,8 +117,8 @@ class walk {
     auto seen = store().version();
     bool on = true;
     const std::uint32_t first = index_;
-    // States the known alignment again. GCC then keeps this sum, and does not add `first` to each
-    // index.
+    // States the known alignment again. GCC then computes this sum only once, and does not add
+    // `first` to each index.
     auto* const values = detail::assume_aligned<alignof(Value)>(store().values() + first);
     index_ = first + (std::min)(word, stop_ - first);
     for (std::uint32_t turn = 0; turn < turns_; turn += at_once) {
@@ -137,7 +137,7 @@ class walk {
   template <class Version>
   [[LIDO_ALWAYS_INLINE]] bool meet_next(Value* values, std::uint32_t first, std::uint64_t& left,
                                         Version& seen, bool& on) {
-    LIDO_UNROLL(2)  // or the loop takes half as long again at some code addresses
+    LIDO_UNROLL(2)  // otherwise the loop takes half as long again at some code addresses
     for (std::uint32_t i = 0; i < at_once; ++i) {
       if (left == 0) [[unlikely]] {
         return false;

@@ -15,11 +15,11 @@
 namespace lido::inline v0::detail {
 
 /// Lets a walk visit values without entering each of them. Records which value the walk is
-/// visiting, and which erased values it must destroy.
+/// visiting, and which erased values the walk must destroy.
 ///
-/// A walk enters the block by one compare-and-swap. It announces each value that it visits by a
-/// store, and changes no slot_state. Only one walk at a time can enter. A second walk enters the
-/// values one by one, as visitors do.
+/// A walk enters the block with one compare-and-swap. Before it visits a value, it announces the
+/// value with a store. It changes no slot_state. Only one walk at a time can enter. A second walk
+/// enters the values one by one, as visitors do.
 ///
 /// Invariants
 ///  W1 A visitor first changes the slot_state, then checks for a walk in the map and in the block.
@@ -50,8 +50,7 @@ class alignas(cache_line) walk_block {
   }
 
   /// Leaves the current value and moves on to `index`. Returns true if the walk may access the
-  /// value there. If it returns false, the walk must enter the value, if there is one, as a visitor
-  /// does.
+  /// value there. Otherwise, the walk must enter the value (if there is one) as a visitor does.
   [[nodiscard]] bool come_to(std::uint32_t index, const slot_state& state, access how) noexcept {
     say(index);
     if (state.admits(how)) [[likely]] {
@@ -88,15 +87,15 @@ class alignas(cache_line) walk_block {
     return at_.load(std::memory_order_acquire) == index;
   }
 
-  /// Waits while a walk that excludes this visitor is at the value. The walk may have erased the
-  /// value. Returns false if the kernel refuses the heavy fence; the visitor must then leave the
-  /// value and try again. Requires: the visitor has entered the value.
+  /// Waits while a walk that excludes this visitor is at the value. When the wait ends, the walk
+  /// may have erased the value. Returns false if the kernel refuses the heavy fence; the visitor
+  /// must then leave the value and try again. Requires: the visitor has entered the value.
   [[nodiscard]] bool let_pass(std::uint32_t index, access how) const noexcept {
     return !excludes(word(), how) || wait_for_walk(index, how);
   }
 
-  /// Adds a value to the list of erased values that the walk must destroy. Returns false if there
-  /// is no walk, so that the caller must destroy the value. Requires: the value is erased, and no
+  /// Adds a value to the list of erased values that the walk must destroy. Returns false if no walk
+  /// is in the block; the caller must then destroy the value. Requires: the value is erased, and no
   /// thread is in it.
   [[nodiscard, LIDO_ASSERTS]] bool put_erased(slot_state& state, std::uint32_t index) noexcept {
     for (std::uint64_t before = word(); before != 0; before = word()) {
@@ -154,7 +153,8 @@ class alignas(cache_line) walk_block {
   atomic<std::uint32_t> at_{size};
 };
 
-/// The number of walks in the map. While it is 0, visitors need not check their block for a walk.
+/// Counts the walks that are running in the map. While the count is 0, visitors need not check
+/// their block for a walk.
 class walk_count {
  public:
   void begin() noexcept {
