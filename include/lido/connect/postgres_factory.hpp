@@ -130,10 +130,10 @@ class postgres_factory {
   /// with the query until it writes to the client. Does nothing if the user has called PQreset.
   static void interrupt(postgres_connection& used) noexcept;
 
-  /// Cancels a running query before the connection is closed. This takes at most a second, or a
-  /// tenth of a second for a pipeline. If the cancel has not reached the server by then, the server
-  /// continues with the pipeline. Commands of a pipeline that the user has not sent yet are never
-  /// sent.
+  /// Cancels a running query before the connection is closed. The cancel takes at most a second, or
+  /// a tenth of a second for a pipeline. If the cancel has not reached the server by then, the
+  /// server continues with the pipeline. Commands of a pipeline that the user has not sent yet are
+  /// never sent.
   static void destroy(postgres_connection& ended, destroy_reason reason) noexcept;
 
  private:

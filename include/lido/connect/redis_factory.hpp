@@ -76,7 +76,7 @@ class redis_connection {
   /// A write to a server that hung up does not raise SIGPIPE. Versions of hiredis before 1.0 cannot
   /// prevent the signal. With those, the first call of this function installs an empty handler for
   /// SIGPIPE, unless the program handles or ignores the signal. If the program restores the default
-  /// later, the signal kills it.
+  /// later, the signal then kills the program.
   [[nodiscard]] redisContext* context() noexcept;
 
  private:

@@ -81,8 +81,8 @@ class tcp_factory {
 
   /// Shuts the socket down, so that an operation of its user ends with an error. During the call,
   /// the user may start and cancel operations, and shut directions down. The user must not close,
-  /// assign or move the socket, since another file could then get its descriptor. Instead, the user
-  /// discards the lease.
+  /// assign or move the socket, since another file could then get the socket's descriptor. Instead,
+  /// the user discards the lease.
   static void interrupt(socket& used) noexcept { detail::shut_down(used.native_handle()); }
 
   static void destroy(socket& ended, destroy_reason /*reason*/) noexcept {

@@ -40,8 +40,9 @@ inline constexpr int destroy_reasons = 10;
 
 /// What `flush` and `kill` do about resources that are still in use.
 enum class ongoing_uses : std::uint8_t {
-  finish,     ///< let the use finish: the resource is destroyed when it comes back
-  interrupt,  ///< call the factory's `interrupt`, which ends the user's wait; then as `finish`
+  finish,  ///< let the use finish: the resource is destroyed when it comes back
+  /// Call the factory's `interrupt`, which ends the user's wait, and then do what `finish` does.
+  interrupt,
 };
 
 /// Returns the reason as text, such as "too old".

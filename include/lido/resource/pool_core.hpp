@@ -137,11 +137,12 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   /// unknown. Throws std::bad_alloc, or whatever looking up the key throws. If it throws, it has
   /// had no effect.
   bool flush(const sought_key* key = nullptr, ongoing_uses uses = ongoing_uses::finish);
-  /// Flushes the group of `key` if its current generation is `generation`. Returns false if it
-  /// differs, or if the key is unknown. Throws whatever `flush` throws.
+  /// Flushes the group of `key` if its current generation is `generation`. Returns false if the
+  /// generations differ, or if the key is unknown. Throws whatever `flush` throws.
   bool flush_of(const sought_key* key, resource_generation generation);
   /// Flushes the group of a resource in use if the resource is of the group's current generation.
-  /// Returns false if it is not, or if it belongs to another pool. Throws std::bad_alloc.
+  /// Returns false if the resource is of an earlier generation, or belongs to another pool. Throws
+  /// std::bad_alloc.
   bool flush_of(const slot_grant& grant);
   /// Flushes the group of a key. The key is removed together with its last resource. Throws
   /// whatever `flush` throws.
@@ -167,7 +168,7 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   /// Closes the pool. Leases that have not ended keep the core alive.
   void let_go() noexcept;
 
-  /// Returns the outcome of an acquire that has failed. Costs the same however many leases are out.
+  /// Returns the outcome of an acquire that has failed. Costs the same however many leases exist.
   [[nodiscard]] acquire_outcome failed(acquire_failure cause, const refusal& found) const noexcept;
 
   // ---- parts of the pool ------------------------------------------------------------------------

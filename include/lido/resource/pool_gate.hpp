@@ -110,7 +110,8 @@ class pool_gate {
 
   relaxed<nanos> now_;
   /// Owns the memory of the next three members. For why it is not a unique_ptr, see `shell_` in
-  pool_core.hpp.std::shared_ptr<gate_memory> memory_;
+  /// pool_core.hpp.
+  std::shared_ptr<gate_memory> memory_;
   thread_state* threads_;
   relaxed<pool_slot*>* last_of_keys_;  ///< null in a pool without keys
   relaxed<std::uint32_t>* keys_like_;  ///< number of keys that share each hint

@@ -39,8 +39,8 @@ class pool_groups {
     return *main_;
   }
 
-  /// Takes the idle, fresh resource in the lowest position. The caller begins its use. `key` is
-  /// null in a pool without keys. Throws whatever looking up the key throws.
+  /// Takes the idle, fresh resource in the lowest position. The caller has to begin the use of the
+  /// resource. `key` is null in a pool without keys. Throws whatever looking up the key throws.
   [[nodiscard]] slot_grant take_lowest(const sought_key* key) const;
   /// Prepares a key that the pool certainly does not know, so that the caller can omit a look-up.
   /// Returns false if `key` is null, or if the pool may know the key. Throws whatever preparing the

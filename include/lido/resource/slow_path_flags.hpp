@@ -18,15 +18,16 @@ class slow_path_flags {
   };
   [[nodiscard]] std::uint32_t get() const noexcept {
     // (1) - this seq_cst-load synchronizes-with the seq_cst-store (2), and is in one total order
-    // with it and with slot.hpp (1, 2). So a releasing thread sees whether its resource is surplus
+    // with it and with slot.hpp (1, 2). So either the releasing thread sees the flag or the kernel
+    // sees the resource
     return word_.load(std::memory_order_seq_cst);
   }
   /// Sets the flags. Requires: the pool's mutex is held.
   void set(std::uint32_t flags) noexcept {
     if (get() != flags) {
       // (2) - this seq_cst-store synchronizes-with the seq_cst-load (1), and is in one total order
-      // with it and with slot.hpp (1, 2). If the kernel then checks the slots, it sees what was
-      // released before
+      // with it and with slot.hpp (1, 2). If the kernel then checks the slots, it sees every
+      // resource whose release missed the flags
       word_.store(flags, std::memory_order_seq_cst);
     }
   }

@@ -50,11 +50,12 @@ struct lease_info {
   [[nodiscard]] std::string where() const;
 };
 
-/// A snapshot, taken under the pool's mutex. Each resource is counted once: `live` is idle + in_use
-/// + creating + checking + closing. `refused` counts acquires that failed because of too many
-/// waiters, a closed pool, a failed create or hold-and-wait. `exhausted` counts acquires that found
-/// no idle resource in a pool that already had its maximum number of resources. `exhausted` does
-/// not count an acquire for which a resource was being checked or created.
+/// A snapshot of the statistics of a pool or of a key, taken under the pool's mutex. Each resource
+/// is counted once: `live` is idle + in_use + creating + checking + closing. `refused` counts
+/// acquires that failed because of too many waiters, a closed pool, a failed create or
+/// hold-and-wait. `exhausted` counts acquires that found no idle resource in a pool that already
+/// had its maximum number of resources. `exhausted` does not count an acquire for which a resource
+/// was being checked or created.
 struct resource_pool_stats : pool_stats {
   std::size_t creating = 0;  ///< includes creates that are due, which a tick or acquire will run
   std::size_t checking = 0;
@@ -89,7 +90,8 @@ struct resource_pool_stats : pool_stats {
   void add(const resource_pool_stats& other) noexcept;
 };
 
-/// A snapshot of all keys: totals, and the longest times of any key. `capacity` is max_total.
+/// A snapshot of the statistics of all keys: totals, and the longest times of any key. `capacity`
+/// is max_total.
 struct keyed_resource_pool_stats : resource_pool_stats {
   std::size_t keys = 0;  ///< keys that have resources, or had some a tick ago
 };
