@@ -35,9 +35,9 @@ concept makeable = std::is_constructible_v<T, Args...> || requires {
   T{std::declval<Args>()...};
 };
 
-/// Constructs a T in `slot` from `args`. Without arguments, value-initialises it; with
-/// `default_init`, default-initialises it. If no constructor matches, list-initialises it, as an
-/// aggregate needs.
+/// Constructs a T in `slot` from `args`. Without arguments, value-initialises the T; with
+/// `default_init`, default-initialises it. If no constructor matches, list-initialises the T, since
+/// aggregates need that.
 template <class T, class... Args>
 T* make(void* slot, Args&&... args) noexcept(makes_nothrow<T, Args...>) {
   if constexpr (asks_default_init<Args...>::value) {
@@ -49,8 +49,8 @@ T* make(void* slot, Args&&... args) noexcept(makes_nothrow<T, Args...>) {
   }
 }
 
-/// Returns a temporary made from `args` as `make` does, but value-initialised for `default_init`,
-/// too.
+/// Constructs a T from `args` as `make` does, and returns it. With `default_init`,
+/// value-initialises the T instead.
 template <class T, class... Args>
 T make_value(Args&&... args) noexcept(makes_nothrow<T, Args...>) {
   if constexpr (asks_default_init<Args...>::value) {

@@ -99,8 +99,8 @@ class kept_objects final : private object_keeper {
   }
 
   /// Returns an active object in the slot. If `made` is false, creates the object first. Throws
-  /// whatever the hooks throw. After an exception the slot is empty: an object whose activation
-  /// failed is in an unknown state, so it is destroyed.
+  /// whatever the hooks throw. After an exception the slot is empty, because an object whose
+  /// activation failed is in an unknown state and is therefore destroyed.
   template <class... Args>
   [[LIDO_FAST_PATH]] T* make(slot_memory& memory, void* slot, bool made,
                              Args&&... args) noexcept(makes_nothrow<Args...>) {
@@ -119,8 +119,8 @@ class kept_objects final : private object_keeper {
     return object;
   }
 
-  /// Ends a use of the object. Returns true if the object was destroyed, because `deactivate`
-  /// refused it or threw.
+  /// Ends a use of the object. Returns true if the object was destroyed, which happens if
+  /// `deactivate` refuses it or throws.
   [[nodiscard, LIDO_FAST_PATH]] bool finish(slot_memory& memory, T* object) noexcept {
     if (deactivate(*object)) [[likely]] {
       return false;

@@ -42,9 +42,9 @@ namespace lido::inline v0 {
 /// hits the thread's cache is wait-free. It needs no fence and, except in locked caches, no
 /// read-modify-write.
 ///
-/// Other acquires and releases are lock-free, with one exception. An acquire that finds no slot,
-/// while another thread is suspended in the middle of moving slots, waits for that thread. It waits
-/// for a tenth of a second, or for a second while other threads move slots.
+/// Other acquires and releases are lock-free, with one exception. If an acquire finds no slot while
+/// another thread is suspended in the middle of moving slots, the acquire waits for that thread. It
+/// waits for up to a tenth of a second, or for up to a second if other threads keep moving slots.
 ///
 /// With `when_full::grow`, an acquire that needs more slots asks the system for memory. If another
 /// thread is already adding slots, the acquire waits for that thread instead, for up to three
@@ -86,9 +86,10 @@ class object_pool : private detail::complete_traits<Traits> {
   [[LIDO_ASSERTS]] explicit object_pool(std::size_t capacity)
       : object_pool(object_pool_options{.capacity = capacity}) {}
 
-  /// Makes a pool with all options. `hooks` must be passed if its type has no default constructor.
-  /// Also throws std::invalid_argument if options contradict each other, growth_failed, and, with
-  /// `creation::eager`, whatever the hooks throw.
+  /// Makes a pool with `options`. `hooks` must be passed if its type has no default constructor.
+  /// Throws the same exceptions as the constructor above, and growth_failed. Also throws
+  /// std::invalid_argument if options contradict each other. With `creation::eager`, also throws
+  /// whatever the hooks throw.
   [[LIDO_ASSERTS]] explicit object_pool(const object_pool_options& options,
                                         hooks_type hooks = hooks_type())
       : slots_(options, layout()),
@@ -132,9 +133,9 @@ class object_pool : private detail::complete_traits<Traits> {
     return construct(at, slot, std::forward<Args>(args)...);
   }
 
-  /// Acquires as `acquire` does, but always waits for a slot, for at most `wait`, whatever
-  /// `when_full` is. Then returns an empty lease. Zero or less means no wait; more than a century
-  /// means no limit. Waiters are served in FIFO order.
+  /// Acquires as `acquire` does, but waits for a free slot for at most `wait`, whatever `when_full`
+  /// is. Returns an empty lease if the time passes first. A `wait` of zero or less means no wait;
+  /// more than a century means no limit. Waiters are served in FIFO order.
   template <class Rep, class Period, class... Args>
   [[nodiscard, LIDO_ALWAYS_INLINE]] lease_type acquire_for(std::chrono::duration<Rep, Period> wait,
                                                            Args&&... args) {
@@ -197,7 +198,7 @@ class object_pool : private detail::complete_traits<Traits> {
     return acquire_many(code_address::here(), out);
   }
 
-  /// Releases each of `objects`, in few trips to the shared free list. Null pointers have no
+  /// Releases each of `objects`, with few trips to the shared free list. Null pointers have no
   /// effect. Requires: no object occurs twice, and none contains the array of pointers itself.
   [[LIDO_ALWAYS_INLINE, LIDO_ASSERTS]] void release_n(std::span<T* const> objects) noexcept {
     release_many(code_address::here(), objects);
@@ -222,7 +223,7 @@ class object_pool : private detail::complete_traits<Traits> {
 
   /// Returns the `stats().total_bytes` that a pool with `options` has before a thread uses it. If
   /// the pool grows, returns the value for max_capacity slots. Each thread that uses the pool adds
-  /// its cache. Requires: a pool can be made with `options`.
+  /// the bytes of its cache. Requires: a pool can be made with `options`.
   [[nodiscard]] static std::size_t bytes_needed(const object_pool_options& options) noexcept {
     return detail::pool_slots::bytes_needed(options, layout());
   }
@@ -259,9 +260,9 @@ class object_pool : private detail::complete_traits<Traits> {
 
   /// Gives the memory of segments whose slots are all free back to the system, highest addresses
   /// first, as long as at least `count` slots remain. Returns the number of remaining slots. A
-  /// segment also stays if a thread is moving one of its slots at that moment. Other threads
-  /// continue. An acquire that finds no slot waits until all free slots have been checked, or until
-  /// a hook has returned. Blocking.
+  /// segment also stays if a thread is moving one of its slots at that moment. Other threads can
+  /// use the pool during the call, but an acquire that finds no slot waits until all free slots
+  /// have been checked, or until a hook has returned. Blocking.
   std::size_t shrink_to(std::size_t count) noexcept { return slots_.shrink_to(count); }
 
  private:

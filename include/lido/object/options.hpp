@@ -14,16 +14,16 @@ class registry;
 
 /// Chooses when a pool that keeps its objects creates them.
 ///
-/// - lazy: each object at the first acquire of its slot.
-/// - eager: all initial objects in the pool's constructor, and further ones in `reserve`, for the
-///   slots that it adds. If an acquire adds slots, their objects are created lazily.
+/// - lazy: the pool creates each object at the first acquire of its slot.
+/// - eager: the constructor creates an object in each initial slot, and `reserve` creates one in
+///   each slot that it adds. If an acquire adds slots, their objects are created lazily.
 enum class creation : std::uint8_t { lazy, eager };
 
 /// Options of an `object_pool`. Use designated initialisers: `{.capacity = 4096, .name = "jobs"}`.
 struct object_pool_options {
-  /// Number of slots, exactly, and thus of objects that can be in use at once: 1 to 2^32 - 2. With
-  /// `when_full::grow`, the number of slots at the start: 0 to max_capacity, rounded up to whole
-  /// segments.
+  /// Exact number of slots, and thus of objects that can be in use at once: 1 to 2^32 - 2. With
+  /// `when_full::grow`, this is the number of slots at the start: 0 to max_capacity, rounded up to
+  /// whole segments.
   std::size_t capacity = 0;
 
   /// Name of the pool, for error messages. The pool copies it.
@@ -36,8 +36,8 @@ struct object_pool_options {
   /// when they need them.
   std::size_t max_cached = 512;
 
-  /// Largest number of slots, exactly: 1 to 2^32 - 2. Required for `when_full::grow`, and rejected
-  /// otherwise. The pool reserves addresses for all these slots, but no memory.
+  /// Exact limit on the number of slots: 1 to 2^32 - 2. Required for `when_full::grow`, and
+  /// rejected otherwise. The pool reserves addresses for all these slots, but no memory.
   /// `object_pool::bytes_needed` helps to choose a value.
   std::size_t max_capacity = 0;
 
@@ -45,8 +45,8 @@ struct object_pool_options {
   ///
   /// - fail: throws pool_exhausted.
   /// - wait: waits for a free slot, in FIFO order.
-  /// - grow: adds slots, up to max_capacity, in segments whose addresses never change. Then acts
-  ///   like `fail`.
+  /// - grow: adds slots, up to max_capacity, in segments whose addresses never change. Once the
+  ///   pool has max_capacity slots, acts like `fail`.
   lido::when_full when_full = lido::when_full::fail;
 
   /// Kind of the thread caches. An operation on a `revocable` cache needs no read-modify-write; one
@@ -60,15 +60,15 @@ struct object_pool_options {
   lido::creation creation = lido::creation::lazy;
 
   /// Touches the memory of all initial slots, and keeps caches so small that they need no more
-  /// memory. A thread that called `prepare_thread()` then never allocates in a pool with
+  /// memory. A thread that has called `prepare_thread()` then never allocates in a pool with
   /// `creation::eager`, or in one that keeps no objects.
   bool warm = false;
 };
 
-/// Sets up the calling thread for all pools now; otherwise its first calls do that. The C library
-/// may allocate memory for the set-up. See `object_pool_options::warm`. Waits while other threads
-/// begin or end. Has no effect in a thread that is ending, or if 4,096 other live threads have been
-/// set up.
+/// Sets up the calling thread for all pools now. Without this call, the thread's first calls to
+/// pools set it up. The C library may allocate memory for the set-up. See
+/// `object_pool_options::warm`. Waits while other threads begin or end. Has no effect in a thread
+/// that is ending, or if 4,096 other live threads have been set up.
 void prepare_thread() noexcept;
 
 }  // namespace lido::inline v0

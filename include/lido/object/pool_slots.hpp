@@ -69,8 +69,8 @@ class object_keeper {
 /// Content of a slot. `in_use` occurs only in pools that track which objects are in use.
 enum class slot_content : std::uint8_t { empty, kept, in_use };
 
-/// Owns the memory of the slots, all of it from the start, or segment by segment. In pools that
-/// keep objects or track their use, it also holds a byte of state for each slot.
+/// Owns the memory of the slots, which exists from the start or is added segment by segment. In
+/// pools that keep objects or track their use, it also holds a byte of state for each slot.
 ///
 /// Only the owner of a slot writes the slot's state. The owner is the thread that has taken the
 /// slot from the free list, and the free list orders successive owners.
@@ -133,8 +133,8 @@ class slot_memory final : public segment_memory, public segment_fill {
   /// Writes to each page, so that all pages are resident. Requires: no slot contains an object.
   void touch() noexcept;
 
-  /// Make AddressSanitizer reject accesses to all slots, or allow them. They must be allowed again
-  /// before the memory is freed, for the sake of later users of its addresses.
+  /// Make AddressSanitizer reject accesses to all slots, or allow them. Accesses must be allowed
+  /// again before the memory is freed, because its addresses may be reused.
   void close() noexcept { layout_.close_all(first_, backed()); }
   void open() noexcept { layout_.open_all(first_, backed()); }
 
@@ -214,18 +214,19 @@ class pool_slots {
   void add(std::uint32_t count);
   [[noreturn]] void fail_to_grow(int error) const;
 
-  // The first member, so that an acquire that hits the cache finds it at the address of the pool.
-  // In a union, so that it can be constructed after the memory and destroyed before it.
+  // The first member, so that an acquire that hits the cache finds the allocator at the address of
+  // the pool. In a union, so that the allocator can be constructed after the memory and destroyed
+  // before the memory.
   union {
     slot_allocator allocator_;
   };
-  std::uint32_t max_capacity_;  ///< before the memory: its initialiser checks the options
+  std::uint32_t max_capacity_;  ///< before `memory_`: this initialiser checks the options
   slot_memory memory_;
   std::string_view name_;  ///< owned by the allocator
   when_full when_full_;
   object_keeper* keeper_ = nullptr;  ///< null if the pool keeps no objects
   bool eager_ = false;               ///< `reserve` creates objects in the slots that it adds
-  std::uint32_t forks_;              ///< number of forks so far when the pool was made
+  std::uint32_t forks_;              ///< number of forks before the pool was made
   std::size_t record_bytes_;         ///< bytes of a slot's record
   registration* entry_ = nullptr;    ///< owned; null if the pool is in no registry
 };
