@@ -1,10 +1,10 @@
 /// @file
 /// Public. `lido::boost_list()`: `boost::lockfree::stack` as the shared free list of a pool.
 ///
-/// An alternative for users who trust Boost more, and a reference for measurements. By the letter
-/// of the standard, its links have a data race. Its tags have 16 bits. So a thread that is
-/// suspended for 65,536 pops, which take one time slice, may mistake an old head for the current
-/// one. The tags of Lido's own list have 32 to 63 bits.
+/// This list is an alternative for users who trust Boost more, and a reference for measurements. By
+/// the letter of the standard, the links of Boost's stack have a data race. The stack's tags have
+/// only 16 bits. So a thread that is suspended during 65,536 pops (about one time slice) may
+/// mistake an old head for the current one. The tags of Lido's own list have 32 to 63 bits.
 #pragma once
 
 #include <boost/lockfree/policies.hpp>
@@ -36,9 +36,9 @@ class boost_index_list final : public index_list {
   }
 
   void push(slot_index index) noexcept override {
-    // The spare node may be held by another thread for a moment: its pop has read the value, but
-    // has not yet returned the node. There is one node for each index, so this push gets a node in
-    // the end.
+    // Another thread may still hold the spare node for a moment, because its pop has read the value
+    // but has not yet returned the node. There is one node for each index, so this push gets a node
+    // in the end.
     while (!stack_.bounded_push(index)) {
     }
     // (1) - this release-fetch-add synchronizes-with the acquire-load (2)

@@ -26,7 +26,7 @@ class index_list {
   virtual void push(slot_index index) noexcept = 0;
   /// Pushes all of `chain`, with its first element on top.
   virtual void push_chain(std::span<const slot_index> chain) noexcept = 0;
-  /// Pops the top index; returns null_slot if the list is empty.
+  /// Pops the top index and returns it. Returns null_slot if the list is empty.
   [[nodiscard]] virtual slot_index pop() noexcept = 0;
   /// Pops up to out.size() indices. Returns the number of popped indices.
   [[nodiscard]] virtual std::uint32_t pop_chain(std::span<slot_index> out) noexcept = 0;

@@ -41,9 +41,9 @@ struct block_resource_options {
   /// Number of blocks, exactly: 1 to 2^32 - 2.
   std::size_t blocks = 0;
 
-  /// Sizes of blocks, in any order, if there are several; block_bytes and blocks must then be 0. A
-  /// request gets a block of the smallest size that it fits into. If no such block is free, larger
-  /// blocks are not used.
+  /// Sizes of blocks, in any order, for a resource with several sizes. In that case, block_bytes
+  /// and blocks must be 0. A request gets a block of the smallest size that it fits into. If no
+  /// such block is free, larger blocks are not used.
   std::vector<block_size> sizes = {};
 
   /// Alignment of every block, a power of two from 1 to 4096.
@@ -56,17 +56,18 @@ struct block_resource_options {
   /// object_pool_options.
   std::size_t max_cached = 512;
 
-  /// Resource for requests that are too large, or need too large an alignment, for every block. If
-  /// it is nullptr, the resource uses the result of std::pmr::get_default_resource() at
-  /// construction. Must outlive this resource, and be thread-safe if several threads use this one.
+  /// Receives requests that exceed the size or the alignment of every block. If `upstream` is
+  /// nullptr, this resource uses the result of std::pmr::get_default_resource() at construction.
+  /// The upstream resource must outlive this one, and must be thread-safe if several threads use
+  /// this one.
   std::pmr::memory_resource* upstream = nullptr;
 
-  /// If true, requests memory from upstream, instead of throwing no_block, when all blocks of the
-  /// right size are in use.
+  /// Chooses what happens if all blocks of the right size are in use. If true, the resource
+  /// requests memory from upstream; if false, it throws no_block.
   bool overflow_to_upstream = false;
 
-  /// If true, detects and reports misuse as an object_pool with `checked_traits` does. Then every
-  /// operation takes a slow path, and each block needs 128 more bytes.
+  /// If true, detects and reports misuse as an object_pool with `checked_traits` does. In that
+  /// case, every operation takes a slow path, and each block needs 128 more bytes.
   bool checked = false;
 
   /// Registry that lists the resource by name; null for none. If there are several sizes, each is
@@ -96,8 +97,8 @@ struct resource_settings {
   bool overflow_to_upstream;
 };
 
-/// Stores of blocks of all sizes but the smallest, in ascending order. Finds the store for a
-/// request.
+/// Holds a store for each size of blocks except the smallest, in ascending order of sizes. Finds
+/// the store for a request.
 class larger_blocks {
  public:
   larger_blocks() noexcept = default;
@@ -111,9 +112,10 @@ class larger_blocks {
 
   [[nodiscard]] std::span<block_store> all() const noexcept { return {stores_, count_}; }
 
-  // Return the store here with the smallest blocks that the request fits into. Return null if there
-  // is none, or if blocks of the smallest size, which are not here, suffice. `find_listed` is for
-  // requests of up to most_listed_ bytes, and `find_unlisted` for larger ones.
+  // Among the stores in this object, return the one with the smallest blocks that the request fits
+  // into. Return null if no store fits, or if blocks of the smallest size suffice, whose store is
+  // not in this object. `find_listed` is for requests of up to most_listed_ bytes, and
+  // `find_unlisted` for larger ones.
   [[nodiscard, LIDO_FAST_PATH]] block_store* find_listed(std::size_t bytes) const noexcept;
   [[nodiscard]] block_store* find_unlisted(std::size_t bytes) const noexcept;
 

@@ -27,7 +27,7 @@ struct block_size {
 
 namespace detail {
 
-/// Unit of block sizes. It keeps two blocks from sharing a byte of a sanitizer's shadow.
+/// Unit of block sizes. It ensures that no two blocks share a byte of a sanitizer's shadow memory.
 inline constexpr std::size_t granule = 8;
 
 /// Largest possible alignment of a block.
@@ -52,8 +52,7 @@ struct block_settings {
 /// Reasons why options are invalid.
 enum class block_problem : std::uint8_t { none, bytes, alignment, blocks, memory };
 
-/// Returns the first problem of the options, as far as it can be found before any memory is
-/// requested.
+/// Returns the first problem of the options that can be found before any memory is requested.
 [[nodiscard]] block_problem find_problem(const block_settings& options,
                                          const block_size& size) noexcept;
 
@@ -127,7 +126,8 @@ class block_store {
   [[nodiscard, LIDO_FAST_PATH]] std::uintptr_t distance_to(const void* address) const noexcept {
     return address_bits(address) - first_;
   }
-  /// Reports a double release: a free block is poisoned from its first byte.
+  /// Reports a double release if the first byte of `block` is poisoned, since that byte is poisoned
+  /// only in free blocks.
   static void refuse_free([[maybe_unused]] void* block) noexcept {
 #if LIDO_POISON_FREE_SLOTS
     if (__asan_address_is_poisoned(block) != 0) {
