@@ -421,6 +421,59 @@ TEST(ServerCases, ALeaseThatEndsWithASuspendedCoroutineDiscards) {
   }
 }
 
+/// A coroutine that reports its exception to its awaiter.
+struct reporting_routine {
+  struct promise_type {
+    reporting_routine get_return_object() {
+      return reporting_routine(std::coroutine_handle<promise_type>::from_promise(*this));
+    }
+    static std::suspend_never initial_suspend() noexcept { return {}; }
+    static std::suspend_always final_suspend() noexcept { return {}; }
+    static void return_void() noexcept {}
+    void unhandled_exception() noexcept { thrown = std::current_exception(); }
+    std::exception_ptr thrown;
+  };
+
+  explicit reporting_routine(std::coroutine_handle<promise_type> made) : handle(made) {}
+  reporting_routine(const reporting_routine&) = delete;
+  reporting_routine& operator=(const reporting_routine&) = delete;
+  ~reporting_routine() { handle.destroy(); }
+
+  [[nodiscard]] bool await_ready() const noexcept { return handle.done(); }
+  void await_suspend(std::coroutine_handle<> /*outer*/) const noexcept {}
+  void await_resume() const {
+    if (handle.promise().thrown) {
+      std::rethrow_exception(handle.promise().thrown);
+    }
+  }
+  std::coroutine_handle<promise_type> handle;
+};
+
+/// A factory that keeps a connection after errors of logic.
+struct lenient_factory {
+  static connection create() { return {}; }
+  static bool is_clean_after(connection& /*used*/, const std::exception& thrown) {
+    return dynamic_cast<const std::logic_error*>(&thrown) != nullptr;
+  }
+};
+
+TEST(ServerCases, AnExceptionInACoroutineIsJudgedByTheFactory) {
+  for (const bool is_clean : {false, true}) {
+    resource_pool<connection> pool(lenient_factory{}, {.max_size = 1});
+    pool.acquire().reset();  // so that the coroutine need not wait
+    const auto use = [&](connection& /*used*/) -> reporting_routine {
+      if (is_clean) {
+        throw std::logic_error("duplicate key");
+      }
+      throw std::runtime_error("broken pipe");
+      co_return;
+    };
+    const reporting_routine outer = pool.co_with(use);
+    EXPECT_THROW(outer.await_resume(), std::exception);
+    EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::discarded), is_clean ? 0U : 1U);
+  }
+}
+
 TEST(ServerCases, AnAsynchronousCloseWaitsForLeases) {
   auto pool = std::make_unique<resource_pool<connection>>([] { return connection{}; },
                                                           resource_pool_options{.max_size = 2});

@@ -58,6 +58,20 @@ decltype(auto) note_exception(const Body& body, [[maybe_unused]] const Note& not
 #endif
 }
 
+// For coroutines, which cannot pass a `co_await` to note_exception: LIDO_TRY { ... }
+// LIDO_NOTE_EXCEPTION(thrown, note(thrown)).
+#if defined(__cpp_exceptions)
+#define LIDO_TRY try
+#define LIDO_NOTE_EXCEPTION(thrown, note) \
+  catch (const std::exception& thrown) {  \
+    note;                                 \
+    throw;                                \
+  }
+#else
+#define LIDO_TRY
+#define LIDO_NOTE_EXCEPTION(thrown, note)
+#endif
+
 // These functions are out of line, so that templates stay small.
 
 /// Throws std::bad_alloc.

@@ -129,12 +129,7 @@ class acquire_forms {
   [[LIDO_ALWAYS_INLINE]] decltype(auto) with(F&& f) {
     lease_type lease = acquire();
     return note_exception([&]() -> decltype(auto) { return std::forward<F>(f)(*lease); },
-                          [&](const std::exception& thrown) {
-                            pool_slot& slot = *lease.grant_.slot;
-                            if (slot.maker->is_clean_after(slot, thrown)) {
-                              lease.keep();
-                            }
-                          });
+                          [&](const std::exception& thrown) { keep_if_clean(lease, thrown); });
   }
 
   /// Does in a coroutine what `with` does. `f(R&)` returns a coroutine, which `co_with` awaits. The
@@ -209,13 +204,23 @@ class acquire_forms {
   static auto use_in_coroutine(From from, F f) -> std::invoke_result_t<F&, R&> {
     lease_type lease = co_await from.co_acquire();
     lease.discard_unless_kept();
-    if constexpr (returns_nothing<std::invoke_result_t<F&, R&>, From, F>) {
-      co_await f(*lease);
+    LIDO_TRY {
+      if constexpr (returns_nothing<std::invoke_result_t<F&, R&>, From, F>) {
+        co_await f(*lease);
+        lease.keep();
+      } else {
+        auto result = co_await f(*lease);
+        lease.keep();
+        co_return result;
+      }
+    }
+    LIDO_NOTE_EXCEPTION(thrown, keep_if_clean(lease, thrown))
+  }
+  /// Keeps the resource after `thrown` if the factory reports that it is clean.
+  static void keep_if_clean(lease_type& lease, const std::exception& thrown) noexcept {
+    pool_slot& slot = *lease.grant_.slot;
+    if (slot.maker->is_clean_after(slot, thrown)) {
       lease.keep();
-    } else {
-      auto result = co_await f(*lease);
-      lease.keep();
-      co_return result;
     }
   }
 };
