@@ -449,8 +449,8 @@ void allocator_state::release_n(std::span<void* const> slots) noexcept {
   (void)assign_thread_number();
   owned_cache* const self = own_cache();
   const bool cached = self != nullptr && kind_ != lido::cache_kind::none && !self->limit.closed();
-  // Slots that fill whole trips go directly to the depot. The rest goes through the cache, which
-  // keeps the cache warm.
+  // Slots that fill whole trips go directly to the depot. The rest goes through the cache, so that
+  // the cache stays warm.
   const std::size_t rest = cached ? slots.size() % most_per_trip : 0;
   if (const std::span whole = slots.first(slots.size() - rest); !whole.empty()) {
     give(self, whole);

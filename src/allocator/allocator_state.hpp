@@ -31,9 +31,10 @@ class segment_table;
 inline constexpr std::size_t cache_table_bytes =
     (std::size_t{max_thread_number} + 1) * thread_stride;
 
-/// The table of caches that all pools share until a thread first uses the pool, so that a new pool
-/// need not map a table. A pool that was given a spare table does not use this table. The caches in
-/// this table are never opened: a thread writes only the guard and the top of its own entry.
+/// The table of caches that each pool uses until the first thread uses that pool, so that a new
+/// pool need not map a table. A pool that was given a spare table does not use this table. The
+/// caches in this table are never opened: a thread writes only the guard and the top of its own
+/// entry.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-*,modernize-avoid-c-arrays): never written as a whole
 extern constinit std::byte unused_caches[cache_table_bytes];
 
