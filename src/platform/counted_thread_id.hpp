@@ -1,4 +1,4 @@
-// Counts threads where the system's own thread number is not known.
+// Numbers threads on systems on which the system's own thread number is not known.
 #pragma once
 
 #include <atomic>

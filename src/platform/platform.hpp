@@ -25,9 +25,9 @@ namespace lido::inline v0::detail::platform {
 /// all memory begins at the start of a page.
 [[nodiscard]] std::size_t page_size() noexcept;
 
-/// Reserves a range of addresses without memory, which begins at the start of a page. Returns null
-/// if there is no such range. Leak checkers will scan the memory of the range. generic: returns
-/// zeroed memory.
+/// Reserves a range of addresses that begins at the start of a page. The range has no memory yet.
+/// Returns null if the system has no such range. Leak checkers will scan the memory of the range.
+/// generic: returns zeroed memory.
 [[nodiscard]] void* reserve(std::size_t bytes) noexcept;
 void unreserve(void* memory, std::size_t bytes) noexcept;
 
@@ -58,8 +58,8 @@ void advise_huge_pages(void* memory, std::size_t bytes) noexcept;
 // --------------------------------------------------------------------------------------
 
 /// Registers the process with the kernel for `heavy_fence`; each process must do so once. Returns
-/// false if the kernel refuses: caches must then be locked. generic: returns false. posix: returns
-/// true only on FreeBSD.
+/// false if the kernel refuses; in that case, caches must be locked. generic: returns false. posix:
+/// returns true only on FreeBSD.
 [[nodiscard]] bool register_heavy_fence() noexcept;
 
 /// Makes every thread of this process run a full fence during the call. Returns false if the call
@@ -93,8 +93,9 @@ void nap(std::uint32_t microseconds) noexcept;
 /// of all thread_local objects, so that these destructors can still use pools at full speed.
 class thread_exit_hook {
  public:
-  /// Sets the function, once for all threads. If the system has refused, the next call tries again.
-  /// Returns true if `arm` can succeed.
+  /// Sets the function for all threads. Returns true if `arm` can succeed. If the system has
+  /// refused, the call may be repeated. Requires: all calls pass the same function (some systems
+  /// keep the first function, others the last).
   [[nodiscard]] bool prepare(void (*function)(void*)) noexcept;
 
   /// Makes the calling thread call the function with `argument` when the thread ends. Returns false
@@ -182,8 +183,8 @@ template <class Body>
 
 /// Calls `visit` with the word of each copy, including copies of other versions. Visits the copies
 /// in the order in which the files that contain them were loaded. No copy is unloaded during the
-/// call. Locks a mutex of the loader. So it must be called when the library is loaded, or while
-/// holding no mutex that code may lock at load time. generic: visits only the word of this copy.
+/// call. Locks a mutex of the loader. Requires: the library is being loaded, or the caller holds no
+/// mutex that other code may lock at load time. generic: visits only the word of this copy.
 void visit_copies(void (*visit)(void* word, void* context), void* context) noexcept;
 
 // ---- sanitizers

@@ -16,7 +16,7 @@ bool static_mutex::try_lock() noexcept {
   std::uint32_t seen = unlocked;
   // (1) - this acquire-CAS synchronizes-with the release-exchange (3), so the new owner sees what
   // the previous owner wrote
-  // relaxed: a caller that finds the mutex locked reads nothing that it guards
+  // relaxed: a caller that finds the mutex locked reads no guarded data
   const bool is_mine = state_.compare_exchange_strong(seen, locked, std::memory_order_acquire,
                                                       std::memory_order_relaxed);
   if (is_mine) {
@@ -32,7 +32,8 @@ void static_mutex::lock() noexcept {
   // (2) - this acquire-exchange synchronizes-with the release-exchange (3), as (1) does
   while (state_.exchange(awaited, std::memory_order_acquire) != unlocked) {
     if (!park(&state_, awaited, (std::numeric_limits<std::int64_t>::max)())) {
-      break;  // the process is ending, and the system has already ended the owner
+      // The process is ending, and the system has already ended the thread that locked the mutex.
+      break;
     }
   }
   tell_acquire(this);

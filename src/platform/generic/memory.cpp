@@ -7,7 +7,8 @@
 namespace lido::inline v0::detail::platform {
 
 std::size_t page_size() noexcept {
-  return alignof(std::max_align_t);  // so that all memory begins at the start of a page
+  // With this page size, all memory begins at the start of a page.
+  return alignof(std::max_align_t);
 }
 
 void* reserve(std::size_t bytes) noexcept {

@@ -207,8 +207,8 @@ class alignas(128) sleepers {
     return !is_late;
   }
 
-  /// Wakes one thread that sleeps on `word`. The mutex stays locked meanwhile, since the sleeper
-  /// might no longer exist afterwards.
+  /// Wakes one thread that sleeps on `word`. The mutex stays locked during the wake-up, since the
+  /// sleeper might no longer exist once the mutex is unlocked.
   void wake_one(const void* word) noexcept {
     (void)pthread_mutex_lock(&mutex_);
     sleeper** link = &first_;
@@ -252,8 +252,8 @@ constinit sleeper_table table{};
 }  // namespace
 
 // In the child of a fork, none of the sleeping threads exists, nor does a thread that would unlock
-// a locked mutex of the table. So the table is reset there. That happens before other handlers of
-// Lido wake a thread, because such handlers run in the order of their registration.
+// a locked mutex of the table. So the table is reset in the child. That happens before other
+// handlers of Lido wake a thread, because such handlers run in the order of their registration.
 bool on_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept {
   constinit static std::atomic<bool> is_watched{false};
   // relaxed: registering the handler twice does no harm

@@ -1,5 +1,5 @@
 // Lets the copies of the library in one process find one another. Each file that contains a copy
-// has a part with a known name, a note in ELF or a section in Mach-O. The loader lists all files.
+// has a part with a known name (a note in ELF, a section in Mach-O). The loader lists all files.
 // With other formats, each copy finds only itself.
 #if defined(__ELF__)
 #include <link.h>

@@ -73,7 +73,7 @@ int commit(void* memory, std::size_t bytes) noexcept {
 
 void* map_zeros(std::size_t bytes) noexcept {
   // ThreadSanitizer treats the call as a write to each byte. No thread writes these zeros, so a
-  // thread may read them even if nothing orders that after the call.
+  // thread may read them even if nothing orders the read after the call.
   if (AnnotateIgnoreWritesBegin != nullptr) {
     AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
   }

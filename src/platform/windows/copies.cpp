@@ -91,10 +91,10 @@ void* own_copy_word() noexcept {
   return copy_word.data();
 }
 
-// The program itself comes first in the list, and is never unloaded. So if it contains a copy, that
-// copy decides alone. It need not visit other copies, which may be in the middle of being loaded.
-// All other modules are loaded under the loader's mutex, which is held when a copy in such a module
-// calls this function.
+// The program itself comes first in the list, and is never unloaded. If the program contains a
+// copy, that copy decides alone. It therefore need not visit other copies, which may be in the
+// middle of being loaded. All other modules are loaded under the loader's mutex, so that mutex is
+// held when a copy in such a module calls this function.
 void visit_copies(void (*visit)(void* word, void* context), void* context) noexcept {
   if (own_module() == ::GetModuleHandleA(nullptr)) {
     visit(own_copy_word(), context);

@@ -33,14 +33,14 @@ int commit(void* memory, std::size_t bytes) noexcept {
   return ::VirtualAlloc(memory, bytes, MEM_COMMIT, PAGE_READWRITE) != nullptr ? 0 : error_number();
 }
 
-// Decommits the pages, since the system would continue to promise memory for committed pages to
-// this process.
+// Decommits the pages, since the system would otherwise continue to promise memory for them to this
+// process.
 int discard(void* memory, std::size_t bytes) noexcept {
   return ::VirtualFree(memory, bytes, MEM_DECOMMIT) != 0 ? 0 : error_number();
 }
 
 // The system supplies pages only when they are touched, but promises memory for all of them at
-// once. They all count against the limit that all processes share.
+// once. So all pages count against the limit that all processes share.
 void* map_zeros(std::size_t bytes) noexcept {
   return ::VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
 }
