@@ -26,7 +26,8 @@ namespace lido::inline v0::detail {
 
 namespace {
 
-/// The largest number of slots for which a new cache has room, so that the cache never grows.
+/// Limit of the caches of a warm pool. Even a new cache has room for this many slots, so that the
+/// cache never grows.
 constexpr std::size_t most_cached_when_warm = 64;
 
 void check_growing(const object_pool_options& options, const slot_layout& layout) {
@@ -92,16 +93,17 @@ allocator_options to_allocator(const object_pool_options& options, std::uint32_t
           .name = options.name};
 }
 
-/// The number of forks that led to this process. If a pool was created before the last fork,
-/// objects that other threads of the parent held stay in use.
+/// The number of forks that led to this process. In a pool that was created before the last fork,
+/// objects that other threads of the parent held stay in use. Such a pool therefore reports no
+/// leaks.
 constinit std::uint32_t forks = 0;
 LIDO_RUN_AT_LOAD(1001, watch_forks);
 void watch_forks() noexcept {
   (void)platform::on_fork(nullptr, nullptr, [] { ++forks; });
 }
 
-/// Aborts the program with a message, because the pool is being destroyed while threads wait for
-/// it.
+/// Prints a message and aborts the program. Called if the pool is being destroyed while threads
+/// wait for it.
 [[noreturn]] void end_for_waiters(std::string_view name, std::size_t waiting) noexcept {
   (void)std::fprintf(stderr, "lido: pool '%.*s' ends while %zu threads wait for it\n",
                      static_cast<int>(name.size()), name.data(), waiting);

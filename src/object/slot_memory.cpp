@@ -11,7 +11,8 @@
 
 namespace lido::inline v0::detail {
 
-// The state of an empty slot is a zero byte, so no state need be written before its slot is used.
+// The state of an empty slot is a zero byte, so the state of a slot need not be written before the
+// slot is used.
 slot_memory::slot_memory(const slot_layout& layout, std::uint32_t capacity, bool grows)
     : states_(layout.has_states ? capacity : 0,
               layout.has_states && grows ? growth::by_steps : growth::none),
@@ -46,14 +47,17 @@ std::size_t slot_memory::bookkeeping() const noexcept {
 
 // Not instrumented, because AddressSanitizer forbids access to free slots.
 LIDO_NO_SANITIZE_ADDRESS void slot_memory::touch() noexcept {
-  // The pool is new, so no thread holds a slot. A checked pool has already filled all of its slots.
+  // Writing zeros is safe because the pool is new, so no thread holds a slot. A checked pool has
+  // already filled all of its slots, so they are not touched again.
   const std::size_t page = page_size();
   const std::size_t bytes = layout_.record_bytes != 0 ? 0 : layout_.size * backed();
   volatile std::byte* const first = first_;
   for (std::size_t at = 0; at < bytes; at += page) {
     first[at] = std::byte{0};
   }
-  if (bytes > 0) {  // slots may begin in the middle of a page, and so end on one more page
+  // Slots may begin in the middle of a page, and may therefore end on a page that the loop has not
+  // touched.
+  if (bytes > 0) {
     first[bytes - 1] = std::byte{0};
   }
   for (slot_index slot = 0; layout_.has_states && slot < backed(); ++slot) {
