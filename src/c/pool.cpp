@@ -31,8 +31,8 @@ constexpr std::size_t usual_cached = 512;
 constexpr std::size_t least_options = offsetof(lido_pool_options, flags) + sizeof(std::size_t);
 constexpr std::size_t most_options = 4096;
 
-/// Returns true if the options are of this version, or of a later version but with all members that
-/// are unknown here set to 0.
+/// Returns true if the options are of this version, or if they are of a later version and all
+/// members unknown to this version are 0.
 bool are_known(const lido_pool_options& options) noexcept {
   if (options.size < least_options || options.size > most_options ||
       (options.flags & ~std::size_t{LIDO_POOL_CHECKED}) != 0) {

@@ -74,8 +74,8 @@ void register_checked(pool_trace& pool) noexcept {
   pool.alive = true;
   pool.next = live_pools;
   live_pools = &pool;
-  // Forgets destroyed pools at the same addresses: a pointer to one of their slots cannot be
-  // distinguished from a pointer to a slot of the new pool.
+  // Forgets destroyed pools at the same addresses, because a pointer to one of their slots cannot
+  // be distinguished from a pointer to a slot of the new pool.
   for (pool_trace& one : ended_pools) {
     if (one.pool == pool.pool || contains(one, pool.first) || contains(pool, one.first)) {
       one = {};

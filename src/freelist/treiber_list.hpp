@@ -116,7 +116,7 @@ class basic_treiber_list final : public index_list {
   [[nodiscard]] std::size_t memory() const noexcept override {
     return bytes_needed(static_cast<std::uint32_t>(links_.size()));
   }
-  /// Returns `memory()` of a list with links for `nodes` indices.
+  /// Returns what `memory()` returns for a list with links for `nodes` indices.
   [[nodiscard]] static std::size_t bytes_needed(std::uint32_t nodes) noexcept {
     return nodes * sizeof(slot_index);
   }

@@ -33,9 +33,9 @@ void refuse_problem(const block_settings& options, const block_size& size) {
 
 }  // namespace
 
-/// The plan of a block_resource: the rounded sizes in ascending order, and where in a single piece
-/// of memory the blocks of each size begin. Its constructor throws if a size is wrong, before
-/// memory for blocks is allocated.
+/// Plans the memory of a block_resource. Contains the rounded sizes in ascending order. The blocks
+/// of the sizes lie one after another in a single piece of memory of `bytes` bytes. The constructor
+/// throws if a size is wrong, before memory for blocks is allocated.
 struct block_plan {
   block_plan(const resource_settings& resource, std::span<const block_size> given)
       : alignment(memory_alignment(resource.blocks)) {

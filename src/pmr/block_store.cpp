@@ -46,7 +46,7 @@ std::size_t memory_alignment(const block_settings& options) noexcept {
   return (std::max)(options.alignment, cache_line);
 }
 
-/// The checks of the blocks, together with a copy of the name that outlives the checks.
+/// Contains the checks of the blocks, and a copy of the name that outlives the checks.
 struct block_checks {
   block_checks(std::string_view of, std::byte* first, std::uint32_t blocks, std::size_t bytes)
       : name(of), slots(name, first, blocks, bytes, {bytes, fill_pattern::least_whole}) {}
@@ -77,7 +77,7 @@ block_store::block_store(const block_settings& options, block_size size, std::by
 block_store::~block_store() {
   entry_.reset();
   unpoison(memory(), bytes_);
-  checks_.reset();  // checks all blocks
+  checks_.reset();  // the destructor checks all blocks
 }
 
 void* block_store::acquire_after_miss(std::size_t wanted, code_address at) noexcept {

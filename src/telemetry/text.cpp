@@ -1,4 +1,4 @@
-// The table of statistics, as a line for people and as JSON.
+// Formats the table of statistics, as a line for people and as JSON.
 #include <ostream>
 
 #include "lido/resource/duration_histogram.hpp"
