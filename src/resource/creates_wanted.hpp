@@ -45,7 +45,7 @@ struct create_limits {
   const std::uint32_t for_idle = less(demand.min_idle, supply.idle + spare);
 
   // Urgent waiters may bring the group above max_size, by as many slots as are left in the reserve.
-  // Each slot that is already above max_size belongs to the reserve, but one fewer for each create
+  // The slots that are already above max_size belong to the reserve, minus one slot for each create
   // whose resource any waiter may get.
   const std::uint32_t of_reserve = less(less(supply.live, limits.max_size), supply.for_any);
   const std::uint32_t extra =

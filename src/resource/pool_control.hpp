@@ -17,8 +17,9 @@
 
 namespace lido::inline v0::detail {
 
-/// The kernel's events for control calls. Also reports whether the pool is suspended or closed.
-/// Each event schedules the groups that it changed to be matched. Guarded by the pool's mutex.
+/// Handles the kernel's events for control calls, and reports whether the pool is suspended or
+/// closed. Each event schedules the groups that it changed to be matched. Guarded by the pool's
+/// mutex.
 class pool_control {
  public:
   pool_control(kernel_context& context, pool_slot_table& table, pool_gate& gate,
@@ -40,8 +41,8 @@ class pool_control {
   void on_flush(slot_group& group, ongoing_uses uses = ongoing_uses::finish) noexcept;
   /// Ends the pause after a failed create.
   void on_retry_now(slot_group& group) noexcept;
-  /// Flushes the group if `generation` is its current generation, and so at most once for each
-  /// generation. Otherwise returns false.
+  /// Flushes the group and returns true if `generation` is the group's current generation.
+  /// Otherwise returns false. Each generation is therefore flushed at most once.
   [[nodiscard]] bool on_flush_of(slot_group& group, std::uint32_t generation) noexcept;
   /// Destroys a resource, either at once or when it is released. Sets `found` to true if the
   /// resource exists, and otherwise to false.
@@ -53,8 +54,9 @@ class pool_control {
   [[nodiscard]] static bool begin_detach(pool_slot& slot) noexcept;
   /// Undoes `begin_detach`. Called if the resource was not moved after all.
   static void give_up_detach(pool_slot& slot) noexcept { slot.record.pin = slot_pin::none; }
-  /// Returns an empty slot for a resource from outside the pool, which then counts as being
-  /// created. Returns null if the pool is closed or full.
+  /// Reserves an empty slot for a resource that was created outside the pool, and returns the slot.
+  /// Until `on_adopted` is called, the slot counts as being created. Returns null if the pool is
+  /// closed or full.
   [[nodiscard]] pool_slot* on_adopt(slot_group& group) noexcept;
   void on_close() noexcept;
 
@@ -63,10 +65,10 @@ class pool_control {
   [[nodiscard]] bool is_drained() const noexcept {
     return context_.is_closed && slots_.counts().live() == 0;
   }
-  /// Returns true once, after the first event that leaves the pool drained.
+  /// Returns true only once: after the first event that leaves the pool drained.
   [[nodiscard]] bool has_just_drained() noexcept;
   /// Returns how many slots are neither empty nor in use. Once the pool is closed, a thread is
-  /// creating, checking or destroying the resource of each, or is about to.
+  /// creating, checking or destroying the resource of each such slot, or is about to do so.
   [[nodiscard]] std::size_t count_unsettled() const noexcept;
 
  private:

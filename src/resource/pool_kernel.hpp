@@ -77,9 +77,9 @@ class pool_kernel {
   void begin(const moment& now, effects& out) noexcept;
   void finish() noexcept;
 
-  /// Admits a waiter. A waiter that waits again is put first. Afterwards, its wait has ended, or it
-  /// is in the queue. If its deadline allows no waiting, its wait has ended, unless it waits for
-  /// the answer of a check.
+  /// Admits a waiter. A waiter that waits again is put first. Afterwards, either the wait has
+  /// ended, or the waiter is in the queue. If the waiter's deadline allows no waiting, it is in the
+  /// queue only if it waits for the answer of a check.
   void on_acquire(acquire_waiter& waiter) noexcept;
   /// Lets a waiter whose wait is open look for a resource before its thread sleeps. If the wait is
   /// still open afterwards, the thread sleeps until `wakes_at` at the latest.
@@ -88,8 +88,8 @@ class pool_kernel {
   void on_left(acquire_waiter& waiter) noexcept;
   /// Ends a wait that has not ended yet, whether or not the waiter is in a queue.
   void on_refused(acquire_waiter& waiter, acquire_failure cause) noexcept;
-  /// Notes that the thread of a waiter holds a resource of the pool. Ends the wait if only threads
-  /// that are waiting themselves could end it by a release.
+  /// Notes that the thread of a waiter holds a resource of the pool. Ends the wait if only a
+  /// release could end it, and each thread that could release a resource is waiting itself.
   void on_hold_and_wait(acquire_waiter& waiter) noexcept;
 
   /// Prepares the release of a slot in use. If the resource must not be used again, destroys it and
@@ -119,7 +119,7 @@ class pool_kernel {
   /// clock stands still between ticks.
   void on_tick(nanos age) noexcept;
   /// Continues an event that stopped early because it would have woken more threads than one event
-  /// may.
+  /// may wake.
   void on_more() noexcept;
 
   // ---- ticks and statistics ---------------------------------------------------------------------

@@ -17,7 +17,8 @@
 
 namespace lido::inline v0::detail {
 
-/// Statistics of groups, high-water marks and histograms. Guarded by the pool's mutex.
+/// Keeps the statistics of a pool: the totals of its groups, its high-water marks, and histograms
+/// of the times that waits and creates take. Guarded by the pool's mutex.
 class pool_numbers {
  public:
   pool_numbers(const kernel_context& context, const pool_slot_table& table,
@@ -28,14 +29,15 @@ class pool_numbers {
   void count_slots() noexcept;
   /// Returns the statistics of a group. Requires: `count_slots` has just been called.
   [[nodiscard]] resource_pool_stats stats(const slot_group& group) const noexcept;
-  /// Returns the statistics without visiting each slot, so idle resources count as in use. When an
-  /// acquire fails, no resource is idle unless the pool is suspended.
+  /// Returns the statistics of a group without visiting each slot, so idle resources count as in
+  /// use. This suffices for the report of a failed acquire: when an acquire fails, no resource is
+  /// idle unless the pool is suspended.
   [[nodiscard]] resource_pool_stats counts_of(const slot_group& group) const noexcept;
   /// Adds the final statistics of a group to those of the groups removed earlier.
   void add_removed(slot_group& group) noexcept;
-  /// Raises the high-water mark after a hand-over. All resources are in use then, unless the pool
-  /// was suspended. Does nothing in a pool with keys, where each call would have to visit each
-  /// slot.
+  /// Raises the high-water mark after a hand-over. All resources are in use at that time, unless
+  /// the pool was suspended. Does nothing in a pool with keys, where each call would have to visit
+  /// each slot.
   void note_high_water(const slot_group& group) noexcept {
     if (!context_.has_groups && group.counts.taken() > group.totals.high_water) {
       count_slots();
@@ -47,7 +49,8 @@ class pool_numbers {
        : cause == acquire_failure::cancelled ? all.cancelled
                                              : all.refused);
   }
-  /// Counts the uses of a resource that is about to be destroyed.
+  /// Adds the uses of a resource to the totals of its group. Called before the resource is
+  /// destroyed.
   static void count_uses(slot_group& group, const pool_slot& slot) noexcept {
     group.totals.hits += slot.hits.get();
     group.totals.acquires += slot.uses();
@@ -73,8 +76,9 @@ class pool_numbers {
   const kernel_context& context_;
   const pool_slot_table& table_;
   const group_list& groups_;
-  resource_pool_stats gone_;    // statistics of groups that were removed
-  std::size_t high_water_ = 0;  // most resources in use at once, over all groups
+  resource_pool_stats gone_;  // statistics of groups that were removed
+  // The most resources, of all groups together, that were in use at once.
+  std::size_t high_water_ = 0;
   sparse_durations wait_times_;
   sparse_durations create_times_;
 };

@@ -12,7 +12,7 @@ class pool_core;
 class pool_scope;
 
 /// The innermost scope of this thread, or null. Resource pools have no other thread_local variable,
-/// since a module that is loaded later has little space for such variables.
+/// since a module that is loaded after the program has started has little space for such variables.
 extern constinit thread_local const pool_scope* innermost_scope;
 
 /// While it exists, marks its thread as running a task or a callback of a pool. Such a thread
@@ -20,8 +20,8 @@ extern constinit thread_local const pool_scope* innermost_scope;
 class pool_scope {
  public:
   explicit pool_scope(const pool_core& pool) noexcept : pool_scope(&pool, calling()) {}
-  /// Marks the thread as the one that calls the callbacks in `calls`, including those added while
-  /// the object exists.
+  /// Marks the thread as the one that calls the callbacks in `calls`, including callbacks added
+  /// while this scope exists.
   explicit pool_scope(acquire_queue& calls) noexcept : pool_scope(nullptr, &calls) {}
   pool_scope(const pool_scope&) = delete;
   pool_scope& operator=(const pool_scope&) = delete;

@@ -26,12 +26,12 @@ namespace lido::inline v0::detail {
 /// since that waiter would not use the resource.
 ///
 /// Order: waiters are served first in, first out, but running threads may overtake them. A released
-/// resource is left idle. As many waiters are woken as there are idle resources, and each of them
-/// looks for one itself. Once the first waiter has been overtaken for half a millisecond, the next
-/// resource is handed to it, but a pool does so at most once every 100 us. Handing over every
-/// resource would cost a context switch for each use. Callbacks, and threads inside a callback,
-/// cannot look for a resource. When it is their turn, they are handed a resource at once. Source:
-/// eventual fairness, as in WebKit's WTF::Lock.
+/// resource is left idle. As many waiters are woken as there are idle resources, and each woken
+/// waiter looks for a resource itself. Once the first waiter has been overtaken for half a
+/// millisecond, the next resource is handed to it, but a pool does so at most once every 100 us.
+/// Handing over every resource would cost a context switch for each use. Callbacks, and threads
+/// inside a callback, cannot look for a resource. When it is their turn, they are handed a resource
+/// at once. Source: eventual fairness, as in WebKit's WTF::Lock.
 ///
 /// Invariant I4: a waiter whose wait is open is in the queue of its group and in the heap of
 /// deadlines. Once the kernel has ended its wait, the waiter is in neither.
@@ -60,14 +60,14 @@ class pool_waiters {
   /// Ends waits of all groups whose time is up, until the event has woken as many threads as it
   /// may.
   void refuse_late() noexcept;
-  /// Returns the first waiter that still waits, or null. Removes the waiters in front of it, whose
-  /// waits have ended or whose time is up.
+  /// Returns the first waiter that still waits, or null. Before that, removes the waiters in front
+  /// of that waiter. Their waits have ended, or their time is up.
   [[nodiscard]] acquire_waiter* first_open(slot_group& group) noexcept;
   /// Makes a waiter whose deadline allows no waiting wait for the answer of a check.
   void wait_for_answer(acquire_waiter& waiter) noexcept;
-  /// Counts a waiter that has arrived and got nothing if the pool is exhausted: no resource is
-  /// being created, evicted or checked for the waiter, and none can be. Requires: its group has
-  /// been matched.
+  /// Counts a waiter that has arrived and got nothing, provided that the pool is exhausted. The
+  /// pool is exhausted if no resource is being created, evicted or checked for the waiter, and none
+  /// can be. Requires: its group has been matched.
   void note_exhausted(const acquire_waiter& waiter) noexcept;
   /// Returns true if the queue is too long. Waiters for which a resource is being created or
   /// validated do not count.
@@ -87,11 +87,11 @@ class pool_waiters {
   /// Wakes the thread of a waiter if it sleeps, so that it looks for a resource. Requires: the
   /// effects have space for one more wake-up.
   void wake(acquire_waiter& waiter) const noexcept;
-  /// Records that a waiter sleeps once this event has ended. The waiter looks for a resource once
-  /// more after this call.
+  /// Records that a waiter will sleep after this event. After this call, the waiter looks for a
+  /// resource once more before it sleeps.
   void begin_sleep(acquire_waiter& waiter) const noexcept;
-  /// Hands a fit resource that the caller owns to the first waiter, or makes it idle so that a
-  /// waiter looks for it. `is_owed` is true if another group must get the resource.
+  /// Hands a fit resource that the caller owns to the first waiter, or makes the resource idle so
+  /// that a waiter finds it. `is_owed` is true if another group must get the resource.
   void give_or_make_idle(slot_group& group, pool_slot& slot, bool is_owed) noexcept;
   /// Ends a wait by giving the waiter a slot. Returns false if the waiter was cancelled at the same
   /// time; the caller then still owns the slot.
@@ -109,8 +109,8 @@ class pool_waiters {
   /// Returns true if the pool is full, and each of its resources is held by a thread that is
   /// waiting itself.
   [[nodiscard]] bool is_deadlock(const slot_group& group) const noexcept;
-  /// Ends a deadlock that arises without a further thread joining it, for example when a pool
-  /// becomes smaller. Refuses the last of its waiters.
+  /// Ends a deadlock that arises although no further thread begins to wait, for example when a pool
+  /// becomes smaller. To end it, refuses the last waiter whose thread holds a resource.
   void end_deadlock(slot_group& group) noexcept;
 
  private:

@@ -6,8 +6,8 @@
 
 namespace lido::inline v0::detail {
 
-/// Lets the second of two threads continue, and see everything that the first did before it
-/// arrived. Progress: wait-free.
+/// Lets the second of two threads continue. The second thread sees everything that the first thread
+/// did before the first arrived. Progress: wait-free.
 class rendezvous {
  public:
   /// Returns true in the thread that calls it second. Each of the two threads calls it once.

@@ -15,9 +15,9 @@
 
 namespace lido::inline v0::detail {
 
-/// Moves slots from state to state. Nothing else moves them, except that threads acquire and
-/// release idle resources without the mutex. During each of these calls, any slot may therefore
-/// change from idle to in use, and back.
+/// Moves slots from state to state. Nothing else moves them, except that threads acquire idle
+/// resources and release resources without the mutex. During each of these calls, any slot may
+/// therefore change from idle to in use, and back.
 ///
 /// Invariants
 ///  I1 Each slot is counted once in its group and once in the total: `change` and `take_idle`
@@ -45,22 +45,23 @@ class resource_slots {
 
   /// Reserves an empty slot for a create in `group`. Returns null if there is no memory.
   [[nodiscard]] pool_slot* claim_empty(slot_group& group) noexcept;
-  /// Puts a newly created resource in use by the caller. `draw` determines how much of the
-  /// resource's lifetime the jitter takes. Returns the ticket of this use.
+  /// Puts a newly created resource in use by the caller. `draw` determines by how much the jitter
+  /// shortens the resource's lifetime. Returns the ticket of this use.
   slot_word activate(pool_slot& slot, double draw) noexcept;
 
   // ---- idle resources ---------------------------------------------------------------------------
 
-  /// If a slot is idle and needs no check, puts it in use and returns true. Otherwise closes the
-  /// slot if its resource has expired, or marks it if it is in use, so that its release asks the
-  /// kernel.
+  /// If a slot is idle and needs no check, puts it in use and returns true. Otherwise returns
+  /// false. Before that, closes the slot if its resource has expired. If the slot is in use, marks
+  /// it, so that the release asks the kernel.
   [[nodiscard]] bool take_or_mark(slot_group& group, pool_slot& slot) noexcept;
   /// Acquires an idle resource that must be validated, and moves its slot to the state `to`.
-  /// Returns null if there is none. If `only` is true, also returns null if there are several.
+  /// Returns null if there is no such resource. If `only` is true, also returns null if there are
+  /// several.
   [[nodiscard]] pool_slot* take_stale(slot_group& group, resource_state to, bool only) noexcept;
-  /// Begins a new use, by a waiter, of a slot that the caller owns, whether the slot is in use
-  /// already or not. Clears an old mark. If `marks` is true, sets a new mark, so that the release
-  /// after this use asks the kernel.
+  /// Begins a waiter's use of a slot that the caller owns. The slot may already be in use. Clears
+  /// an old mark. If `marks` is true, sets a new mark, so that the release after this use asks the
+  /// kernel.
   void put_in_use(pool_slot& slot, bool marks) noexcept;
   void make_idle(pool_slot& slot) noexcept;
   [[nodiscard]] bool needs_validation(const slot_group& group,
@@ -74,14 +75,14 @@ class resource_slots {
   /// Marks a resource in use, so that its release asks the kernel. Returns false if the resource is
   /// not in use.
   bool mark(pool_slot& slot) noexcept;
-  /// Sets the bit of a slot that is idle, or in use without a mark, and orders the slot by its last
-  /// use.
+  /// Sets the bit of a slot. With several groups, also adds the slot to the heap that orders slots
+  /// by their last use. Requires: the slot is idle, or in use without a mark.
   void list(pool_slot& slot) noexcept;
 
   // ---- closing and destroying -------------------------------------------------------------------
 
-  /// Closes a resource that the caller owns if it must not be used again. Returns true if it has
-  /// closed the resource.
+  /// If a resource that the caller owns must not be used again, closes the resource and returns
+  /// true. Otherwise returns false.
   [[nodiscard]] bool close_if_over(slot_group& group, pool_slot& slot) noexcept;
   /// Closes a resource if it is idle.
   bool close_if_idle(pool_slot& slot, destroy_reason why) noexcept;
@@ -95,7 +96,7 @@ class resource_slots {
   /// marked, and will be destroyed after this use.
   void interrupt(pool_slot& slot) const noexcept;
   /// Ends the interrupt of a resource. Called when the interrupt hook has returned. If the resource
-  /// is closing, has it destroyed.
+  /// is closing, arranges for it to be destroyed.
   void end_interrupt(pool_slot& slot) noexcept;
   /// Notes that a closing resource has been destroyed, so that the next one can be destroyed.
   void end_destroy() noexcept;
@@ -105,10 +106,10 @@ class resource_slots {
   void empty(pool_slot& slot) noexcept;
   /// Closes surplus idle resources, or all idle resources once the pool is closed.
   void close_surplus(slot_group& group) noexcept;
-  /// Closes the idle resource, of any group, that has been unused the longest. Its quota is left to
-  /// a group whose waiter has `order`. Spares resources that were left idle for waiters that
-  /// arrived before that waiter. If no other resource is idle, makes releases ask the kernel, and
-  /// returns false.
+  /// Closes the idle resource, of any group, that has been unused the longest. This makes room for
+  /// a create of the group whose first waiter has the order `order`. Spares resources that were
+  /// left idle for waiters whose order is not greater than `order`. If no other resource is idle,
+  /// makes releases ask the kernel, and returns false.
   [[nodiscard]] bool evict(std::int64_t order) noexcept;
 
   // ---- checks -----------------------------------------------------------------------------------
@@ -163,7 +164,7 @@ class resource_slots {
   std::uint32_t destroying_ = 0;
   // A slot is in at most one of these two heaps.
   slots_by_time used_;     // with several groups: slots with a bit, by their last known use
-  slots_by_time awaited_;  // slots being checked, by when their answer becomes overdue
+  slots_by_time awaited_;  // slots being checked, by the time at which their answer becomes overdue
 };
 
 }  // namespace lido::inline v0::detail

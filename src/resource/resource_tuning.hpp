@@ -11,11 +11,11 @@
 namespace lido::inline v0::detail {
 
 struct resource_tuning {
-  /// How long a resource under validation may take to answer before a new one is created for its
-  /// waiter. Most networks answer faster.
+  /// How long a resource under validation may take to answer before a new resource is created for
+  /// the waiter. Most networks answer faster.
   static constexpr std::int64_t nanoseconds_for_answer = 20'000'000;
   /// Shortest time between two tries to create while creates fail and an acquire asks for a
-  /// resource. The constant below it is the longest such time. Together they allow ten to twenty
+  /// resource. The constant below is the longest such time. These two times allow ten to twenty
   /// tries a second.
   static constexpr std::int64_t nanoseconds_between_tries = 50'000'000;
   static constexpr std::int64_t longest_between_tries = 95'000'000;

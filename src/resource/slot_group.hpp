@@ -26,7 +26,8 @@ namespace lido::inline v0::detail {
 struct group_limits {
   std::uint32_t max_size = 0;
   std::uint32_t min_idle = 0;
-  std::uint32_t max_creating = 1;  ///< limit of concurrent creates; that of validations is one more
+  /// Limit of concurrent creates; the limit of validations is one higher.
+  std::uint32_t max_creating = 1;
 };
 
 [[nodiscard]] inline group_limits limits_of(const pool_settings& settings, std::size_t max_size,
@@ -49,8 +50,9 @@ struct group_factory {
   void note_answer(nanos took) noexcept {
     slowest_answer = (std::max)(took, slowest_answer - slowest_answer / 8);
   }
-  /// Returns how long a waiter waits for answers, two of which are overdue, before a resource that
-  /// was not asked is replaced for it. This is long enough for a distant server.
+  /// Returns how long a waiter waits before an idle resource that was not asked for an answer is
+  /// replaced for the waiter. Used while at least two answers are overdue. The time is long enough
+  /// for the answer of a distant server.
   [[nodiscard]] nanos patience() const noexcept {
     const nanos answer = resource_tuning::nanoseconds_for_answer;
     return (std::min)((std::max)(4 * slowest_answer, 2 * answer), 20 * answer);
@@ -69,13 +71,14 @@ struct group_name {
 struct create_request {
   std::uint32_t wanted = 0;  ///< creates for waiters
   nanos since = 0;           ///< when the first waiter for a create arrived
-  bool is_bounded = false;   ///< the group is unproven, and is trying a create already
+  bool is_bounded = false;   ///< the group is unproven, and already has a create in progress
 };
 
-/// What the last count of all slots found in a group. A sweep in progress subtracts from it.
+/// What the last count of all slots found in a group. A sweep in progress subtracts the resources
+/// that it closes.
 struct group_seen {
   std::uint32_t idle = 0;
-  std::uint64_t hits = 0;  ///< counts only live resources, like `acquires`
+  std::uint64_t hits = 0;  ///< uses of live resources only, also in `acquires`
   std::uint64_t acquires = 0;
 };
 
@@ -129,9 +132,10 @@ class slot_group final : public heap_hook<slot_group, by_request>,
   slot_counts counts;
   acquire_queue queue;
   std::uint32_t self_ended =
-      0;                    ///< removed waiters whose threads ended the wait, and will report that
+      /// Removed waiters whose threads ended the wait, and have yet to report that.
+      0;
   std::uint32_t awake = 0;  ///< waiters that look for a resource before they sleep
-  bool has_stale = false;   ///< an idle resource that must be validated first was seen
+  bool has_stale = false;   ///< an idle resource was seen that must be validated before use
   create_request request;
   group_seen seen;
   resource_pool_stats totals;

@@ -46,10 +46,10 @@ class slot_sweep {
   }
   /// Returns true while a sweep has not yet visited all slots.
   [[nodiscard]] bool is_under_way() const noexcept { return from_ != 0; }
-  /// Checks the next part of the slots, so that the mutex is held for at most a millisecond at a
-  /// time.
+  /// Checks the next part of the slots. Each call checks only a part, so that the mutex is held for
+  /// at most a millisecond at a time.
   void look_at_more() noexcept;
-  /// Begins the next validation for `keepalive`. Called once one has ended.
+  /// Begins the next validation for `keepalive`. Called after such a validation has ended.
   void keep_next_alive() noexcept;
   /// Reports the end of a lease that was reported as long.
   void note_return(pool_slot& slot) noexcept {
@@ -63,8 +63,8 @@ class slot_sweep {
   [[nodiscard]] bool needs_keepalive(const pool_slot& slot) const noexcept;
   [[nodiscard]] bool keep_alive_if_due(pool_slot& slot) noexcept;
   [[nodiscard]] bool may_keep_alive(const slot_group& group) const noexcept;
-  /// Plans the next sweep. Pools with the same period are due at the same moments, so that the
-  /// process wakes only once for all of them.
+  /// Plans the next sweep. Sweeps of pools with the same period are due at the same moments, so
+  /// that the process wakes only once for all of them.
   void plan() noexcept {
     const nanos period = context_.settings.period;
     next_ = later(context_.now.real, period - context_.now.real % period);
@@ -83,9 +83,11 @@ class slot_sweep {
   const pool_gate& gate_;
   lease_monitor& monitor_;
   pool_numbers& numbers_;
-  nanos next_ = 0;                      // when the next sweep is due in real time
-  nanos next_age_ = 0;                  // or by the pool's clock, if that is earlier
-  nanos forgets_at_ = 0;                // when threads forget next, by the pool's clock
+  nanos next_ = 0;  // when the next sweep is due in real time
+  // When it is due by the pool's clock; the earlier time counts.
+  nanos next_age_ = 0;
+  // When threads are next made to forget which resource they used last, by the pool's clock.
+  nanos forgets_at_ = 0;
   std::uint32_t keeps_from_ = no_slot;  // the first slot whose keepalive may be due
   std::uint32_t from_ = 0;              // the first slot that has not been visited yet
   bool is_resting_ = false;

@@ -41,7 +41,7 @@ class pool_slot_table {
 
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
   /// Allocates a block for `append`, so that the table will have `size` slots. Called with the
-  /// mutex unlocked. Returns null if the table already has that many.
+  /// mutex unlocked. Returns null if the table already has `size` slots or more.
   [[nodiscard]] std::unique_ptr<pool_slot_block> make_more(std::uint32_t size) const {
     return size > size_ ? block_of(size - size_) : nullptr;
   }
@@ -50,7 +50,8 @@ class pool_slot_table {
     if (block == nullptr) {
       return;
     }
-    // The lowest slot ends up on top of the stack, so that a small load uses low slots.
+    // The lowest slot ends up on top of the stack, so that a pool with little load uses only the
+    // lowest slots.
     for (std::uint32_t i = block->size; i-- > 0;) {
       (*block)[i].number = size_ + i;
       (*block)[i].count_births_from(before_first_);

@@ -41,7 +41,7 @@ class sparse_durations {
   using part = std::array<std::uint64_t, buckets>;
 
   std::array<std::uint8_t, duration_buckets::size / buckets>
-      numbers_{};  ///< numbers of parts, from 1; 0 if there is no part
+      numbers_{};  ///< number of each part, counted from 1; 0 if the part is not allocated
   std::vector<part> parts_;
   std::chrono::nanoseconds sum_{0};
 };

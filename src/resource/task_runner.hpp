@@ -49,9 +49,9 @@ class task_limit {
   std::uint32_t busy_ = 0;
 };
 
-/// Stores the tasks of a pool until a thread takes them. That is one of the `background_threads`
-/// or, in a pool without threads, the thread that calls `run_posted`. The timekeeping thread runs
-/// no user code except the pool's clock, unless no worker can be started.
+/// Stores the tasks of a pool until a thread takes them. That thread is one of the
+/// `background_threads` or, in a pool without threads, the thread that calls `run_posted`. The
+/// timekeeping thread runs no user code except the pool's clock, unless no worker can be started.
 class task_runner : public heap_hook<task_runner, alarm_tag>,
                     public heap_hook<task_runner, ready_tag> {
  public:
@@ -69,8 +69,8 @@ class task_runner : public heap_hook<task_runner, alarm_tag>,
   /// Joins the background threads in a pool that uses them, but starts none. Throws std::bad_alloc.
   void start(lido::maintenance by);
   /// Takes over the tasks in `out.start` and, in a pool with threads, the resources in
-  /// `out.destroy`. If `all` is true, also takes over reports and callbacks. Runs everything itself
-  /// if no thread can.
+  /// `out.destroy`. If `all` is true, also takes over reports and callbacks. If there is no thread
+  /// to run them, runs everything itself.
   void post(effects& out, bool all) noexcept;
   /// Makes sure that the pool ticks at the real time `at`, or earlier.
   void tick_by(nanos at) noexcept;
@@ -115,8 +115,9 @@ class task_runner : public heap_hook<task_runner, alarm_tag>,
   std::uint32_t offered_ = 0;  // tasks that have been offered to the threads
   bool stopping_ = false;
   bool is_ticking_ = false;
-  nanos stuck_at_ = never;             // when a worker beyond the limit is due
-  atomic<nanos> planned_;              // next tick; 0 without threads, so that none is planned
+  nanos stuck_at_ = never;  // when a worker beyond the limit is due
+  // Time of the next tick; 0 without threads, so that no tick is planned.
+  atomic<nanos> planned_;
   atomic<std::uint32_t> finished_{0};  // changes when a task ends, and when the pool is drained
   atomic<std::uint32_t> closers_{0};   // threads in `wait_until_ended`
   std::shared_ptr<void> kept_;         // keeps the core alive for tasks left after `stop`

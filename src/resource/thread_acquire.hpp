@@ -10,9 +10,9 @@ namespace lido::inline v0::detail {
 
 class kernel_shell;
 
-/// Acquires an idle resource, or waits for one. Validates a resource itself if the kernel says so.
-/// In a pool without threads, it also creates one. Lives on the stack of its thread, which keeps
-/// the core alive.
+/// Acquires an idle resource, or waits for one. Validates a resource itself if the kernel leaves
+/// that to the waiter. In a pool without threads, may also create a resource. Lives on the stack of
+/// its thread, which keeps the core alive.
 class thread_acquire {
  public:
   thread_acquire(pool_core& core, const acquire_call& call) noexcept;

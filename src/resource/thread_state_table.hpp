@@ -11,8 +11,8 @@ namespace lido::inline v0::detail {
 class thread_state_table;
 
 /// The states of all threads in one pool, initially all zeros. They form a column of a table that
-/// the pool shares with others. Few of the states are ever touched, and those of several pools are
-/// interleaved, so that a small pool does not take up a page.
+/// the pool shares with other pools. Few of the states are ever touched. The states of several
+/// pools are interleaved, so that a small pool does not take up a whole page.
 class thread_state_column {
  public:
   /// Throws std::bad_alloc.
