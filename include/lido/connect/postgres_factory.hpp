@@ -1,5 +1,5 @@
 /// @file
-/// Public. Creates PostgreSQL connections of libpq for a `resource_pool`.
+/// Public. Creates PostgreSQL connections with libpq for a `resource_pool`.
 #pragma once
 
 #include <chrono>

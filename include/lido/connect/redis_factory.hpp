@@ -1,5 +1,5 @@
 /// @file
-/// Public. Creates Redis connections of hiredis for a `resource_pool`.
+/// Public. Creates Redis connections with hiredis for a `resource_pool`.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 /// @file
-/// Public. Creates TCP connections of Boost.Asio for a `resource_pool`.
+/// Public. Creates TCP connections with Boost.Asio for a `resource_pool`.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>

@@ -83,7 +83,8 @@ class asio_wait : public std::enable_shared_from_this<asio_wait> {
   asio_wait& operator=(const asio_wait&) = delete;
   virtual ~asio_wait() = default;
 
-  /// Destroys everything that belongs to the context. Called when the context shuts down.
+  /// Destroys the parts of the operation that belong to the context. Called when the context shuts
+  /// down.
   virtual void abandon() noexcept = 0;
 };
 

@@ -133,8 +133,8 @@ class idle_cache {
   /// Sets the key of the group. Called once. Requires: the pool's mutex is held.
   void set_key(const known_key& key) noexcept { key_ = &key; }
 
-  /// Makes a slot idle that the caller has used, or has taken but does not want. If the slot is
-  /// marked, lets the kernel decide what happens to it.
+  /// Makes a slot idle. The caller has used the slot, or has taken it but does not want it. If the
+  /// slot is marked, lets the kernel decide what happens to it.
   [[LIDO_ASSERTS]] void offer(const slot_grant& grant) noexcept {
     pool_slot& slot = *grant.slot;
     thread_state& mine = gate_.mine();

@@ -147,10 +147,10 @@ class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /
   Kept key_;
 };
 
-/// Pools resources by key, such as the address of a backend. It holds at most `each_key.max_size`
-/// resources for each key, and at most `max_total` over all keys. If a key needs a resource while
-/// the pool is at its total limit, the pool evicts a resource of another key. It chooses the idle
-/// resource that has been unused for the longest time.
+/// Pools resources by key, such as the address of a backend. The pool holds at most
+/// `each_key.max_size` resources for each key, and at most `max_total` over all keys. If a key
+/// needs a resource while the pool is at its total limit, the pool evicts a resource of another
+/// key. It chooses the idle resource that has been unused for the longest time.
 ///
 /// Each key behaves like a `resource_pool`: see there for lifetimes, validation, retries and
 /// errors. An acquire locks no mutex if the key's most recently released resource is idle.

@@ -184,7 +184,8 @@ class pool_core final : public std::enable_shared_from_this<pool_core>,
   void on_thread_exit(std::uint32_t /*number*/) noexcept override {}
   void on_fork(std::uint32_t survivor) noexcept override;
   [[nodiscard]] bool is_reset_by_pool(pool_slot& slot) const noexcept;
-  /// Flushes the group that `find` returns if its current generation is `generation`.
+  /// Flushes the group that `find` returns if the group's current generation is `generation`.
+  /// Returns true if it has flushed the group.
   template <class Find>
   bool flush_found(const Find& find, std::uint32_t generation);
   std::size_t close_without_report(const deadline& until) noexcept;

@@ -45,8 +45,8 @@ class pool_controls {
   void retry_now() noexcept { core_->retry_now(); }
   /// Does the maintenance that is due. A pool without threads does its maintenance only here.
   void tick() noexcept { core_->tick(); }
-  /// Switches reports of slow and leaked leases on or off. They are initially on if the options set
-  /// a time for them.
+  /// Switches reports of slow and leaked leases on or off. These reports are initially on if the
+  /// options set a time for them.
   void watch_leases(bool on) noexcept { core_->watch_leases(on); }
   /// Closes the pool: fails all waiting acquires, destroys idle resources, and waits up to
   /// `timeout` for the others to come back. Returns a report of what is left. May be called again.

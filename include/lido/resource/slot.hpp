@@ -73,7 +73,8 @@ class slot_word {
 /// What the task of a slot does. A slot has at most one task.
 enum class slot_task : std::uint8_t { none, create, validate, reset };
 
-/// How a resource is reset. `at_once`: within the release, by a function that is noexcept.
+/// How a resource is reset. `at_once` means that the release itself calls a reset function that is
+/// noexcept.
 enum class reset_way : std::uint8_t { not_at_all, at_once, with_time };
 
 /// Why a resource in use has to stay in its slot. `interrupt`: the hook is being called, so the

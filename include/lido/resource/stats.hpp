@@ -42,7 +42,7 @@ struct lease_info {
   std::chrono::nanoseconds held_for{0};
   std::uint32_t thread = 0;       ///< system's id of the thread that acquired it; 0: unknown
   const void* address = nullptr;  ///< code address of the acquire
-  bool exempt = false;            ///< exempt from reports by `lease.expect_long_use()`
+  bool exempt = false;            ///< `lease.expect_long_use()` has switched reports off
   std::string key;                ///< text of the key in reports on all keys; otherwise empty
 
   /// Returns the module and offset of `address`, and a command that prints the function, file and
@@ -173,8 +173,8 @@ class acquire_error : public std::runtime_error {
   [[nodiscard]] std::string_view pool_name() const noexcept { return details_->pool; }
   [[nodiscard]] acquire_failure cause() const noexcept { return details_->cause; }
   [[nodiscard]] const resource_pool_stats& counts() const noexcept { return details_->counts; }
-  /// Returns the exception of the last create. It is null if that create succeeded, or returned a
-  /// create_error.
+  /// Returns the exception of the last create. The exception is null if that create succeeded, or
+  /// returned a create_error.
   [[nodiscard]] const std::exception_ptr& create_error() const noexcept {
     return details_->create_error;
   }
