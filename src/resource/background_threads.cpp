@@ -37,8 +37,8 @@ void end_unlocked(std::shared_ptr<void> last, background_threads::lock& guard) n
   }
 }
 
-/// Waits until a thread has ended, unless it is the calling thread. In that case, the thread is
-/// destroying a pool as its last action, and is detached.
+/// Waits until a thread has ended. If it is the calling thread, detaches it instead: the thread is
+/// destroying a pool as its last action.
 void join_other(pool_thread& one) noexcept {
   if (!one.joinable()) {
     return;
@@ -256,9 +256,9 @@ void background_threads::keep_time() noexcept {
   }
 }
 
-/// Ends the calling thread. The thread has left this code when `stop` returns, or when the next
-/// thread to end has waited for it. Destructors of thread_local objects run after this code, and
-/// delay nothing else.
+/// Ends the calling thread. The thread has left this code by the time that `stop` returns, or that
+/// the next thread to end has waited for this thread. Destructors of thread_local objects run after
+/// this code, and delay nothing else.
 void background_threads::retire(pool_thread& own, lock& guard) noexcept {
   own.swap(ended_);
   guard.unlock();

@@ -30,8 +30,8 @@ void call_before_sleep() noexcept {
 
 namespace {
 
-/// Records that a callback uses the resource, and that any thread may use it later. The pool's
-/// threads will reset it.
+/// Records that a callback uses the resource. Names no thread as the holder, since any thread may
+/// use the resource later. The pool's threads will reset the resource.
 void note_callback(pool_slot& slot, nanos now, code_address at) noexcept {
   slot.note_holder(now, 0, std::uncaught_exceptions(), at);
   slot.lease.resets_by_pool.set(slot.resets.get() == reset_way::with_time);
@@ -44,7 +44,7 @@ slot_grant begin_use_of_idle(pool_core& core, const acquire_call& call) noexcept
   if (core.groups().has_keys() || call.stop.stop_requested()) {
     return {};
   }
-  slot_grant idle = core.try_acquire_last(call.at);  // also begins its use
+  slot_grant idle = core.try_acquire_last(call.at);  // also begins the use
   if (idle.slot == nullptr) {
     idle = core.groups().main().take_lowest();
     if (idle.slot != nullptr) {
@@ -83,7 +83,8 @@ void callback_waiter::begin(const std::shared_ptr<pool_core>& core, const acquir
 void callback_waiter::stop() noexcept {
   core_->shell().apply([this](pool_kernel& kernel) {
     is_stopped_ = true;
-    if (word.open() && acquire_queue::contains(*this)) {  // otherwise it is about to be called
+    // Otherwise the callback is about to be called.
+    if (word.open() && acquire_queue::contains(*this)) {
       kernel.on_refused(*this, acquire_failure::cancelled);
     }
   });

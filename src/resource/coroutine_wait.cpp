@@ -11,8 +11,8 @@
 
 namespace lido::inline v0::detail {
 
-/// State that a coroutine and the callback of its wait share. The callback and the thread that
-/// suspends the coroutine synchronise here. Whichever comes second resumes the coroutine.
+/// State shared by a coroutine and the callback that ends its wait. The callback and the thread
+/// that suspends the coroutine synchronise here. Whichever comes second resumes the coroutine.
 struct coroutine_line {
   explicit coroutine_line(acquire_outcome& outcome) noexcept : result(&outcome) {}
   /// Stores the result of the acquire. Called once. Releases the resource if the coroutine is gone.
@@ -47,7 +47,7 @@ coroutine_wait::~coroutine_wait() {
   const bool waits = line_->result.exchange(nullptr, std::memory_order_relaxed) != nullptr;
   line_->on_stop.reset();
   if (waits) {
-    (void)line_->end.request_stop();  // so that other waiters are served sooner
+    (void)line_->end.request_stop();  // ends the wait, so that other waiters are served sooner
   }
 }
 
@@ -56,7 +56,7 @@ bool coroutine_wait::begin(pool_core& core, acquire_call& call, acquire_outcome&
   const auto line = std::make_shared<coroutine_line>(outcome);
   line->on_stop.emplace(call.stop, stop_request{line->end});
   call.stop = line->end.get_token();
-  line_ = line;  // the awaiter may be destroyed during the call below
+  line_ = line;  // set before the call below, which may destroy the awaiter
   core.acquire_async(call, acquire_completion([line, coroutine](acquire_outcome found) noexcept {
                        line->end_wait(std::move(found), coroutine);
                      }));

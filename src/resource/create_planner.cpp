@@ -55,14 +55,14 @@ void create_planner::plan(slot_group& group) noexcept {
 }
 
 /// Returns true if a create for a waiter is in progress while creates fail. Such a create is tried
-/// alone.
+/// alone: other creates wait until it has ended or is late.
 bool create_planner::has_try(const slot_group& group, bool is_asked) noexcept {
   return is_asked && group.retry.is_failing() && group.counts.creating() != group.counts.outdated();
 }
 
-/// Returns true if the create of `has_try` takes so long that it no longer delays the next one,
-/// since its packets may be lost. Returns false if the next create would have to evict a resource
-/// of another group.
+/// Returns true if the create that `has_try` found takes so long that its packets may be lost. Such
+/// a create no longer delays the next create. Returns false if the next create would have to evict
+/// a resource of another group.
 bool create_planner::is_try_late(const slot_group& group, bool is_asked) const noexcept {
   return has_try(group, is_asked) && context_.now.real >= next_beside_try(group) &&
          !needs_eviction();
@@ -163,9 +163,9 @@ bool create_planner::evict_for(const slot_group& group) noexcept {
          slots_.evict(create_quota::order_of(group));
 }
 
-/// Begins a create for the pool's threads to run. In a pool without threads, the first waiter runs
-/// it, if that is a thread. If no waiter is left in such a pool, undoes the create, since no tick
-/// may follow.
+/// Begins a create, which the pool's threads will run. In a pool without threads, the first waiter
+/// runs the create if that waiter is a thread. If no waiter is left in such a pool, undoes the
+/// create, since there might be no further tick to run it.
 bool create_planner::begin_create(slot_group& group) noexcept {
   pool_slot* const slot = slots_.claim_empty(group);
   if (slot == nullptr) {
@@ -190,7 +190,8 @@ bool create_planner::let_waiter_create(slot_group& group, pool_slot& slot) noexc
     if (waiter == nullptr || waiter->is_callback()) {
       return false;
     }
-    const bool is_urgent = waiter->came.is_urgent;  // the waiter may be gone afterwards
+    // Read now: the waiter may be gone after the hand-over.
+    const bool is_urgent = waiter->came.is_urgent;
     is_given = waiters_.hand_over(*waiter, slot, grant_kind::create);
     slot.record.is_for_urgent = is_given && is_urgent;
   }

@@ -23,8 +23,8 @@ deadline within(std::chrono::nanoseconds time, const deadline& until) noexcept {
 
 }  // namespace
 
-/// Calls `f` with a token on which a close, a flush or `stop` requests a stop. Returns false,
-/// without calling `f`, if a flush came first.
+/// Calls `f` with a stop token. A close, a flush and `stop` each request a stop on this token. If a
+/// flush came first, returns false without calling `f`.
 template <class F>
 bool factory_calls::call_stoppable(const pool_slot& slot, const std::stop_token& stop,
                                    const F& f) noexcept {
@@ -49,7 +49,9 @@ bool factory_calls::call_stoppable(const pool_slot& slot, const std::stop_token&
 slot_grant factory_calls::create(pool_slot& slot, const deadline& until,
                                  const std::stop_token& stop) noexcept {
   const pool_scope inside(shell_.core());
-  const slot_group& group = group_of(slot);  // the group may be removed once the kernel is notified
+  // The code below does not use the group once the kernel is notified, since the group may be
+  // removed then.
+  const slot_group& group = group_of(slot);
   const nanos begin = steady_now();
   create_outcome outcome;
   const bool is_current = call_stoppable(slot, stop, [&](const std::stop_token& token) {

@@ -19,7 +19,7 @@ void idle_cache::release_slow(const slot_grant& grant, bool refused) noexcept {
 
 /// Lets the kernel decide what happens to the slot.
 void idle_cache::release_marked(const slot_grant& grant) noexcept {
-  const auto alive = core_->weak_from_this().lock();  // until this function returns
+  const auto alive = core_->weak_from_this().lock();  // keeps the core alive during this call
   platform::tell_release(grant.slot);
   core_->shell().apply(
       [&](pool_kernel& kernel) { kernel.on_released(*grant.slot, /*resets=*/false); });

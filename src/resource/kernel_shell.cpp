@@ -19,8 +19,8 @@ nanos age_now(const pool_settings& settings, nanos real) noexcept {
 }
 
 /// Frees, in each child of a fork, the mutexes that all pools of the process share. A thread that
-/// does not exist in the child may have held one, even before its pool was registered. Runs before
-/// the fork handlers of users, which may construct pools.
+/// does not exist in the child may have held such a mutex, even before its pool was registered.
+/// Runs before the fork handlers of users, which may construct pools.
 LIDO_RUN_AT_LOAD(1001, begin_anew_in_children);
 void begin_anew_in_children() noexcept {
   (void)platform::on_fork(nullptr, nullptr, [] {
@@ -53,7 +53,7 @@ kernel_shell::kernel_shell(pool_core& core, const pool_settings& settings, slot_
 
 kernel_shell::~kernel_shell() {
   if (is_foreign()) {
-    (void)runner_.release();  // its threads do not exist in this process
+    (void)runner_.release();  // the runner's threads do not exist in this process
   }
 }
 

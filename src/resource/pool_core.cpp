@@ -57,7 +57,8 @@ void pool_core::start(std::shared_ptr<factory_hooks> hooks) {
                                             &pool_reports::fill, this);
   }
   shell_->runner().start(settings_.maintenance);
-  shell_->apply([this](pool_kernel& kernel) {  // also with keys, since this event starts the clock
+  // Needed even with keys, since this event starts the clock.
+  shell_->apply([this](pool_kernel& kernel) {
     if (!groups_.has_keys()) {
       kernel.on_idle(*groups_.main().group());
     }
@@ -158,7 +159,9 @@ void pool_core::release_slow(const slot_grant& grant, bool unwound) noexcept {
     shell_->apply([&](pool_kernel& kernel) { kernel.on_released(slot, /*resets=*/true); });
     return;
   }
-  bool ended = false;  // a reset may take long, and would benefit no user
+  // The kernel is asked before a reset. If the resource must be destroyed, a reset would benefit no
+  // user, and might take long.
+  bool ended = false;
   idle_cache& cache = *slot.record.cache;
   if (slot.word().marked() || slot.is_over(gate_->now(), cache.epoch()) ||
       cache.must_tell_kernel()) {
@@ -221,7 +224,8 @@ void pool_core::detach(const slot_grant& grant) noexcept {
 
 bool pool_core::kill(const resource_handle& handle, ongoing_uses uses) noexcept {
   require_own_copy(origin_);
-  const auto alive = weak_from_this().lock();  // callbacks may drop the last reference
+  // Needed, since callbacks may drop the last reference.
+  const auto alive = weak_from_this().lock();
   pool_slot* const slot = shell_->kernel().table.at(handle.index);
   bool found = false;
   if (slot != nullptr && handle.birth != 0) {
@@ -231,9 +235,9 @@ bool pool_core::kill(const resource_handle& handle, ongoing_uses uses) noexcept 
   return found;
 }
 
-/// Flushes one group after the other. Requests a stop of the creates in progress with the mutex
-/// unlocked, since this may run stop callbacks of users. If there is no memory, requests no stop
-/// for the second and later groups.
+/// Flushes one group after the other. Asks creates in progress to stop only while the mutex is
+/// unlocked, since a stop request may run stop callbacks of users. If there is no memory, asks only
+/// the creates of the first group to stop.
 bool pool_core::flush(const sought_key* key, ongoing_uses uses) {
   require_own_copy(origin_);
   const auto alive = weak_from_this().lock();
@@ -329,7 +333,8 @@ void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
   if (shell_->is_foreign()) {
     return;  // a thread of the parent process may have held the mutex
   }
-  std::shared_ptr<const create_failure_text> error;  // of the old factory; destroyed unlocked
+  // Error of the old factory; destroyed with the mutex unlocked.
+  std::shared_ptr<const create_failure_text> error;
   std::stop_source stopped;
   effects out;
   {
@@ -344,7 +349,8 @@ void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
           kernel.control.on_flush(group);
         },
         out);
-    old_hooks_.push_back(std::move(hooks));  // kept to destroy the resources that they created
+    // Kept, since they destroy the resources that they created.
+    old_hooks_.push_back(std::move(hooks));
   }
   shell_->run(out, /*by_pool=*/false);
   (void)stopped.request_stop();
@@ -368,7 +374,7 @@ void pool_core::resize(std::size_t max_size, const std::size_t* min_idle) {
   effects out;
   {
     const std::lock_guard one_at_a_time(resizing_);
-    auto more = shell_->kernel().table.make_more(total);  // allocated without the mutex
+    auto more = shell_->kernel().table.make_more(total);  // allocated with the mutex unlocked
     shell_->tell_kernel(
         [&](pool_kernel& kernel) {
           kernel.table.append(std::move(more));
@@ -444,7 +450,8 @@ void pool_core::close_async(const deadline& until, close_completion done) {
   require_own_copy(origin_);
   auto work = [core = shared_from_this(), until, done = std::move(done)]() mutable noexcept {
     close_report report;
-    attempt([&] { report = core->close(until); }, [] {});  // the pool closes even without memory
+    // Without memory for the report, the pool still closes.
+    attempt([&] { report = core->close(until); }, [] {});
     core.reset();
     done(std::move(report));
   };
@@ -466,7 +473,8 @@ std::size_t pool_core::close_without_report(const deadline& until) noexcept {
        stop = shell_->locked(next)) {
     (void)stop.request_stop();
   }
-  const bool is_inside = pool_scope::is_in(*this);  // if so, it would wait for this thread itself
+  // If true, the wait below would be a wait for this thread itself.
+  const bool is_inside = pool_scope::is_in(*this);
   std::size_t running = shell_->runner().wait_until_ended(
       is_inside ? deadline::after(std::chrono::seconds(0)) : until);
   if (running != 0 && !is_inside && shell_->is_drained()) {
@@ -491,7 +499,7 @@ void pool_core::let_go() noexcept {
   (void)close_without_report(deadline::after(settings_.close_timeout));
   call_before_sleep();
   shell_->runner().stop();
-  // In a pool without threads, run what was posted since the last check, as no tick will follow.
+  // In a pool without threads, run what was posted since the last check, since no tick will follow.
   shell_->runner().run_posted();
   const auto report = [this] {
     std::vector<lease_info> orphans = reports_.leases();

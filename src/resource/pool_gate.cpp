@@ -49,7 +49,7 @@ pool_gate::~pool_gate() = default;
 
 void pool_gate::forget_last() const noexcept {
   const auto forget = [](relaxed<pool_slot*>& last) {
-    if (last.get() != nullptr) {  // avoids a write that would take the cache line from threads
+    if (last.get() != nullptr) {  // avoids a write that would take the cache line away from threads
       last.set(nullptr);
     }
   };

@@ -34,12 +34,12 @@ pool_kernel::pool_kernel(const pool_settings& settings, pool_core* core, slot_ma
       sweep_(context_, slots_, table, gate, monitor, numbers_),
       random_(seed) {}
 
-/// Begins an event. A check that has taken longer than most answers no longer delays any waiter:
-/// other checks begin in addition, and then creates.
+/// Begins an event. From now on, a check that has taken longer than most answers no longer delays
+/// any waiter. Other checks begin in addition, and then creates.
 void pool_kernel::begin(const moment& now, effects& out) noexcept {
   context_.now = now;
   context_.out = &out;
-  if (sweep_.is_resting()) {  // no tick has advanced the time
+  if (sweep_.is_resting()) {  // without sweeps, no tick has advanced the time
     gate.advance(now.age);
   }
   while (const pool_slot* const late = slots_.next_late_check()) {
@@ -64,7 +64,8 @@ void pool_kernel::finish() noexcept {
   acquire_waiter* const waiter = std::exchange(looking_, nullptr);
   if (waiter != nullptr && waiter->word.open()) {
     waiter->wakes_at = next_timer();
-    waiter->word.begin_sleep();  // under the mutex, so that the next wake-up finds it asleep
+    // With the mutex held, so that the next wake-up finds the waiter asleep.
+    waiter->word.begin_sleep();
   }
   // Count a thread for each create, validation and destroy: these may hang, and must delay neither
   // each other nor anything else.
@@ -85,8 +86,8 @@ void pool_kernel::match(slot_group& group, acquire_waiter* looker) noexcept {
     waiters_.refuse_all(
         group, context_.is_closed ? acquire_failure::closed : acquire_failure::create_failed);
   } else if (!context_.is_suspended) {
-    // With keys, a waiter of another key that arrived earlier is served first, until enough is
-    // evicted for it.
+    // With keys, a waiter of another key that arrived earlier is served first, until enough
+    // resources have been evicted for that waiter.
     if (planner_.is_owed(group)) {
       planner_.start_creates();
     }
@@ -97,7 +98,7 @@ void pool_kernel::match(slot_group& group, acquire_waiter* looker) noexcept {
   }
   planner_.plan(group);
   if (context_.next_to_match() == nullptr) {
-    planner_.start_creates();  // any earlier, groups could lose what their own waiters need
+    planner_.start_creates();  // only now: earlier, groups could lose what their own waiters need
   }
 }
 
@@ -148,7 +149,8 @@ void pool_kernel::on_acquire(acquire_waiter& waiter) noexcept {
     return;
   }
   if (waiter.until.is_at_once() && waiter.kind == grant_kind::create) {
-    waiters_.refuse(waiter, acquire_failure::timed_out);  // one try is enough
+    // A waiter that may not wait tries only once.
+    waiters_.refuse(waiter, acquire_failure::timed_out);
     return;
   }
   waiters_.join(waiter);
@@ -172,7 +174,7 @@ void pool_kernel::on_acquire(acquire_waiter& waiter) noexcept {
 
 void pool_kernel::on_look(acquire_waiter& waiter) noexcept {
   if (!context_.settings.has_threads()) {
-    end_due();  // there may be no other thread to do so
+    end_due();  // perhaps no other thread will do what is due
   }
   if (acquire_queue::contains(waiter)) {
     waiters_.begin_sleep(waiter);
@@ -274,7 +276,7 @@ void pool_kernel::on_created(pool_slot& slot, create_outcome& outcome, nanos beg
   if (slots_.close_if_over(group, slot)) {
     return;
   }
-  slot.record.is_for_urgent = false;  // once released, it is surplus
+  slot.record.is_for_urgent = false;  // once released, the resource is surplus
   if (is_kept) {
     slots_.list(slot);
     kept = {&slot, ticket};

@@ -49,7 +49,7 @@ resource_pool_stats pool_numbers::counts_of(const slot_group& group) const noexc
 }
 
 void pool_numbers::add_removed(slot_group& group) noexcept {
-  group.seen = {};  // the totals already contain it
+  group.seen = {};  // the totals already contain what was seen
   resource_pool_stats last = stats(group);
   last.capacity = 0;
   gone_.add(last);

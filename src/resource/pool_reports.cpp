@@ -16,7 +16,7 @@ namespace lido::inline v0::detail {
 resource_pool_stats pool_reports::stats_of(const slot_group& group) {
   kernel_shell& shell = core_.shell();
   resource_pool_stats found = shell.kernel().numbers().stats(group);
-  found.mutex_locks = shell.mutex().locks() - 1;  // without the lock held now
+  found.mutex_locks = shell.mutex().locks() - 1;  // does not count the lock that is held now
   return found;
 }
 
@@ -59,7 +59,8 @@ keyed_resource_pool_stats pool_reports::all_stats() {
       all.add(one);
     });
     all.high_water = kernel.numbers().high_water();
-    all.suspended = kernel.control.is_suspended();  // the sum includes keys removed while suspended
+    // Not taken from the sum, since the sum includes keys that were removed while suspended.
+    all.suspended = kernel.control.is_suspended();
     all.capacity = core_.groups().has_keys() ? core_.settings().max_total : all.capacity;
   });
   return all;
@@ -95,8 +96,8 @@ resource_pool_times pool_reports::times() {
   return found;
 }
 
-/// Reads each lease consistently while it is in use. In a pool without keys, reads leases without
-/// the mutex.
+/// Reads leases that other threads may end at the same time. Returns only those that have not ended
+/// in the meantime. In a pool without keys, reads leases without the mutex.
 std::vector<lease_info> pool_reports::leases() {
   require_own_copy(core_.origin());
   kernel_shell& shell = core_.shell();

@@ -103,7 +103,7 @@ pool_settings settings_of_keys(const keyed_resource_pool_options& options) {
   refuse_option_if(options.prefer_same_key_for < nanoseconds::zero(), each.name,
                    {"prefer_same_key_for is negative"});
   each.max_size = (std::min)(each.max_size, options.max_total);
-  each.detect_hold_and_wait = false;  // a waiter may get the capacity of another key
+  each.detect_hold_and_wait = false;  // no deadlock: a waiter may get the capacity of another key
   pool_settings settings(each);
   settings.max_total = static_cast<std::uint32_t>(options.max_total);
   settings.prefer_same_key_for = options.prefer_same_key_for.count();

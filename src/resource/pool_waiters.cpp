@@ -19,7 +19,7 @@ void pool_waiters::join(acquire_waiter& waiter) noexcept {
   const bool is_first = waiter.comes_back();
   const bool is_early = is_first || waiter.came.is_urgent;
   waiter.came.at = context_.now.real;
-  // Early waiters take the order of the first waiter in the queue.
+  // A waiter that is put at or near the front takes the order of the first waiter in the queue.
   waiter.came.order =
       is_early && !group.queue.empty() ? group.queue.first()->came.order : ++arrivals_;
   acquire_waiter* next = is_early ? group.queue.first() : nullptr;
@@ -30,7 +30,7 @@ void pool_waiters::join(acquire_waiter& waiter) noexcept {
   // A waiter whose deadline allows no waiting never sleeps.
   note_awake(waiter, waiter.may_look && !waiter.until.is_at_once());
   deadlines_.push(waiter, waiter.until.nanoseconds());
-  set_flags(group);  // before idle resources are read: see slow_path_flags.hpp (2)
+  set_flags(group);  // must precede the reads of idle resources: see slow_path_flags.hpp (2)
 }
 
 void pool_waiters::leave(acquire_waiter& waiter) noexcept {
@@ -43,8 +43,8 @@ void pool_waiters::leave(acquire_waiter& waiter) noexcept {
   if (!context_.has_groups && group.queue.empty() && group.request.wanted == 0) {
     return;  // there is no other waiter, and nothing was planned for this one
   }
-  quota_.forget(group);         // until `match` plans again what the waiters need
-  context_.match_later(group);  // other waiters look in its place
+  quota_.forget(group);         // `match` will plan again what the waiters need
+  context_.match_later(group);  // other waiters may look for a resource instead of this one
 }
 
 void pool_waiters::note_left(acquire_waiter& waiter) noexcept {
@@ -99,8 +99,8 @@ acquire_waiter* pool_waiters::first_open(slot_group& group) noexcept {
   return nullptr;
 }
 
-/// Gives the waiter the time of two answers: one from this resource, and one from the resource
-/// asked next.
+/// Lets the waiter wait for as long as two answers may take: one from this resource, and one from
+/// the resource that is asked next.
 void pool_waiters::wait_for_answer(acquire_waiter& waiter) noexcept {
   waiter.until = deadline::at_nanoseconds(
       later(context_.now.real, 2 * resource_tuning::nanoseconds_for_answer));
@@ -137,10 +137,10 @@ void pool_waiters::set_flags(slot_group& group) const noexcept {
 
 // ---- ends of waits ------------------------------------------------------------------------------
 
-/// Ends the wait of a waiter that is in no queue: the waiter was given something, or there is a
-/// cause. The effects then wake its thread, or call its callback. Returns false if its thread has
-/// already ended the wait, and will report that. Once the wait of a thread has ended, only the
-/// address of the word is used, since the waiter may be gone.
+/// Ends the wait of a waiter that is in no queue. Either the waiter was given something, or `cause`
+/// is why it gets nothing. The effects then wake its thread, or call its callback. Returns false if
+/// its thread has already ended the wait, and will report that. Once the wait of a thread has
+/// ended, only the address of the word is used, since the waiter may be gone.
 bool pool_waiters::end_wait(acquire_waiter& waiter,
                             std::optional<acquire_failure> cause) const noexcept {
   slot_group& group = *waiter.group;
@@ -233,7 +233,7 @@ void pool_waiters::note_awake(acquire_waiter& waiter, bool on) noexcept {
 
 void pool_waiters::begin_sleep(acquire_waiter& waiter) const noexcept {
   note_awake(waiter, /*on=*/false);
-  set_flags(*waiter.group);  // before the waiter's last look: see slow_path_flags.hpp (2)
+  set_flags(*waiter.group);  // must precede the waiter's last look: see slow_path_flags.hpp (2)
 }
 
 void pool_waiters::wake(acquire_waiter& waiter) const noexcept {
@@ -297,7 +297,7 @@ void pool_waiters::give_idle(slot_group& group, acquire_waiter* looker) noexcept
       wake_to_look(group);
       return;
     }
-    const bool could_look = waiter->may_look;  // the waiter may be gone afterwards
+    const bool could_look = waiter->may_look;  // the waiter may be gone after the hand-over
     if (!give_idle_to(*waiter)) {
       return;
     }
@@ -314,7 +314,7 @@ void pool_waiters::give_or_make_idle(slot_group& group, pool_slot& slot, bool is
       break;
     }
     const bool could_look = waiter->may_look;
-    // While other waiters remain, the mark makes its release ask the kernel.
+    // While other waiters remain, the mark makes the release of this slot ask the kernel.
     slots_.put_in_use(slot, /*marks=*/group.queue.size() > 1);
     if (hand_over(*waiter, slot, grant_kind::resource)) {
       last_hand_over_ = could_look ? context_.now.real : last_hand_over_;
@@ -358,7 +358,7 @@ void pool_waiters::replace_unasked(slot_group& group) noexcept {
     }
     slots_.close(*slot, destroy_reason::invalid);
     if (acquire_waiter* const waiter =
-            first_without_replacement(group)) {  // the waiter may have ended its wait
+            first_without_replacement(group)) {  // null if the waiter has ended its wait
       waiter->silence.has_replacement = true;
     }
   }
@@ -416,7 +416,8 @@ bool pool_waiters::give_unchecked(slot_group& group, acquire_waiter& waiter) noe
 // ---- hold and wait ------------------------------------------------------------------------------
 
 /// Checks for a ring of threads that wait for each other's resources. Only the last thread to join
-/// a ring can close it. That thread holds a resource, so other acquires do not pay for this check.
+/// a ring can close the ring. That thread holds a resource, so acquires by threads that hold none
+/// do not pay for this check.
 bool pool_waiters::is_deadlock(const slot_group& group) const noexcept {
   const std::uint32_t live = group.counts.live();
   if (context_.has_groups || live == 0 || live < group.limits.max_size) {
@@ -431,7 +432,8 @@ bool pool_waiters::is_deadlock(const slot_group& group) const noexcept {
 
 bool pool_waiters::is_waiting(const slot_group& group, std::uint32_t thread) const noexcept {
   const acquire_waiter* waiter = thread == 0 ? nullptr : group.queue.first();
-  // A waiter that gives up is about to leave the queue, and then to release what it holds.
+  // Skip waiters that give up: such a waiter is about to leave the queue, and then to release what
+  // it holds.
   while (waiter != nullptr && (waiter->thread != thread || !waiter->word.open() ||
                                waiter->until.nanoseconds() <= context_.now.real)) {
     waiter = acquire_queue::after(*waiter);

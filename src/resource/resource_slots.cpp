@@ -71,7 +71,7 @@ bool resource_slots::take_idle(pool_slot& slot, resource_state to) noexcept {
 }
 
 bool resource_slots::take_or_mark(slot_group& group, pool_slot& slot) noexcept {
-  for (;;) {  // other threads may acquire or release it at any time
+  for (;;) {  // other threads may acquire or release the slot at any time
     if (slot.state() != resource_state::idle && mark(slot)) {
       return false;
     }

@@ -19,7 +19,8 @@ void task_runner::start(lido::maintenance by) {
   }
 }
 
-/// Runs the effects itself once `stop` has been called, since no thread may be left to take them.
+/// Once `stop` has been called, runs the effects itself, since perhaps no thread is left to run
+/// them.
 void task_runner::post(effects& out, bool all) noexcept {
   lock guard(*mutex_);
   limit_.set(out.most_threads);
@@ -80,13 +81,14 @@ std::size_t task_runner::wait_until_ended(const deadline& until) noexcept {
     if (shell_.is_drained() && busy() == 0) {
       break;
     }
-    call_before_sleep();  // it may be up to this thread to call what is left
+    call_before_sleep();  // perhaps only this thread can call the callbacks that are left
     run_posted();
     in_time = park(finished_, seen, until);
   }
   // relaxed: as above
   closers_.fetch_sub(1, std::memory_order_relaxed);
-  wake_closing();  // another closer: a wake-up reaches only one thread, perhaps this one
+  // Wakes another closer, since each wake-up reaches only one thread, perhaps this one.
+  wake_closing();
   return busy();
 }
 
@@ -151,18 +153,19 @@ std::shared_ptr<void> task_runner::on_alarm(lock& guard, nanos now) noexcept {
     stuck_at_ = never;
     limit_.raise();
     called = call_worker();
-    if (!threads_->has_workers() && tasks() != 0) {  // the system has no thread for a worker
-      (void)threads_->plan(*this, now);              // for the tasks that are left
+    if (!threads_->has_workers() && tasks() != 0) {  // the system could not start a worker
+      (void)threads_->plan(*this, now);              // the next call runs the tasks that are left
       return run_next(guard);
     }
   }
   // relaxed: the mutex is held
   const bool is_due = planned_.load(std::memory_order_relaxed) <= now;
-  if (is_due) {  // the tick plans the next one
+  if (is_due) {  // the tick below plans the next tick
     // relaxed: as above
     planned_.store(never, std::memory_order_relaxed);
   }
-  is_ticking_ = true;  // even if no tick is due: `stop` waits until the mutex is no longer needed
+  // Set even if no tick is due: it makes `stop` wait until this function no longer needs the mutex.
+  is_ticking_ = true;
   guard.unlock();
   if (called != nullptr) {
     unpark(called);
@@ -187,8 +190,8 @@ void task_runner::run_alone(lock& guard) noexcept {
   }
 }
 
-/// Offers the threads as many tasks as may begin. Returns false if there are no threads, so that
-/// the caller must run the tasks. Requires: the mutex is held.
+/// Offers the threads as many tasks as may begin. Returns false if there are no threads; the caller
+/// must then run the tasks. Requires: the mutex is held.
 bool task_runner::offer() noexcept {
   if (threads_ == nullptr || (stopping_ && kept_ == nullptr)) {
     return false;
@@ -218,14 +221,14 @@ sleep_word task_runner::call_worker() noexcept {
   return called;
 }
 
-/// Returns the reference that keeps the core alive if the last task after `stop` has ended, and
-/// otherwise null. Requires: the mutex is held.
+/// If the last task after `stop` has ended, returns the reference that keeps the core alive.
+/// Otherwise returns null. Requires: the mutex is held.
 std::shared_ptr<void> task_runner::last_reference() noexcept {
   return limit_.busy() == 0 && tasks() == 0 ? std::move(kept_) : nullptr;
 }
 
-/// Wakes closers. Called after a change that was made with a mutex held. A closer locks the same
-/// mutex to read the change once it has joined.
+/// Wakes closers. Called after a change that was made with a mutex held. A closer first counts
+/// itself in `closers_`, and then locks the same mutex to read the change.
 void task_runner::wake_closing() noexcept {
   // relaxed (2x): that mutex orders everything else
   finished_.fetch_add(1, std::memory_order_relaxed);

@@ -51,8 +51,8 @@ acquire_outcome thread_acquire::run() {
   return {.grant = got, .why = nullptr};
 }
 
-/// Joins the queue of the key's group. Prepares the key if it is unknown, or has been forgotten
-/// since the last call.
+/// Puts the waiter into the queue of its group. If the pool does not know the key, or has forgotten
+/// the key since the last call, prepares the key first.
 void thread_acquire::enqueue() {
   waiter_.word.reopen();
   const auto begin = [&](pool_kernel& kernel, slot_group& group) {
@@ -72,7 +72,8 @@ void thread_acquire::enqueue() {
   }
 }
 
-/// Waits until the wait has ended. If the thread ends its own wait, notifies the kernel.
+/// Blocks the thread until the wait has ended. If the thread ends its own wait, notifies the
+/// kernel.
 void thread_acquire::wait() noexcept {
   if (!waiter_.word.open()) {
     return;
@@ -101,8 +102,8 @@ void thread_acquire::wait() noexcept {
   }
   platform::tell_acquire(waiter_.word.address());
   tell_event(traced_act::wait, settings_.pool_name, begin, waiter_.word.given() ? 1 : 0);
-  // A stop request ended the wait without the kernel, which knows only of waits that it has refused
-  // itself.
+  // The kernel knows only of waits that it has ended itself, and not that a stop request has ended
+  // this wait.
   if (left || (!waiter_.word.given() && waiter_.cause() == acquire_failure::cancelled)) {
     shell_.apply([&](pool_kernel& kernel) { kernel.on_left(waiter_); });
   }
@@ -127,9 +128,9 @@ bool thread_acquire::sleep_or_give_up() noexcept {
          wait_word::ending::too_late;
 }
 
-/// Returns the resource that the waiter was given, once it is fit for use, or an empty grant if it
-/// is unusable. Throws whatever the functions of the sought_key throw. If it throws, the thread has
-/// no resource.
+/// Creates or validates the resource that the waiter was given, if necessary, and returns the
+/// resource. Returns an empty grant if the resource is unusable. Throws whatever the functions of
+/// the sought_key throw. If it throws, the thread holds no resource.
 slot_grant thread_acquire::make_fit() {
   pool_slot& slot = *waiter_.grant.slot;
   if (waiter_.kind == grant_kind::resource) {
@@ -142,7 +143,8 @@ slot_grant thread_acquire::make_fit() {
     return made.slot != nullptr || !is_try ? made : core_.groups().take_lowest(call_.key);
   }
   if (call_.until.is_at_once()) {
-    call_.until = deadline::after(settings_.validate_timeout);  // for all of its validations
+    // Limits all validations of this acquire.
+    call_.until = deadline::after(settings_.validate_timeout);
   }
   const nanos begin = steady_now();
   const bool valid = shell_.calls().validate(slot, call_.until, call_.stop);

@@ -58,7 +58,7 @@ thread_state_column::thread_state_column() {
     return table_ != nullptr;
   };
   if (!borrow(nullptr)) {
-    (void)borrow(std::make_unique<thread_state_table>());  // allocated without the mutex
+    (void)borrow(std::make_unique<thread_state_table>());  // allocated with the mutex unlocked
   }
 }
 
