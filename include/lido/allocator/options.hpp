@@ -10,8 +10,8 @@
 
 namespace lido::inline v0 {
 
-/// The action of an acquire that finds every slot in use: fail, wait, or grow the pool before
-/// failing.
+/// What an acquire does if every slot is in use: it fails, waits, or grows the pool (and fails only
+/// if the pool cannot grow).
 enum class when_full : std::uint8_t { fail, wait, grow };
 
 class shared_list;

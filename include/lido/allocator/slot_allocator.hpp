@@ -103,7 +103,8 @@ class slot_allocator final {
   /// Requires: `me` has not been used before.
   [[nodiscard]] void* wait_for_slot(slot_waiter& me, const deadline& until) noexcept;
 
-  /// Returns the number of threads in wait_for_slot, which may already be out of date.
+  /// Returns the number of threads in wait_for_slot. This number may be out of date as soon as it
+  /// is returned.
   [[nodiscard]] std::size_t count_waiting() const noexcept;
 
   /// Returns the current number of slots in the pool.
@@ -149,7 +150,8 @@ class slot_allocator final {
   /// value for which `is_cache` is false.
   [[nodiscard, LIDO_FAST_PATH]] std::uintptr_t own_cache() const noexcept {
     const std::size_t offset = own_raw_thread_offset();
-    // relaxed: a table starts as zeros that no thread has written, so nothing need be published
+    // relaxed: a table consists of zeros at first, which no thread has written, so nothing need be
+    // published
     std::byte* const table = table_.load(std::memory_order_relaxed);
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): may be no address
     const auto own = reinterpret_cast<std::uintptr_t>(table) + offset;

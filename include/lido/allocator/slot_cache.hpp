@@ -110,8 +110,8 @@ class alignas(cache_line) slot_cache {
     return static_cast<std::uint64_t>(top) < high_.load(std::memory_order_relaxed);
   }
 
-  // relaxed (whole function): only the owner writes the count, which is in the cache line that a
-  // hit uses anyway
+  // relaxed (whole function): only the owner writes the count. The count is in a cache line that
+  // every hit uses anyway
   [[LIDO_FAST_PATH]] void count_hit() noexcept {
     hits_.store(hits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
@@ -131,7 +131,7 @@ class alignas(cache_line) slot_cache {
     void* item;           ///< pop: the popped item or null; push: the item if it still needs a cell
     std::uint32_t count;  ///< items in the cells
     bool robbed;          ///< a thief has emptied the cache
-    bool contested;       ///< a theft was under way and is now cancelled
+    bool contested;       ///< a theft was in progress and is now cancelled
   };
 
   /// Decides a failed pop. Called only by the owner.

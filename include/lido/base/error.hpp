@@ -87,9 +87,9 @@ class no_block : public std::bad_alloc {
   std::size_t in_use_;
 };
 
-/// Called in the failing thread with the exception that would be thrown, if the program is compiled
-/// without exceptions. When the handler returns, the message is printed to stderr and the program
-/// aborts.
+/// Called if a program that is compiled without exceptions would have to throw. The handler runs in
+/// the failing thread and receives the exception. When the handler returns, the message is printed
+/// to stderr and the program aborts.
 using failure_handler = void (*)(const std::exception& failure) noexcept;
 
 /// Replaces the handler of the whole process and returns the previous one; nullptr means no

@@ -35,7 +35,7 @@ struct pool_stats {
   std::size_t high_water = 0;     ///< highest `in_use` that slow paths or `stats()` have seen
   std::uint64_t exhausted = 0;    ///< acquires that found nothing free in a pool that cannot grow
   std::uint64_t refused = 0;      ///< acquires that gave up; see docs/reference/stats.md
-  std::uint64_t handed_over = 0;  ///< waits that ended with a slot or resource
+  std::uint64_t handed_over = 0;  ///< waits that succeeded in getting a slot or resource
 };
 
 /// Additional statistics of pools that grow. Like `capacity`, they may change during the call.
@@ -57,18 +57,18 @@ struct slot_pool_stats : pool_stats {
   std::optional<std::uint64_t> acquires = std::nullopt;
   /// Acquires that were hits in revocable caches. Empty in the same case as `acquires`.
   std::optional<std::uint64_t> hits = std::nullopt;
-  std::uint64_t refills = 0;       ///< trips of a cache to the shared lists for slots
-  std::uint64_t flushes = 0;       ///< trips of a cache to the shared lists with slots
+  std::uint64_t refills = 0;       ///< trips of a cache to the shared lists to get slots
+  std::uint64_t flushes = 0;       ///< trips of a cache to the shared lists to return slots
   std::uint64_t thefts = 0;        ///< caches that another thread emptied
   std::uint64_t heavy_fences = 0;  ///< process-wide fences that thieves issued
   /// Failed updates of the shared lists. Empty unless these are Lido's own lists.
   std::optional<std::uint64_t> cas_retries = std::nullopt;
-  /// Pushes during one pop before an ABA error becomes possible. Empty unless the shared lists are
-  /// Lido's own.
+  /// Number of pushes that can occur during one pop before an ABA error becomes possible. Empty
+  /// unless the shared lists are Lido's own.
   std::optional<std::uint64_t> tag_headroom = std::nullopt;
   std::size_t open_caches = 0;                        ///< live threads with an open cache
   cache_kind caches = cache_kind::none;               ///< decided when the pool is created
-  std::size_t bookkeeping_bytes = 0;                  ///< bytes apart from slots and checks
+  std::size_t bookkeeping_bytes = 0;                  ///< bytes used for neither slots nor checks
   std::size_t total_bytes = 0;                        ///< bytes of slots, bookkeeping and checks
   std::optional<growth_stats> growth = std::nullopt;  ///< empty if the capacity is fixed
 };

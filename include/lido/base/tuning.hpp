@@ -17,10 +17,10 @@
 namespace lido::inline v0::detail {
 
 struct tuning {
-  static constexpr std::uint32_t thread_numbers = 4096;    ///< threads that can have a cache
-  static constexpr std::uint32_t magazine_size = 32;       ///< slots; indices fill two cache lines
-  static constexpr std::uint32_t magazines_per_trip = 2;   ///< limit for one update of the head
-  static constexpr std::uint32_t shards = 8;               ///< shards of a depot: a power of two
+  static constexpr std::uint32_t thread_numbers = 4096;   ///< threads that can have a cache
+  static constexpr std::uint32_t magazine_size = 32;      ///< slots; indices fill two cache lines
+  static constexpr std::uint32_t magazines_per_trip = 2;  ///< maximum per update of the list's head
+  static constexpr std::uint32_t shards = 8;              ///< shards of a depot: a power of two
   static constexpr std::uint32_t slots_for_shards = 1024;  ///< smaller pools have no shards
   /// A thread that has drawn fewer bytes of slots takes fresh slots before slots that other threads
   /// stored.
@@ -31,9 +31,11 @@ struct tuning {
   static constexpr std::uint32_t most_cleared = 32;       ///< limit of used entries in a kept table
   /// True if a read-modify-write orders all accesses before it against all accesses after it.
   static constexpr bool changes_are_full_fences = LIDO_X86_64 != 0;
-  static constexpr std::uint32_t patience = 32;         ///< operations before a closed cache opens
-  static constexpr std::uint32_t most_patience = 4096;  ///< maximum, after many exhaustions
-  static constexpr std::uint32_t most_pauses = 64;      ///< pauses after a failed compare-and-swap
+  /// Number of operations before a closed cache opens again. Each exhaustion of the pool doubles
+  /// this number, up to `most_patience`.
+  static constexpr std::uint32_t patience = 32;
+  static constexpr std::uint32_t most_patience = 4096;
+  static constexpr std::uint32_t most_pauses = 64;  ///< pauses after a failed compare-and-swap
   // How a thread waits for another thread that may be preempted.
   static constexpr int waits_before_yield = 8;
   static constexpr int waits_before_take_over = 32;

@@ -22,17 +22,17 @@ using std::atomic_thread_fence;
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free,
               "lido: the processor lacks atomics of 64 bits; name a newer one, such as armv7-a");
 
-/// An atomic in a cache line that threads share and modify when their own caches do not suffice. A
-/// build that counts read-modify-writes of such lines needs the separate name: each
-/// read-modify-write moves the line to another core.
+/// An atomic in a cache line that threads share and modify when their own caches do not suffice.
+/// The separate name serves a build that counts read-modify-writes of such lines, because each of
+/// them moves the line to another core.
 template <class T>
 using shared_atomic = atomic<T>;
 template <class T>
 using unscheduled_atomic = atomic<T>;  ///< for statistics; model checkers do not schedule it
 
-/// The cheap half of the asymmetric fence: the compiler preserves the order, but the processor need
-/// not. Its partner is `heavy_fence`, which makes every running thread order its own accesses once.
-/// Linux membarrier(2) documents the pairing.
+/// The cheap half of the asymmetric fence: the compiler preserves the order of accesses, but the
+/// processor need not. Its partner is `heavy_fence`, which makes every running thread order its own
+/// accesses once. Linux membarrier(2) documents the pairing.
 inline void light_fence() noexcept {
   // (1) - this seq_cst-fence of the compiler alone is in one total order with asymmetric_fence.cpp
   // (1)

@@ -20,7 +20,8 @@ void nap_thread(std::uint32_t microseconds = 1) noexcept;
 /// Returns true if another thread can run while this thread spins, as far as the system knows.
 [[nodiscard]] bool several_processors() noexcept;
 
-/// Exponential pauses after failed compare-and-swaps (Dice, Hendler, Mirsky 2013): 1, 2, 4 ... 64.
+/// Makes a thread pause after failed compare-and-swaps, each time for twice as long: 1, 2, 4 ... 64
+/// pauses (Dice, Hendler, Mirsky 2013).
 class exponential_backoff {
  public:
   void pause() noexcept {
@@ -32,7 +33,7 @@ class exponential_backoff {
 
   /// Pauses at first, later yields, and finally sleeps for 1, 2, 4 ... 1024 microseconds, since the
   /// awaited thread may be preempted. If a real-time thread only yielded, or slept only as long as
-  /// a thread switch takes, it would leave the awaited thread no time on a shared processor.
+  /// a thread switch takes, the awaited thread would get no time on a processor that both share.
   void wait() noexcept {
     if (waits_ < tuning::waits_before_yield) {
       pause();

@@ -52,7 +52,7 @@ inline constexpr std::size_t no_thread_offset = sizeof(void*) < 8 ? 0 : ~(~std::
 }
 
 /// Gives the calling thread a number if one is free and the thread is not ending; sets
-/// `thread_offset`. Returns whether the thread has a number now.
+/// `thread_offset`. Returns true if the thread has a number now.
 ///
 /// Thread-safe; never throws. Gives up if another thread is using the registry, unless `waits` is
 /// true. So a thread that is suspended in the registry blocks no other thread. The C library may
@@ -105,7 +105,7 @@ void require_own_process() noexcept;
 
 class thread_exit_listener;
 
-/// A note that a thread uses the cache that a listener keeps for it, and a link in that thread's
+/// Notes that a thread uses the cache that a listener keeps for it. The notes of one thread form a
 /// list. If all bytes are zero, the thread does not use the cache.
 class thread_use {
   friend class thread_registry;

@@ -9,9 +9,9 @@
 
 namespace lido::inline v0::detail {
 
-/// A code address in the caller, at the cost of one instruction. addr2line(1) finds the source
-/// line. Not std::source_location: as a default argument, it cannot follow the pack of
-/// `acquire(args...)`.
+/// A code address in the caller. Determining this address takes one instruction. The program
+/// addr2line finds the source line for it. A std::source_location would have to be a default
+/// argument, which cannot follow the parameter pack of `acquire(args...)`.
 struct code_address {
   const void* address = nullptr;
 
@@ -32,7 +32,8 @@ std::uint32_t learn_thread_id() noexcept;
 [[nodiscard]] std::uint32_t& checked_thread_id_of_this_thread() noexcept;
 #endif
 
-/// Returns `checked_thread_id` of the calling thread; see own_thread_offset.
+/// Returns a reference to the `checked_thread_id` of the thread that makes this call, even if a
+/// fiber made an earlier call in another thread.
 [[nodiscard, LIDO_ALWAYS_INLINE]] inline std::uint32_t& own_checked_thread_id() noexcept {
   LIDO_RETURN_OWN(std::uint32_t, checked_thread_id, "_ZN4lido2v06detail17checked_thread_idE");
 }

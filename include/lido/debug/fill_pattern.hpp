@@ -71,7 +71,7 @@ class fill_pattern {
   /// The fraction of the golden ratio, times 2^64.
   static constexpr std::uint64_t golden_ratio = 0x9E3779B97F4A7C15;
 
-  // Not lambdas, since these cannot have the attribute in standard C++20.
+  // These are not lambdas, since lambdas cannot have the attribute in standard C++20.
   struct filler {
     [[LIDO_ALWAYS_INLINE]] void operator()(std::size_t at, std::size_t size) const noexcept {
       std::memcpy(slot + at, fill_bytes.data(), size);

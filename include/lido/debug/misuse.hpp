@@ -11,7 +11,7 @@ namespace lido::inline v0 {
 /// Kinds of misuse that a checked pool can find.
 enum class misuse_kind : std::uint8_t {
   double_release,       ///< the object is not in use
-  foreign_pointer,      ///< the pointer lies in no checked pool, whether alive or remembered
+  foreign_pointer,      ///< the pointer lies in neither a live nor a remembered checked pool
   inside_slot,          ///< the pointer lies in the pool, but at the start of no slot
   wrong_pool,           ///< the pointer lies in another checked pool that is alive
   dead_pool,            ///< the pool was destroyed, or the pointer lies in a destroyed pool

@@ -59,10 +59,11 @@ class registry {
  private:
   friend class detail::registration;
 
-  /// The progress of a visit. Between two steps, the pool that was visited last may be removed, and
-  /// others may be added.
+  /// Stores how far a visit has progressed. Between two steps of the visit, any pool may be
+  /// removed, even the one that was visited last, and pools may be added.
   struct position {
-    const detail::registration* last = nullptr;  ///< valid unless a pool has been removed since
+    /// The entry of the pool that was visited last. It may dangle if a pool was removed after that.
+    const detail::registration* last = nullptr;
     std::uint64_t left = 0;
   };
 

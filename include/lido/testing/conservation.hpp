@@ -77,8 +77,8 @@ template <class Pool, class... Args>
                                        const Args&... args) {
   const std::size_t free = before.capacity - before.in_use;
   // Acquires at most one slot more than should be free, so that the loop ends even if the pool has
-  // too many slots. A pool that can grow would grow for that extra slot, so it is asked only for
-  // the free ones.
+  // too many slots. A pool that can grow would grow for that extra slot, so only the free slots are
+  // acquired from such a pool.
   const std::size_t most = pool.max_capacity() > before.capacity ? free : free + 1;
   std::vector<typename Pool::value_type*> all;
   const scope_exit give_back([&]() noexcept {
@@ -106,9 +106,9 @@ template <class Pool, class... Args>
 namespace lido::inline v0::testing {
 
 /// Checks that every slot of `pool` is either in use or free, exactly once. Acquires all free
-/// slots, with objects constructed from `args`, checks them, and releases them. If the pool can
-/// grow, it must not need to grow for that. Requires: no other thread is in a call to the pool.
-/// Throws std::bad_alloc, and whatever T's constructor throws.
+/// slots, with objects constructed from `args`, checks them, and releases them. A pool that can
+/// grow fails the check if it has to grow for that. Requires: no other thread is in a call to the
+/// pool. Throws std::bad_alloc, and whatever T's constructor throws.
 template <class Pool, class... Args>
 verdict conserved(Pool& pool, const Args&... args) {
   const slot_pool_stats before = pool.stats();
