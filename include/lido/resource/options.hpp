@@ -174,8 +174,9 @@ struct resource_pool_options {
   /// Maximum number of uses of one resource. Zero: no limit.
   std::uint64_t max_uses = 0;
 
-  /// Idle resources are validated after 0.8 to 1.2 times this duration. At most four are validated
-  /// at once, not counting validations whose resource does not answer in time. Zero: never.
+  /// Idle resources are validated after 0.8 to 1.2 times this duration. At most four such
+  /// validations run at once, not counting those whose resource does not answer in time. Zero:
+  /// never.
   time_limit keepalive = std::chrono::minutes(2);
 
   /// A resource that has been idle for longer than this is validated before its next use. Zero:
@@ -227,7 +228,7 @@ struct resource_pool_options {
 
   lido::maintenance maintenance = lido::maintenance::background;
 
-  /// Clock of the pool, which must outlive the pool and its leases. Null:
+  /// Clock of the pool. The clock must outlive the pool and its leases. Null:
   /// std::chrono::steady_clock.
   const time_source* clock = nullptr;
 };

@@ -54,8 +54,8 @@ class pool_gate {
     keys.set(comes ? keys.get() + 1 : keys.get() - 1);
   }
   [[nodiscard]] bool has_keys() const noexcept { return last_of_keys_ != nullptr; }
-  /// Returns true if every thread that gave up its slot before this call has stopped reading the
-  /// pool for that release. See `leaving_guard`.
+  /// Returns true if no thread is still inside a `leaving_guard` that it entered before this call.
+  /// Such a thread has given up its slot, but may still read the pool.
   [[nodiscard]] bool is_quiet() const noexcept {
     for (std::size_t i = 0, end = states_in_use(); i < end; ++i) {
       // (1) - this acquire-load synchronizes-with the release-store thread_state.hpp (1) and the
