@@ -434,10 +434,15 @@ struct reporting_routine {
     std::exception_ptr thrown;
   };
 
-  explicit reporting_routine(std::coroutine_handle<promise_type> made) : handle(made) {}
-  reporting_routine(const reporting_routine&) = delete;
-  reporting_routine& operator=(const reporting_routine&) = delete;
-  ~reporting_routine() { handle.destroy(); }
+  explicit reporting_routine(std::coroutine_handle<promise_type> of) noexcept : handle(of) {}
+  reporting_routine(reporting_routine&& other) noexcept
+      : handle(std::exchange(other.handle, nullptr)) {}
+  reporting_routine& operator=(reporting_routine&&) = delete;
+  ~reporting_routine() {
+    if (handle) {
+      handle.destroy();
+    }
+  }
 
   [[nodiscard]] bool await_ready() const noexcept { return handle.done(); }
   void await_suspend(std::coroutine_handle<> /*outer*/) const noexcept {}
