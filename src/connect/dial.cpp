@@ -31,7 +31,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-/// Returns zero while there is time, and otherwise the error number.
+/// Returns zero while a connect may continue. Otherwise returns the error number of a time-out or a
+/// cancellation.
 int is_over(const create_context& limit) noexcept {
   const bool is_late = steady_clock::now() >= limit.deadline;
   return limit.stop.stop_requested() ? sockets::cancelled : is_late ? sockets::timed_out : 0;
@@ -97,7 +98,7 @@ int take_failure(socket_handle socket) noexcept {
 /// `failed` is the result of `take_failure`.
 int end_connect(socket_handle socket, int failed) noexcept {
   if (failed == 0 && is_own_peer(socket)) {
-    return sockets::refused;  // the echo of a request would pass for its answer
+    return sockets::refused;  // the echo of a request would be mistaken for its answer
   }
   return failed != 0 || let_block(socket) ? failed : sockets::last_error();
 }
@@ -196,8 +197,8 @@ class race {
       memory_.note(all_[index].name(), failed);
     }
   }
-  /// Notes as failed the connects before `end` that are still running: they began earlier, and
-  /// lost.
+  /// Notes that the connects before `end` that are still running have failed: they have taken too
+  /// long, or another connect has overtaken them.
   void note_pending(std::size_t end) {
     for (std::size_t i = 0; i < end; ++i) {
       if (asked_[i].fd != no_socket) {
@@ -209,14 +210,14 @@ class race {
   const std::vector<address>& all_;
   address_memory& memory_;
   const create_context& limit_;
-  std::vector<pollfd> asked_;  // one for each address tried so far; no_socket if it failed
+  std::vector<pollfd> asked_;  // one for each address tried so far; `fd` is no_socket if it failed
   std::size_t running_ = 0;
   steady_clock::time_point next_;
   int failed_ = 0;
 };
 
-/// Rotates each run of addresses that the system prefers equally by a random number. Then
-/// alternates the address families.
+/// Rotates each run of addresses of one family, which the system prefers equally, by a random
+/// number of positions. Then alternates the address families.
 void spread(std::vector<address>& found) {
   std::random_device random;
   const auto is_of = [](const address& one) {
@@ -298,7 +299,7 @@ bool run_aside(aside kind, std::function<void()> work, const create_context& lim
     std::condition_variable_any changed;
     std::array<int, 2> running{};
   };
-  static auto* const all = new threads;  // never destroyed, as these threads may outlive main
+  static auto* const all = new threads;  // never destroyed, since these threads may outlive main
   int& running = all->running.at(static_cast<std::size_t>(kind));
   const auto done = std::make_shared<bool>(false);
   std::unique_lock lock(all->mutex);
@@ -352,12 +353,12 @@ int look_up(const std::string& host, const std::string& port, const create_conte
             std::vector<address>& found) {
   if (const int failed = ask_system(host, port, AI_NUMERICHOST, found);
       failed != sockets::no_such_name) {
-    return failed;  // an error, or zero; no other machine was asked
+    return failed;  // either zero or an error; no other machine was asked
   }
   const auto answer =
       std::make_shared<std::pair<int, std::vector<address>>>(sockets::no_memory_for_name, 0);
   const auto ask = [host, port, answer] {
-    // If there is no memory, the answer stays as it is.
+    // If there is no memory, the answer stays `no_memory_for_name`.
     attempt([&] { answer->first = ask_system(host, port, 0, answer->second); }, [] {});
   };
   if (!run_aside(aside::look_up, ask, limit)) {

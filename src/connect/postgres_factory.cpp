@@ -29,10 +29,10 @@ constexpr const char* forget_session =
     "CLOSE ALL;SET SESSION AUTHORIZATION DEFAULT;RESET ALL;RESET ROLE;DEALLOCATE ALL;UNLISTEN *;"
     "SELECT pg_catalog.pg_advisory_unlock_all();DISCARD PLANS;DISCARD TEMP;DISCARD SEQUENCES";
 
-/// Returns true if the refusal is permanent: its SQLSTATE is of class 28 (invalid authorization) or
-/// 3D (invalid catalog name). Verbose messages of libpq contain the SQLSTATE, as in "FATAL: 28P01:
-/// ". PgBouncer sends 08P01 and a text. Returns false if one of several tries, with and without
-/// encryption, may succeed.
+/// Returns true if a message reports a permanent refusal: one whose SQLSTATE is of class 28
+/// (invalid authorization) or 3D (invalid catalog name). Verbose messages of libpq contain the
+/// SQLSTATE, as in "FATAL: 28P01: ". PgBouncer sends 08P01 and a text instead. A message may report
+/// several tries, with and without encryption. Returns false if one of these tries may succeed.
 bool is_refusal(const std::string& message) {
   static const std::regex refusal(":  ([0-9A-Z]{5}): ([^\n]*)");
   static const std::regex final(
@@ -51,7 +51,8 @@ bool is_of_word(char c) {
          std::string_view("_-.:/").find(c) != std::string_view::npos;
 }
 
-/// Replaces each occurrence of `value` with "...", unless it begins or ends within a word.
+/// Replaces each occurrence of `value` with "...", unless the occurrence begins or ends within a
+/// word.
 void hide(std::string& text, const std::string& value) {
   const auto splits = [&text](std::size_t at) {
     return at != 0 && at < text.size() && is_of_word(text[at - 1]) && is_of_word(text[at]);
@@ -100,8 +101,8 @@ bool has_several_hosts(settings& all) {
   return all.contains("service") || (all["host"] + all["hostaddr"]).find(',') != std::string::npos;
 }
 
-/// Returns true if a retry would be in vain. For example, the password may be missing, which libpq
-/// notices only at this point.
+/// Returns true if a retry would be in vain. For example, libpq notices only at this point that the
+/// password is missing.
 bool is_permanent(const std::string& failure, const PGconn* raw) {
   return is_refusal(failure) || PQconnectionNeedsPassword(raw) == 1;
 }
@@ -127,7 +128,7 @@ std::string value_of(const settings& all, const char* keyword) {
 }
 
 /// Returns what is wrong with a host or a port, or an empty string. By itself, libpq would notice
-/// only when it connects, and would then quote what may be the end of a password.
+/// the fault only when it connects, and would then quote text that may be the end of a password.
 std::string fault_of(const settings& target) {
   const auto hosts = split(value_of(target, "host"));
   if (std::any_of(hosts.begin(), hosts.end(), [](const std::string& host) {
@@ -156,9 +157,9 @@ std::chrono::steady_clock::duration most_time(const settings& target) {
                      : (std::chrono::steady_clock::duration::max)();
 }
 
-/// Returns a message of libpq or the server without those values of the conninfo that may be
-/// secret. Wrong values are quoted by libpq, in the language of the user, and repeated by some
-/// servers.
+/// Returns a message of libpq or of the server, with "..." in place of each value of the conninfo
+/// that may be secret. This is needed because libpq quotes wrong values in its messages, which are
+/// in the language of the user, and some servers repeat them.
 std::string without_values(std::string message, const settings& target) {
   const auto may_tell = [&target](const std::string& value) {
     constexpr std::array known{"host", "hostaddr", "port", "dbname", "user"};
@@ -200,9 +201,9 @@ void add_targets(const settings& all, const create_context& limit, std::vector<s
   }
 }
 
-/// Returns the settings for each address in turn. By itself, libpq would look up names without a
-/// time limit. It would also begin with the same address each time, and spend all the time on an
-/// address that is silent.
+/// Returns one set of settings for each address, in the order in which to try them. By itself,
+/// libpq would look up names without a time limit. It would also begin with the same address each
+/// time, and spend all the time on an address that is silent.
 std::vector<settings> targets_of(settings all, const create_context& limit,
                                  detail::address_memory& memory, std::string& told) {
   const auto hosts = split(all["host"]);
@@ -217,7 +218,7 @@ std::vector<settings> targets_of(settings all, const create_context& limit,
   }
   std::vector<settings> targets;
   for (std::size_t i = 0; i < count; ++i) {
-    all["host"] = hosts[(std::min)(i, hosts.size() - 1)];  // a single value applies to all
+    all["host"] = hosts[(std::min)(i, hosts.size() - 1)];  // a single value applies to all hosts
     all["hostaddr"] = digits[(std::min)(i, digits.size() - 1)];
     all["port"] = ports[(std::min)(i, ports.size() - 1)];
     add_targets(all, limit, targets, told);
@@ -226,7 +227,7 @@ std::vector<settings> targets_of(settings all, const create_context& limit,
   if (!prefers_standby(all)) {
     return targets;
   }
-  std::vector<settings> standbys;  // tried first; without targets that were silent
+  std::vector<settings> standbys;  // tried first; excludes targets that were silent
   for (settings& target : targets) {
     if (!memory.avoids(name_of(target))) {
       standbys.emplace_back(target)["target_session_attrs"] = "standby";
@@ -310,8 +311,8 @@ std::string run(PGconn* raw, const std::string& commands, const create_context& 
   return PQresultStatus(last.get()) <= PGRES_TUPLES_OK ? "" : PQresultErrorMessage(last.get());
 }
 
-/// Cancels the query. Returns true if the server has been notified. For that, libpq opens a
-/// connection, without a time limit.
+/// Cancels the query. Returns true if the server has been notified. To notify the server, libpq
+/// opens a connection, for which it has no time limit.
 bool cancel(PGconn* raw, const create_context& limit) {
   const std::shared_ptr<PGcancel> request(PQgetCancel(raw), &PQfreeCancel);
   const auto sent = std::make_shared<bool>(false);
@@ -347,8 +348,8 @@ void end_pipeline(PGconn* raw, const create_context& limit) {
   }
 }
 
-/// Returns true if the connection is between commands, and nothing is left unread. An encrypted
-/// connection may have read ahead.
+/// Returns true if the connection is between commands, and nothing is left unread. Does not see
+/// what an encrypted connection has read ahead.
 bool is_idle(PGconn* raw) {
   return PQstatus(raw) == CONNECTION_OK && PQpipelineStatus(raw) == PQ_PIPELINE_OFF &&
          PQtransactionStatus(raw) == PQTRANS_IDLE && detail::is_quiet(PQsocket(raw));

@@ -48,8 +48,8 @@ std::string capitals_of(std::string_view word) {
   return capitals;
 }
 
-/// Returns true if the list contains the word, which may be in lower case. The list has capital
-/// letters, and a blank at both ends.
+/// Returns true if the list contains the word, which may be in lower case. The words of the list
+/// are in capital letters, with a blank before and after each word.
 bool is_among(std::string_view list, std::string_view word) {
   return list.find(' ' + capitals_of(word) + ' ') != std::string_view::npos;
 }
@@ -59,8 +59,8 @@ bool begins_with_any(std::string_view list, std::string_view text) {
   return is_among(list, text.substr(0, text.find(' ')));
 }
 
-/// Commands whose effects stay with the connection. `outlasts_reset` finds those whose effects stay
-/// even after RESET.
+/// Commands whose effects stay with the connection. `outlasts_reset` finds the commands whose
+/// effects stay even after RESET.
 constexpr std::string_view changing =
     " MULTI WATCH SUBSCRIBE PSUBSCRIBE SSUBSCRIBE MONITOR SELECT AUTH HELLO CLIENT READONLY ASKING "
     "SYNC PSYNC REPLCONF RESET QUIT ";
@@ -89,8 +89,8 @@ void refuse_unanswered(const words& command) {
 /// Errors of a server that has become a replica, or has no data. Another connection may do better.
 constexpr std::string_view unfit = " READONLY LOADING MASTERDOWN UNBLOCKED ";
 
-/// Returns true for errors that would recur. Before Redis 6, such errors have no code of their own:
-/// they begin with ERR.
+/// Returns true for errors that would recur after a retry. Before Redis 6, such errors have no code
+/// of their own: they begin with ERR.
 bool is_permanent(std::string_view error) {
   constexpr std::string_view old(" INVALID DB AUTH CLIENT SELECT ");
   return begins_with_any(" WRONGPASS NOAUTH NOPERM DENIED ", error) ||
@@ -270,8 +270,8 @@ std::string without_words(const std::string& text) {
 
 /// Signs in and sends PING, in one round trip. If `word` is not empty, sends RESET first, and
 /// `word` with PING. A user may have left answers unread, and only a word of our own distinguishes
-/// the answer to PING from those answers. If PING is refused, sends the word as a command, which
-/// the server does not know and therefore repeats.
+/// the answer to PING from those answers. If PING is refused, sends `word` as a command. The server
+/// does not know this command, and therefore repeats `word` in its answer.
 void sign_in(redisContext* context, const create_context& limit, const redis_target& target,
              const std::string& word) {
   std::vector<words> all;
@@ -414,7 +414,7 @@ bool redis_factory::reset(redis_connection& used) const {
 }
 
 void redis_factory::interrupt(redis_connection& used) noexcept {
-  if (used.context_ != nullptr) {          // otherwise the user has moved it out
+  if (used.context_ != nullptr) {          // otherwise the user has moved the context out
     detail::shut_down(used.context_->fd);  // hiredis closes the socket only to reconnect
   }
 }
@@ -422,14 +422,15 @@ void redis_factory::interrupt(redis_connection& used) noexcept {
 void redis_factory::begin(redis_connection& session, const create_context& context,
                           const std::string& word) const {
   redisContext* const raw = session.context_.get();
-  // Sets the time-out of hiredis, whose functions a user may call. Zero would mean no time-out.
+  // Sets the time-out of hiredis, since a user may call functions of hiredis. Zero would mean no
+  // time-out.
   const auto us = std::max<std::int64_t>(target_.command_timeout.count() / 1000, 1);
   check_status(raw, redisSetTimeout(raw, {.tv_sec = us / 1'000'000, .tv_usec = us % 1'000'000}));
   sign_in(raw, context, target_, word);
   if (target_.on_connect) {
     target_.on_connect(session, context);
   }
-  session.changed_ = session.unfit_ = false;  // the effects of the hook stay
+  session.changed_ = session.unfit_ = false;  // the effects of `on_connect` are meant to stay
 }
 
 }  // namespace lido::inline v0

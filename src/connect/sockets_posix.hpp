@@ -57,7 +57,7 @@ inline void shut_down(socket_handle socket) noexcept {
   (void)::shutdown(socket, SHUT_RDWR);
 }
 
-/// Opens a non-blocking socket that programs started by this one do not inherit.
+/// Opens a non-blocking socket that programs started by this program do not inherit.
 [[nodiscard]] inline socket_handle open(int family) noexcept {
 #if defined(SOCK_CLOEXEC) && defined(SOCK_NONBLOCK)
   socket_handle made = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -86,7 +86,7 @@ inline int poll(pollfd* all, std::size_t count, int time) noexcept {
   return ::poll(all, static_cast<nfds_t>(count), time);
 }
 
-/// True if `poll` may not report a connect that has failed. Here, it always reports one.
+/// True if `poll` does not always report a failed connect. On POSIX systems, it always does.
 inline constexpr bool poll_misses_failures = false;
 
 [[nodiscard]] inline bool wait_for_ever(socket_handle socket) noexcept {

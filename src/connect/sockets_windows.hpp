@@ -59,8 +59,8 @@ inline void shut_down(socket_handle socket) noexcept {
   return ::ioctlsocket(socket, static_cast<long>(FIONBIO), &is_non_blocking) == 0;
 }
 
-/// Opens a non-blocking socket that programs started by this one do not inherit. Its operations may
-/// continue after the call, like those of Asio's sockets.
+/// Opens a non-blocking socket that programs started by this program do not inherit. Its operations
+/// may continue after the call, like those of Asio's sockets.
 [[nodiscard]] inline socket_handle open(int family) noexcept {
   constexpr DWORD no_handle_inherit = 0x80;
   const socket_handle made =
@@ -81,8 +81,8 @@ inline int poll(pollfd* all, std::size_t count, int time) noexcept {
   return ::WSAPoll(all, static_cast<ULONG>(count), time);
 }
 
-/// True if `poll` may not report a connect that has failed. It does not before Windows 10, version
-/// 2004.
+/// True if `poll` does not always report a failed connect. Before Windows 10, version 2004, it
+/// never does.
 inline constexpr bool poll_misses_failures = true;
 
 [[nodiscard]] inline bool wait_for_ever(socket_handle socket) noexcept {
