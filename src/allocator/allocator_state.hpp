@@ -38,9 +38,10 @@ inline constexpr std::size_t cache_table_bytes =
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-*,modernize-avoid-c-arrays): never written as a whole
 extern constinit std::byte unused_caches[cache_table_bytes];
 
-/// Serves misses in the caches of a pool. What owners do with their caches and with the shared
-/// lists is in acquire.cpp. Thefts from the caches of other threads, and the proof of exhaustion,
-/// are in theft.cpp. The queue is in waiting.cpp, and the table of caches in slot_allocator.cpp.
+/// Serves misses in the caches of a pool. The operations of owners on their caches and on the
+/// shared lists are in acquire.cpp. Thefts from the caches of other threads, and the proof of
+/// exhaustion, are in theft.cpp. The queue is in waiting.cpp, and the table of caches in
+/// slot_allocator.cpp.
 class allocator_state final : public thread_exit_listener, public pool_origin {
  public:
   /// Creates the state. `table` is the pointer that the hit path reads.
@@ -317,7 +318,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   shared_atomic<std::uint64_t> heavy_fences_{0};
   shared_atomic<std::uint64_t> handed_over_{0};
   shared_atomic<std::uint64_t> ended_waits_{0};  ///< waits that ended without a slot
-  // The same counters as in owned_cache, for threads without a cache.
+  // Threads without a cache use these counters in place of those in owned_cache.
   shared_atomic<std::int64_t> drawn_uncached_{0};
   shared_atomic<std::uint64_t> misses_uncached_{0};
   unscheduled_atomic<std::int64_t> out_{0};          ///< reported number of slots out of the depot

@@ -164,7 +164,7 @@ class depot {
     std::array<slot_index, magazine_size> chunk;
     while (last > first) {
       const std::uint32_t size = (std::min)(magazine_size, last - first);
-      // In descending order, because a cache hands out its last slot first.
+      // Lists the slots in descending order, because a cache hands out its last slot first.
       std::generate_n(chunk.begin(), size, [&last] { return --last; });
       give({}, std::span(chunk).first(size));
     }

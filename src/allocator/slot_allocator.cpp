@@ -1,5 +1,5 @@
-// The table of caches: when a pool gets its own table, and what happens to the caches of threads
-// that no longer exist.
+// Implements the table of caches: when a pool gets its own table, and what happens to the caches of
+// threads that no longer exist.
 #include "lido/allocator/slot_allocator.hpp"
 
 #include <algorithm>

@@ -193,7 +193,7 @@ void slot_cache::close() noexcept {
   const std::uint64_t word = control_.load(std::memory_order_relaxed);
   LIDO_ASSERT(control(word).now() == phase::busy, "a cache closes that its owner does not hold");
   // (13) - this release-store synchronizes-with the acquire-load (3), so a thread that sees the
-  // cache frozen sees in the depot the slots that the cache contained
+  // cache frozen also sees the former slots of the cache in the depot
   control_.store(control(word).next(phase::frozen).word(), std::memory_order_release);
 }
 

@@ -109,7 +109,7 @@ class slot_waiter {
   atomic<void*> item_{nullptr};
   atomic<bool> is_next_{false};
   // Used by the queue inside its gate.
-  bool called_ = false;  // was called early, before there was an item for it
+  bool called_ = false;  // true if the waiter was called early, before there was an item
   atomic<slot_waiter*> next_{nullptr};
   atomic<slot_waiter*> previous_{nullptr};
   atomic<bool> linked_{false};
@@ -358,7 +358,7 @@ class alignas(cache_line) slot_waiter_queue {
     remove(first);
     // relaxed: published by (2) of wait_word.hpp
     first.item_.store(item, std::memory_order_relaxed);
-    // A waiter that is not running yet has not noticed the call.
+    // A waiter that is not running yet has not noticed the early call.
     // relaxed: a hint
     const bool heard = first.called_ && !first.is_next_.load(std::memory_order_relaxed);
     const wait_word::ending before = first.word_.give();
@@ -391,7 +391,7 @@ class alignas(cache_line) slot_waiter_queue {
 
   /// Changes the length by `by`, and returns the previous length.
   [[LIDO_ASSERTS]] std::uint32_t change_length(std::int32_t by) noexcept {
-    // relaxed: inside the gate; the waiter's fence makes others see it
+    // relaxed: inside the gate; the waiter's fence makes other threads see the new length
     const auto before =
         length_.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
     LIDO_ASSERT(by > 0 || before != 0, "more waiters leave the queue than joined");

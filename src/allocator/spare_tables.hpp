@@ -17,8 +17,9 @@ using spare_tables_mutex = plain_mutex;
 using spare_tables_mutex = platform::static_mutex;
 #endif
 
-/// Stores a few tables, each in the state of a new table. Mapping, touching and unmapping a table
-/// costs more than everything else in a pool that only one thread uses.
+/// Stores a few tables, each in the state of a new table. Tables are reused because mapping,
+/// touching and unmapping a table costs more than everything else in a pool that only one thread
+/// uses.
 ///
 /// Thread-safe. Never waits: `put` and `take` fail while another thread is in one of them. They
 /// also fail in the child of a fork if another thread was in one of them during the fork. Whatever

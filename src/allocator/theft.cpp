@@ -26,8 +26,8 @@ struct allocator_state::survey {
   }
 };
 
-/// The announced thefts that one heavy fence serves. A thief processes the table in steps, so that
-/// it needs little stack however many caches there are.
+/// Records the announced thefts that one heavy fence serves. A thief processes the table of caches
+/// in steps, so that it needs little stack space even if there are many caches.
 struct allocator_state::announcements {
   static constexpr std::uint32_t most = 128;
   struct one {
@@ -72,7 +72,7 @@ allocator_state::finding allocator_state::search(owned_cache* self, void** slot)
       const bool is_refused = got == theft::refused;
       found = got == theft::some;
       refused += is_refused ? 1 : 0;
-      // Other threads may have reopened empty caches, so the search goes on.
+      // Other threads may have reopened empty caches, so the search continues.
       patient =
           found || (is_refused ? refused < tuning::most_refused_fences : wait_for_transit(others));
     } else if (!first.bare()) {

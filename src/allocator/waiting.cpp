@@ -1,5 +1,6 @@
-// Threads that wait for a slot, and how slots are given to them. While a thread waits, a cache
-// stays open only until its owner notices the waiter, so every release passes through this file.
+// Implements the waits of threads for a slot, and gives slots to waiting threads. While a thread
+// waits, a cache stays open only until its owner notices the waiter, so every release passes
+// through this file.
 #include <utility>
 
 #include "../concurrency/wait_tuning.hpp"
@@ -50,7 +51,8 @@ void allocator_state::serve_and_leave(owned_cache* self, void* slot) noexcept {
   bool carries = false;
   const auto take = [this, self, &carries] {
     if (!std::exchange(carries, true)) {
-      // relaxed: as in refill_many. When the slot arrives, all waiters may be gone
+      // relaxed: as in refill_many. The mark is needed because all waiters may be gone when the
+      // slot arrives
       carrying_.fetch_add(1, std::memory_order_relaxed);
     }
     return refill_one(self);
