@@ -165,9 +165,9 @@ template <class Body>
 // ---- processes
 // ------------------------------------------------------------------------------------
 
-/// Registers functions for each fork of the process: `before` is called before it, then `parent` in
-/// the parent and `child` in the child. Each may be null. Returns false if the system refuses.
-/// generic: has no effect, since no process forks.
+/// Registers functions for each fork of the process: `before` is called before the fork, then
+/// `parent` in the parent and `child` in the child. Each may be null. Returns false if the system
+/// refuses. generic: has no effect, since no process forks.
 [[nodiscard]] bool on_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept;
 
 /// Returns the id of this process, which is never 0. generic: returns the same number in all

@@ -164,7 +164,8 @@ class sleeper {
     const timespec time = to_timespec(time_until(end));
     return pthread_cond_timedwait_relative_np(&called_, &mutex, &time);
 #else
-    const timespec moment = to_timespec(end);  // on the clock that std::chrono::steady_clock reads
+    // This is a time of the clock that std::chrono::steady_clock reads.
+    const timespec moment = to_timespec(end);
     return pthread_cond_timedwait(&called_, &mutex, &moment);
 #endif
   }

@@ -13,8 +13,9 @@
 
 namespace lido::inline v0::detail::platform {
 
-// Uses the destructor of a thread-specific key instead of a thread_local object. The first keys of
-// a process need no allocation. Destructors of keys run after those of all thread_local objects.
+// Uses the destructor of a thread-specific key instead of a thread_local object, for two reasons.
+// The first keys of a process need no allocation, and destructors of keys run after those of all
+// thread_local objects.
 bool thread_exit_hook::prepare(void (*function)(void*)) noexcept {
   pthread_key_t key{};
   if (function_ == nullptr && pthread_key_create(&key, function) == 0) {

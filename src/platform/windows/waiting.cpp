@@ -30,7 +30,7 @@ bool heavy_fence() noexcept {
 }
 
 // When a process ends, static objects of a DLL are destroyed after the system has ended all threads
-// except the calling one.
+// except the calling one. No thread could wake the caller then, so this function does not sleep.
 bool park(const void* word, std::uint32_t expected, std::int64_t end) noexcept {
   constexpr std::int64_t millisecond = 1'000'000;
   constexpr std::int64_t longest = INFINITE - 1;
