@@ -61,9 +61,9 @@ class number_ranges {
   std::array<atomic<std::uint64_t>, (number_ranges_count + 63) / 64> taken_;
 };
 
-/// Makes the copies of the library agree on the address of one object. Each copy has a word, null
-/// at first, which the other copies can find. The word of the copy that was loaded first decides,
-/// until each copy has stored the address in its own word.
+/// Makes the copies of the library agree on the address of one object. Each copy has a word that
+/// the other copies can find. The word is null at first. The word of the copy that was loaded first
+/// determines the address, until each copy has stored the address in its own word.
 ///
 /// Lock-free. Several copies may do this at the same time, but no copy may be unloaded meanwhile.
 class common_ranges {

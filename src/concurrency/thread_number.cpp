@@ -312,8 +312,8 @@ void thread_registry::leave(std::uint32_t number) noexcept {
   full_.store(false, std::memory_order_relaxed);
 }
 
-/// Locks the mutex before the fork. If another thread held it, the child would inherit a locked
-/// mutex, but not the thread that unlocks it.
+/// Locks the mutex before the fork. If another thread held the mutex during the fork, the child
+/// would inherit a locked mutex, but not the thread that unlocks it.
 void thread_registry::before_fork() noexcept {
   mutex_.lock();
   thread_is_forking = true;
