@@ -63,8 +63,8 @@ class segment_plan {
     LIDO_ASSERT(stride != 0 && capacity != 0 && stride <= PTRDIFF_MAX / capacity,
                 "a plan for no slots, or for more than the addresses");
     LIDO_ASSERT(std::has_single_bit(page), "a page size that is no power of two");
-    // stride * 2^k is a multiple of `page` if the largest power of two that divides it is at least
-    // `page`.
+    // stride * 2^k is a multiple of `page` if the largest power of two that divides the product is
+    // at least `page`.
     const std::size_t factor = stride & (~stride + 1);
     const std::size_t aligned = factor < page ? page / factor : 1;
     const std::size_t large = std::bit_ceil((tuning::segment_bytes + stride - 1) / stride);

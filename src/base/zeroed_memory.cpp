@@ -11,7 +11,7 @@ std::byte* allocate_zeros(std::size_t bytes) {
   if (bytes == 0) {
     return nullptr;
   }
-  // `new` would write zeros even to memory that already contains zeros.
+  // Does not use `new`, which would write zeros even to memory that already contains zeros.
   // NOLINTBEGIN(*-no-malloc)
   void* const memory =
       bytes < least_mapped_zeros ? std::calloc(1, bytes) : platform::map_zeros(bytes);

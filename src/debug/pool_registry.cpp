@@ -1,5 +1,5 @@
-// The registries of pools: the registry of checked pools, and those that users visit. One mutex
-// guards all of them.
+// Implements the registry of checked pools and the registries of pools that users can visit. One
+// mutex guards all of them.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -27,8 +27,8 @@ constinit pool_trace* live_pools = nullptr;
 constinit std::array<pool_trace, 64> ended_pools{};
 constinit std::size_t next_ended_pool = 0;
 
-/// Locks the mutex during each fork. If another thread held it, the child would inherit a locked
-/// mutex, but not the thread that unlocks it.
+/// Locks the mutex during each fork. If another thread held the mutex at that time, the child would
+/// inherit a locked mutex, but not the thread that unlocks it.
 LIDO_RUN_AT_LOAD(1001, lock_registry_for_forks);
 void lock_registry_for_forks() noexcept {
   (void)platform::on_fork([] { pool_registry_mutex.lock(); }, [] { pool_registry_mutex.unlock(); },

@@ -298,8 +298,8 @@ void block_resource::give_other(void* address, std::size_t bytes, std::size_t al
   }
 }
 
-/// Releases `address` in a checked resource. An address outside all blocks is passed to upstream,
-/// unless upstream cannot have allocated it. In that case, a store of blocks reports the misuse.
+/// Releases `address` in a checked resource. Passes an address outside all blocks to upstream. If
+/// upstream cannot have allocated the address, a store of blocks reports the misuse instead.
 void block_resource::give_checked(void* address, std::size_t bytes, std::size_t alignment,
                                   detail::code_address at) {
   detail::block_store* store =

@@ -1,4 +1,5 @@
-// The ring buffers of threads, and the trace file to which their events are written.
+// Implements traces. Threads record events in ring buffers, and the events are then written to the
+// trace file.
 #include "lido/telemetry/trace.hpp"
 
 #include <array>
@@ -133,7 +134,7 @@ trace::~trace() {
   detail::attempt(
       [this] {
         write_events();
-        const std::string count = std::to_string(lost());  // independent of the stream's locale
+        const std::string count = std::to_string(lost());  // ignores the locale of the stream
         out_ << "\n],\"otherData\":{\"lost_events\":" << count << "}}\n" << std::flush;
       },
       [] {});
