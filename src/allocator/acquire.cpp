@@ -229,8 +229,8 @@ void* allocator_state::refill(owned_cache& cache) noexcept {
 void allocator_state::resume(owned_cache& cache, const slot_cache::settled& found) noexcept {
   std::uint32_t count = found.count;
   if (found.contested) {
-    // The thief would return at once, so half of the slots go to the depot, where the thief finds
-    // them.
+    // This operation has cancelled a theft. The thief would return at once, so half of the slots go
+    // to the depot, where the thief finds them.
     count = flush(cache, count, count / 2);
   }
   const bool shrinks = found.contested || found.robbed;

@@ -22,9 +22,9 @@ namespace lido::inline v0::detail {
 ///  I1 A thread begins a proof after a first look that finds no slot. It keeps the proof after a
 ///     second look that finds the same state.
 ///  I2 A thread that makes a free slot visible to others, or is about to open its cache, withdraws
-///     the proof before its operation ends. Before the withdrawal, it changes a word that both
-///     looks read, with a read-modify-write. So either the second look sees the change, or the
-///     thread sees the proof (Dekker's pattern).
+///     the proof before its operation ends. Before the withdrawal, the thread uses a
+///     read-modify-write to change a word that both looks read. So either the second look sees the
+///     change, or the thread sees the proof (Dekker's pattern).
 /// Memory ordering: the two fences (2, 4) belong to that pattern, and to the same pattern for
 ///   waiters: see I3 of slot_waiter_queue. A refused thread sees what the prover saw (1, 3).
 /// Progress: `withdraw_after_change` is lock-free, the rest wait-free.

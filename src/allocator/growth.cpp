@@ -167,8 +167,8 @@ std::uint32_t segment_table::lowest_spare() noexcept {
   return first_spare_;
 }
 
-/// Unlocks `resize_` while code of the user creates or destroys the objects of a segment. That code
-/// may take a long time, use the pool, or throw. Requires: the segment is not in service, and has
+/// Unlocks `resize_` while user code creates or destroys the objects of a segment. User code may
+/// take a long time, use the pool, or throw. Requires: the segment is not in service, and has
 /// memory.
 class segment_table::claim {
  public:

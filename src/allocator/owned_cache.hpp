@@ -95,7 +95,7 @@ class cache_limit {
 struct owned_cache : slot_cache {
   bool active = false;  ///< counted as one of the pool's open caches
   bool last_was_flush = false;
-  std::int32_t more_unreported = 0;  ///< in addition to the pool's `most_unreported_`
+  std::int32_t more_unreported = 0;  ///< slots added to the pool's `most_unreported_`
   cache_limit limit;
   atomic<std::uint64_t> misses;  ///< acquires that were not hits
   atomic<std::uint64_t> refills;

@@ -346,7 +346,8 @@ void allocator_state::on_thread_exit(std::uint32_t number) noexcept {
   LIDO_ASSERT(before != 0, "more caches are closed than were opened");
 }
 
-/// Empties a cache, and resets it to the state for the first thread with its number.
+/// Empties a cache, and resets the cache to the state that it has for the first thread with its
+/// number.
 void allocator_state::empty_and_close(owned_cache& cache) noexcept {
   // If the cache is busy, a fork has left its owner behind, and the content of the cache is
   // unknown.

@@ -88,7 +88,8 @@ allocator_state::finding allocator_state::search(owned_cache* self, void** slot)
   return finding::uncertain;
 }
 
-/// Tries to prove exhaustion by a second look, after the look `first`, which found nothing.
+/// Tries to prove exhaustion by looking a second time. `first` is the first look, which found
+/// nothing.
 bool allocator_state::prove(const survey& first) noexcept {
   const exhaustion_proof::word begun = proof_.begin();
   const bool proven = look_around().unchanged_since(first);

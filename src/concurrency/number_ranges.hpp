@@ -14,8 +14,8 @@
 
 namespace lido::inline v0::detail {
 
-/// Number of thread numbers in a range, which a copy takes as a whole. Ranges are small, so that
-/// many copies get one.
+/// Number of thread numbers in a range. A copy always takes a whole range. Ranges are small, so
+/// that there are enough ranges for many copies.
 inline constexpr std::uint32_t numbers_in_range = 16;
 inline constexpr std::uint32_t number_ranges_count =
     (max_thread_number + numbers_in_range - 1) / numbers_in_range;

@@ -20,8 +20,8 @@ constinit thread_local std::size_t thread_offset = no_thread_offset;
 
 namespace {
 
-// True while this thread forks. It then holds the registry's mutex, and fork handlers of other code
-// may use pools.
+// True while this thread forks. The thread then holds the registry's mutex, and must not lock it
+// again when fork handlers of other code use pools.
 constinit thread_local bool thread_is_forking = false;
 
 /// A separate page, which the system clears in each process that gets a copy of this memory. A

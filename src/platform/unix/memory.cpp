@@ -52,8 +52,8 @@ std::size_t page_size() noexcept {
 void* reserve(std::size_t bytes) noexcept {
   // Memory without access rights counts against no limit except the limit on addresses.
   void* const memory = map(bytes, PROT_NONE, 0);
-  // Leak checkers scan only memory that they know, such as memory from malloc. Objects in the
-  // reserved range may own such memory.
+  // Leak checkers scan only memory that they know, such as memory from malloc. The range must be
+  // registered because objects in the range may own such memory.
   if (memory != nullptr && __lsan_register_root_region != nullptr) {
     __lsan_register_root_region(memory, bytes);
   }
