@@ -112,13 +112,13 @@ class slot_allocator final {
 
   [[nodiscard]] slot_pool_stats stats(bool counts_hits = false) const noexcept;
 
-  /// Returns `bookkeeping_bytes` of stats() for a pool of `capacity` slots of `stride` bytes,
-  /// before any thread uses it. If `grows` is true, returns the value for a pool that has already
-  /// grown to `capacity` slots. `list` is null for Lido's own shared list.
+  /// Returns the `bookkeeping_bytes` that stats() reports for a pool of `capacity` slots of
+  /// `stride` bytes before any thread uses the pool. If `grows` is true, returns the value for a
+  /// pool that has already grown to `capacity` slots. `list` is null for Lido's own shared list.
   [[nodiscard]] static std::size_t bytes_needed(std::uint32_t capacity, std::size_t stride,
                                                 bool grows, const shared_list* list) noexcept;
 
-  /// Returns `exhausted` of stats(), with a single load.
+  /// Returns the same count as `exhausted` of stats(), but with a single load.
   [[nodiscard]] std::uint64_t count_exhausted() const noexcept;
 
   /// Returns the pool's name, which lives as long as the allocator.
@@ -150,7 +150,7 @@ class slot_allocator final {
   /// value for which `is_cache` is false.
   [[nodiscard, LIDO_FAST_PATH]] std::uintptr_t own_cache() const noexcept {
     const std::size_t offset = own_raw_thread_offset();
-    // relaxed: a table consists of zeros at first, which no thread has written, so nothing need be
+    // relaxed: a new table contains only zeros that no thread has written, so nothing need be
     // published
     std::byte* const table = table_.load(std::memory_order_relaxed);
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): may be no address

@@ -57,8 +57,8 @@ class alignas(cache_line) slot_cache {
   /// owner moves a single item in a hit.
   enum class phase : std::uint8_t { frozen, open, revoking, busy };
 
-  /// A phase, the number of items taken, and a generation that increases with every change. This
-  /// word decides between the owner and thieves.
+  /// A phase, the number of items taken, and a generation that increases with every change. If the
+  /// owner and thieves compete for the items, this word decides which thread gets them.
   ///
   /// The generation has 46 bits: at ten million changes per second, it repeats after 81 days.
   class control {
@@ -151,8 +151,8 @@ class alignas(cache_line) slot_cache {
   /// owner.
   void close() noexcept;
 
-  /// Replaces the cells. The first cell stays empty: a failing pop reads it. Called only by the
-  /// owner, while the cache is `busy` or `frozen`.
+  /// Replaces the cells. The first cell stays empty, because a failing pop reads it. Called only by
+  /// the owner, while the cache is `busy` or `frozen`.
   void use_cells(std::span<cell> cells) noexcept;
   [[nodiscard]] std::span<cell> cells() const noexcept;
 
@@ -194,7 +194,7 @@ class alignas(cache_line) slot_cache {
   static constexpr std::int64_t cell_bytes = sizeof(cell);
   static constexpr std::int64_t nowhere = -1;
 
-  // Computes an address, since cells also lie in other arrays.
+  // The cell is reached through a computed address, because cells also lie in other arrays.
   [[nodiscard, LIDO_FAST_PATH]] cell& at(std::int64_t offset) const noexcept {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr)
     return *reinterpret_cast<cell*>(address() + static_cast<std::uintptr_t>(offset));

@@ -9,7 +9,7 @@ namespace lido::inline v0::detail {
 /// Returns the system's page size in bytes, a power of two.
 [[nodiscard]] std::size_t page_size() noexcept;
 
-/// A reserved range of addresses for one array, which can grow without moving.
+/// A reserved range of addresses for one array, so that the array can grow without moving.
 ///
 /// Reserving costs no memory. An access to a part that was never committed ends the program. Not
 /// thread-safe: a thread that changes a part must be the only one that uses that part.

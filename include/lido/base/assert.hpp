@@ -16,8 +16,8 @@
 #endif
 #endif
 
-/// Receives a failed check: the text of the condition, and a sentence that says what the caller did
-/// wrong.
+/// Called for each failed check with the text of the condition and a sentence that says what the
+/// caller did wrong.
 ///
 /// The default handler prints both to stderr, with file and line, and calls std::abort. A program
 /// may define its own handler before it includes Lido; the handler must be the same in all files.

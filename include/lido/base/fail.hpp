@@ -86,7 +86,7 @@ decltype(auto) note_exception(const Body& body, [[maybe_unused]] const Note& not
 /// Throws a std::invalid_argument whose message names the pool.
 [[noreturn]] void throw_invalid_option(std::string_view pool_name, std::string_view problem);
 
-/// Throws a std::invalid_argument whose message names the pool, if `is_wrong` is true. Only then
+/// If `is_wrong` is true, throws a std::invalid_argument whose message names the pool. Only then
 /// are the parts of `problem` joined, so a pool with correct options requests no memory for them.
 void refuse_option_if(bool is_wrong, std::string_view pool_name,
                       std::initializer_list<std::string_view> problem);

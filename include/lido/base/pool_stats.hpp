@@ -22,9 +22,9 @@ enum class cache_kind : std::uint8_t { revocable, locked, none };
 /// between its cache and the shared lists. `in_use` and `idle` add up to `capacity`. To learn
 /// whether an acquire will succeed, try it.
 ///
-/// Hits in a thread's cache do not update `high_water`. It may therefore differ from the true
-/// maximum of slots in use. The difference is at most the contents of all threads' caches at that
-/// time, plus 32 slots for each thread. `high_water` never exceeds `capacity`, and equals
+/// Hits in a thread's cache do not update `high_water`. The value may therefore differ from the
+/// true maximum of slots in use. The difference is at most the contents of all threads' caches at
+/// that time, plus 32 slots for each thread. `high_water` never exceeds `capacity`, and equals
 /// `capacity` once the pool has been exhausted.
 struct pool_stats {
   std::size_t capacity = 0;       ///< slots in the pool, or maximum number of resources

@@ -14,7 +14,8 @@
 /// function throws a C++ exception.
 typedef struct lido_pool lido_pool;
 
-/// Results of functions, whose values never change. `lido_error_text` describes them.
+/// Results of functions. The values of these constants never change. `lido_error_text` describes
+/// them.
 enum {
   LIDO_OK = 0,
   LIDO_ERROR_NULL = 1,  ///< a required pointer is null
@@ -59,8 +60,8 @@ int lido_pool_destroy(lido_pool* pool);
 
 /// Returns an uninitialized block, or null if all blocks are in use or `pool` is null. "All blocks
 /// are in use" is exact: free blocks in the caches of other threads are found first. Progress:
-/// wait-free if the thread's cache has a block, else lock-free except for calloc, which is called
-/// to grow a cache.
+/// wait-free if the thread's cache has a block, else lock-free except for calls of calloc when a
+/// cache grows.
 void* lido_pool_acquire(lido_pool* pool);
 
 /// Releases a block; a null `block` has no effect. Returns LIDO_OK, LIDO_ERROR_NULL if `pool` is

@@ -16,7 +16,7 @@
 
 namespace lido::inline v0::detail {
 
-using std::atomic;  // not an alias template, which GCC and Clang mangle differently as an argument
+using std::atomic;  // not an alias template: GCC and Clang mangle those differently as arguments
 using std::atomic_thread_fence;
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free,
@@ -68,8 +68,8 @@ inline constexpr std::size_t no_false_sharing = 128;
 ///
 /// After the call, the caller sees everything that a thread did before that point. After that
 /// point, the thread sees everything that the caller did before the call. Costs some hundred
-/// nanoseconds and interrupts the processors that run this process. Returns false, having ordered
-/// nothing, if the kernel refused. Thread-safe.
+/// nanoseconds and interrupts the processors that run this process. If the kernel refuses, returns
+/// false and orders nothing. Thread-safe.
 [[nodiscard]] bool heavy_fence() noexcept;
 
 }  // namespace lido::inline v0::detail

@@ -19,8 +19,8 @@ class deadline {
   /// Makes a deadline that never passes.
   constexpr deadline() noexcept = default;
 
-  /// Returns the moment that is `wait` from now: at once if `wait` is not positive, and never if
-  /// `wait` is more than a century.
+  /// Returns the deadline that passes after `wait`. It passes at once if `wait` is not positive,
+  /// and never if `wait` is more than a century.
   template <class Rep, class Period>
   [[nodiscard]] static deadline after(std::chrono::duration<Rep, Period> wait) noexcept {
     const std::int64_t count = bounded(wait).count();

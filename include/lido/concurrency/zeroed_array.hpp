@@ -39,8 +39,8 @@ class zeroed_array {
     }
   }
 
-  /// Selects an array that uses the items of `owner`. It has no items of its own, so its size stays
-  /// 0. Requires: `owner` outlives it.
+  /// Selects an array that uses the items of `owner`. Such an array owns no items, so its size
+  /// stays 0. Requires: `owner` outlives the array.
   struct borrowed {
     zeroed_array& owner;
   };

@@ -96,9 +96,9 @@ class fill_pattern {
       visit(at, size_ - at);
       return;
     }
-    // Windows start at multiples of their size, except the last, which ends where the last edge
-    // begins. If the slot's size is not a power of two, that last window replaces any window that
-    // would start after it.
+    // Windows start at multiples of their size, except for the last window, which ends where the
+    // last edge begins. If the slot's size is not a power of two, that last window replaces any
+    // window that would start after it.
     const std::uint64_t mask = std::bit_ceil(size_) - window;
     const auto shift = static_cast<unsigned>(std::countl_zero(mask));
     const std::size_t last = size_ - window - edge;

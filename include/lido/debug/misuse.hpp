@@ -22,8 +22,8 @@ enum class misuse_kind : std::uint8_t {
 /// Returns a description of `kind` in two or three words, for a log.
 [[nodiscard]] std::string_view to_string(misuse_kind kind) noexcept;
 
-/// A misuse that a checked pool has found. All of it, including the text, is valid only during the
-/// call to the handler.
+/// A misuse that a checked pool has found. The whole struct, including its text, is valid only
+/// during the call to the handler.
 ///
 /// `object` is the pointer that was passed to a release, or nullptr for an acquire from a dead
 /// pool. For a write it is the object whose slot was written to. For a leak it is the object in use

@@ -17,7 +17,7 @@ namespace detail {
 class registration;
 }  // namespace detail
 
-/// The report on one pool, as a visit creates it.
+/// A report on one pool. A visit creates one for each pool.
 struct pool_report {
   /// Name in UTF-8. A `?` replaces each quote, backslash, ASCII control character, and byte that is
   /// not UTF-8.
@@ -90,7 +90,7 @@ class registration {
   /// Registers `pool`. `kind` must live as long as the entry. Throws std::bad_alloc.
   registration(registry& where, std::string_view kind, std::string_view name, describe fill,
                void* pool);
-  /// Registers a pool of slots, whose `stats()` returns its statistics.
+  /// Registers a pool of slots. The pool's `stats()` must return its statistics.
   template <class Pool>
   registration(registry& where, std::string_view kind, std::string_view name, Pool& pool)
       : registration(

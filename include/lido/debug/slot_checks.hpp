@@ -68,8 +68,8 @@ class checked_slots {
     return trace_.capacity * sizeof(slot_record);
   }
 
-  // The functions of slot_checks, for slots whose size is known only at run time. They use only
-  // slow paths.
+  // These functions correspond to those of slot_checks, for slots whose size is known only at run
+  // time. They use only slow paths.
   /// Begins a use of a slot that was taken from the free list.
   void begin_use(void* slot, code_address at) noexcept;
   /// Ends a use. Returns true if the caller must then call `watch` and release the slot, or false
@@ -151,7 +151,7 @@ class slot_checks : public checked_slots {
       : checked_slots(name, first, capacity, sizeof(T), pattern) {}
 
   /// Reports a write to the slot while it was in the free list. Takes the slow path in a thread
-  /// whose id is not known, which under Valgrind is every thread.
+  /// whose id is not known. Under Valgrind, no thread's id is known.
   [[LIDO_ALWAYS_INLINE]] void before_construction(void* slot, code_address at) const noexcept {
     if (hardly_ever(own_checked_thread_id() == 0) ||
         hardly_ever(!pattern.is_intact(slot, use_of(slot)))) {
@@ -197,7 +197,7 @@ class slot_checks : public checked_slots {
     return distance_to(object) / sizeof(T);
   }
 
-  /// Returns the number of the use, which decides which bytes are watched.
+  /// Returns the number of the use. This number determines which bytes are watched.
   [[nodiscard, LIDO_ALWAYS_INLINE]] std::uint64_t use_of(const void* slot) const noexcept {
     return pattern.watches_all() ? 0 : records_[slot_of(slot)].uses();
   }

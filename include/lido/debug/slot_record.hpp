@@ -21,7 +21,7 @@ namespace lido::inline v0::detail {
 /// exactly one of them succeed.
 class alignas(cache_line) slot_record {
  public:
-  /// Number of recorded steps, which cover the last four uses of a free slot. For a slot in use,
+  /// Number of recorded steps. For a free slot, they cover its last four uses. For a slot in use,
   /// one step fewer is recorded.
   static constexpr std::uint64_t kept_steps = 8;
 

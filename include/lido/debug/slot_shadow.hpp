@@ -31,7 +31,7 @@ inline void unpoison([[maybe_unused]] const void* first,
 }
 
 /// Ends the program with a report by AddressSanitizer that `slot` is being released but is not in
-/// use. Not inlined, so that the report begins with the caller.
+/// use. This function is not inlined, so that the call stack in the report begins with the caller.
 [[LIDO_NOINLINE]] inline void report_release([[maybe_unused]] void* slot) noexcept {
 #if LIDO_POISON_FREE_SLOTS
   (void)std::fputs("lido: a release of what is not in use: released twice, or of another pool\n",

@@ -14,8 +14,8 @@
 namespace lido::inline v0 {
 namespace detail {
 
-/// A list of indices from 0 to nodes - 1, which contains each index at most once. All operations
-/// are thread-safe. None of them allocates after construction.
+/// A list of indices from 0 to nodes - 1. It contains each index at most once. All operations are
+/// thread-safe. None of them allocates after construction.
 class index_list {
  public:
   index_list() = default;

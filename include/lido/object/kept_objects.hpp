@@ -52,7 +52,8 @@ struct constructed_each_time {
   }
 };
 
-/// Keeps released objects for later acquires, and calls hooks around each use; see `pool_traits`.
+/// Keeps released objects for later acquires, and calls hooks before and after each use; see
+/// `pool_traits`.
 template <class T, class Hooks, class Checks>
 class kept_objects final : private object_keeper {
   template <class... Args>
@@ -226,7 +227,7 @@ class kept_objects final : private object_keeper {
 
   [[LIDO_NO_UNIQUE_ADDRESS]] Hooks hooks_;
   Checks& checks_;
-  // Not on the cache line of the members that every operation reads.
+  // The count is not on the cache line of the members that every operation reads.
   alignas(no_false_sharing) shared_atomic<std::size_t> live_{0};
 };
 

@@ -62,7 +62,8 @@ class [[nodiscard]] lease {
     }
   }
 
-  /// Gives up ownership and returns the object. It stays acquired, and the caller must release it.
+  /// Gives up ownership and returns the object. The object stays acquired, and the caller must
+  /// release it.
   [[nodiscard]] T* detach() noexcept { return std::exchange(object_, nullptr); }
 
  private:

@@ -191,8 +191,8 @@ class object_pool : private detail::complete_traits<Traits> {
   }
 
   /// Acquires value-initialised objects and stores their addresses at the front of `out`. Returns
-  /// their number, which is less than out.size() only if the pool is exhausted. If a constructor
-  /// throws, no object stays acquired.
+  /// the number of acquired objects, which is less than out.size() only if the pool is exhausted.
+  /// If a constructor throws, no object stays acquired.
   template <class = void>  // lets explicit instantiations compile if T needs arguments
   [[nodiscard, LIDO_ALWAYS_INLINE]] std::size_t try_acquire_n(std::span<T*> out) {
     return acquire_many(code_address::here(), out);

@@ -151,7 +151,8 @@ class slot_memory final : public segment_memory, public segment_fill {
   using state = atomic<slot_content>;
 
   [[nodiscard]] std::uintptr_t distance_to(const void* object) const noexcept {
-    // Computed on integers, because pointers into different arrays must not be subtracted.
+    // The distance is computed on integers, because pointers into different arrays must not be
+    // subtracted.
     return address_bits(object) - address_bits(first_);
   }
   [[nodiscard]] std::size_t alignment() const noexcept;
@@ -182,7 +183,7 @@ class pool_slots {
   void begin(const object_pool_options& options, object_keeper* keeper);
   /// Aborts the program if threads are waiting for a slot. If `reports_leak` is true, reports
   /// objects in use to the misuse handler. Takes all free slots, including those in other threads'
-  /// caches, which it cannot inspect, and destroys the objects in them.
+  /// caches (which it cannot inspect), and destroys the objects in these slots.
   void end(bool reports_leak) noexcept;
 
   [[nodiscard]] slot_memory& memory() noexcept { return memory_; }

@@ -97,7 +97,7 @@ concept has_checked = requires {
   typename std::bool_constant<Traits::checked>;
 };
 
-/// Rejects incomplete traits by static_assert when it is instantiated.
+/// Rejects incomplete traits by static_assert when this class is instantiated.
 template <class Traits>
 struct complete_traits {
   static_assert(has_hooks<Traits>,
@@ -107,7 +107,7 @@ struct complete_traits {
   static_assert(has_checked<Traits>, "lido: Traits::checked must be a static constexpr bool");
 };
 
-/// Rejects hooks that do not fit T by static_assert when it is instantiated.
+/// Rejects hooks that do not fit T by static_assert when this class is instantiated.
 template <class T, class Hooks>
 struct fitting_hooks {
   static_assert(hook_class<Hooks>, "lido: Traits::hooks must be a class that is not final");

@@ -225,7 +225,7 @@ namespace lido::inline v0::detail {
 #endif
 }
 
-/// Returns `condition`, which the compiler may expect to be false. The path past a check is then
+/// Returns `condition`, and tells the compiler to expect false. The path past a check is then
 /// straight-line code. [[unlikely]] gets lost when functions are inlined.
 [[nodiscard, LIDO_ALWAYS_INLINE]] constexpr bool hardly_ever(bool condition) noexcept {
 #if LIDO_MSVC

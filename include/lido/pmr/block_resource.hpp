@@ -92,7 +92,7 @@ struct block_plan;
 /// those of a program with _GLIBCXX_DEBUG differ from those of the library.
 struct resource_settings {
   block_settings blocks;
-  block_size only;  ///< the size, if there is only one
+  block_size only;  ///< size and number of blocks, if there is one size
   std::pmr::memory_resource* upstream;
   bool overflow_to_upstream;
 };
@@ -120,7 +120,7 @@ class larger_blocks {
   [[nodiscard]] block_store* find_unlisted(std::size_t bytes) const noexcept;
 
  private:
-  /// Largest request, in bytes, that is ever looked up in the list of stores.
+  /// Upper limit of `most_listed_`, in bytes.
   static constexpr std::size_t most_ever_listed = 4096;
 
   std::unique_ptr<aligned_buffer> memory_;  ///< memory of the stores and the list; null for none
@@ -225,8 +225,8 @@ class block_resource final : public std::pmr::memory_resource {
                                      detail::code_address at);
   [[LIDO_SLOW_PATH]] void give_checked(void* address, std::size_t bytes, std::size_t alignment,
                                        detail::code_address at);
-  /// Returns the first store, in ascending order of sizes, for which `fits` returns true; null if
-  /// there is none.
+  /// Returns the store with the smallest blocks among those for which `fits` returns true, or null
+  /// if there is none.
   template <class Resource, class Fits>
   [[nodiscard]] static auto first(Resource& resource, const Fits& fits) noexcept
       -> decltype(&resource.smallest_);

@@ -90,7 +90,7 @@ step visit_with(Map& map, F& f, T& value, const HandleOf& handle_of) {
   }
 }
 
-// Hooks of a slot map: any class that has one or more of these functions.
+// The hooks of a slot map may be any class that has one or more of these functions.
 //
 //     void on_insert(T& value, slot_handle<T> handle);           // value has been constructed
 //     void on_erase(T& value, slot_handle<T> handle) noexcept;   // value is about to be destroyed

@@ -556,8 +556,8 @@ class concurrent_slot_map {
     return true;
   }
 
-  /// Calls `f` for `value`, which is the value in `slot`. Erases the value if the result of `f`
-  /// says so.
+  /// Calls `f` for `value`, which is the value in `slot`. Erases the value if `f` returns a `step`
+  /// that demands it.
   template <class Map, class F, class Value>
   static step call(Map& map, F& f, Value& value, std::uint32_t slot) {
     const step verdict = detail::visit_with(map, f, value, [&] { return map.handle_at(slot); });

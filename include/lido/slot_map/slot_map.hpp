@@ -586,7 +586,7 @@ class slot_map {
     }
   }
 
-  // Not inlined, so that its caller, which is on the fast path, can be inlined.
+  // Not inlined, so that the function that calls it on the fast path can be inlined.
   template <class... Args>
   [[LIDO_SLOW_PATH, LIDO_ASSERTS]] handle_type grow_and_add(Args&&... args) {
     if (store_.taken() == most()) {

@@ -47,8 +47,8 @@ class slot_state {
   static constexpr std::uint64_t last_generation = (std::uint64_t{1} << 48U) - 1;
 
   [[nodiscard]] std::uint64_t generation() const noexcept {
-    // relaxed: the owner of the slot got it from the free list, which orders this; a walk passes
-    // the result to enter(), which validates it
+    // relaxed: the free list has ordered this load for the owner of the slot; a walk passes the
+    // result to enter(), which validates it
     return word_.load(std::memory_order_relaxed) >> generation_shift;
   }
 

@@ -28,7 +28,7 @@ struct large_value_aside {
   [[nodiscard]] T& operator*() noexcept { return held->value; }
 };
 
-/// Makes a value as `make_value` does. A large value is put on the heap, which may throw
+/// Makes a value as `make_value` does. Puts a large value on the heap. This may throw
 /// std::bad_alloc.
 template <class T, class... Args>
 [[nodiscard]] auto make_aside(Args&&... args) {

@@ -215,7 +215,8 @@ class value_store {
   }
   /// Returns true if `value` is one of the values of this store.
   [[nodiscard]] bool is_value(const T& value) const noexcept {
-    // Computed on integers, because pointers into different arrays must not be subtracted.
+    // The distance is computed on integers, because pointers into different arrays must not be
+    // subtracted.
     const std::uintptr_t distance = address_bits(std::addressof(value)) - address_bits(values());
     return distance % sizeof(T) == 0 && distance / sizeof(T) < end_ &&
            is_value(static_cast<std::uint32_t>(distance / sizeof(T)));

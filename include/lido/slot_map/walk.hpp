@@ -74,7 +74,8 @@ class walk {
   // the callback stops the walk.
   template <class Version>
   [[LIDO_ALWAYS_INLINE]] bool meet(Value& value, std::uint32_t index, Version& seen, bool& on) {
-    // Read before the callback, which may erase the value and insert another one at its index.
+    // The handle is read before the callback runs, since the callback may erase the value and
+    // insert another one at the same index.
     [[maybe_unused]] const auto own =
         may_erase ? map_.handle_at(index) : typename Map::handle_type();
     const step verdict =
@@ -110,7 +111,7 @@ class walk {
     return true;
   }
 
-  // Visits the values of a window, whose bits are set in `left`, until the store changes or
+  // Visits the values of a window (each has a set bit in `left`) until the store changes or
   // `turns_` values have been visited. The next window begins with the first value that was not
   // visited. Returns false if the callback stops the walk.
   bool over_window(std::uint64_t left) {

@@ -12,9 +12,10 @@ namespace lido::inline v0 {
 /// Writes the refills, flushes, thefts, thread waits, growths and creates of all pools in the
 /// Chrome trace format, as long as the trace lives. Hits are not traced.
 ///
-/// Each thread has its own ring of events, which is kept for later traces. Recording is lock-free,
-/// except at the end of a thread. It allocates memory only at a thread's first event. Names are
-/// truncated after 31 bytes. Thread-safe. Must not be used in the child process of a fork.
+/// Each thread has its own ring of events, and the ring is kept for later traces. Recording is
+/// lock-free, except at the end of a thread. It allocates memory only at a thread's first event.
+/// Names are truncated after 31 bytes. Thread-safe. Must not be used in the child process of a
+/// fork.
 class trace {
  public:
   /// Number of events that a thread can record between two calls of `drain`; further events are

@@ -48,8 +48,8 @@ namespace lido::inline v0::detail {
   return stats.in_use + stats.idle == stats.capacity;
 }
 
-/// Checks the objects `all`, which were acquired from a pool that had `free` free slots. Returns a
-/// description of the problem, or an empty string if there is none.
+/// Checks the objects in `all`. They were acquired from a pool that had `free` free slots. Returns
+/// a description of the problem, or an empty string if there is none.
 template <class Pool>
 [[nodiscard]] std::string judge(const Pool& pool, std::vector<typename Pool::value_type*> all,
                                 std::size_t free) {
