@@ -133,8 +133,7 @@ std::string format(const words& command) {
   return size < 0 ? throw std::bad_alloc() : std::string(raw, static_cast<std::size_t>(size));
 }
 
-/// Sends within the time-out of the context, and without causing SIGPIPE, which hiredis does not
-/// prevent.
+/// Sends within the time-out of the context. Prevents SIGPIPE, which hiredis does not.
 void send(redisContext* context, std::string_view bytes) {
   check_status(context, context->err);
   while (!bytes.empty()) {
@@ -415,7 +414,7 @@ bool redis_factory::reset(redis_connection& used) const {
 
 void redis_factory::interrupt(redis_connection& used) noexcept {
   if (used.context_ != nullptr) {          // otherwise the user has moved the context out
-    detail::shut_down(used.context_->fd);  // hiredis closes the socket only to reconnect
+    detail::shut_down(used.context_->fd);  // open: hiredis closes it only to reconnect
   }
 }
 

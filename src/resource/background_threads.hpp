@@ -108,7 +108,8 @@ class background_threads : public std::enable_shared_from_this<background_thread
   std::uint32_t offered_ = 0;  // tasks that may begin
   std::uint32_t coming_ = 0;   // workers that were woken or started, but are not running yet
   std::list<worker> workers_;
-  // The worker that became idle last, which is woken first so that the others can end.
+  // A stack of idle workers. The worker that became idle last is woken first, so that the others
+  // can end.
   worker* idle_ = nullptr;
   std::uint32_t idle_count_ = 0;
   timekeeper timer_;

@@ -83,7 +83,7 @@ void callback_waiter::begin(const std::shared_ptr<pool_core>& core, const acquir
 void callback_waiter::stop() noexcept {
   core_->shell().apply([this](pool_kernel& kernel) {
     is_stopped_ = true;
-    // Otherwise the callback is about to be called.
+    // If the waiter is in no queue, the callback is about to be called already.
     if (word.open() && acquire_queue::contains(*this)) {
       kernel.on_refused(*this, acquire_failure::cancelled);
     }

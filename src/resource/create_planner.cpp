@@ -190,7 +190,7 @@ bool create_planner::let_waiter_create(slot_group& group, pool_slot& slot) noexc
     if (waiter == nullptr || waiter->is_callback()) {
       return false;
     }
-    // Read now: the waiter may be gone after the hand-over.
+    // This is read now because the waiter may be gone after the hand-over.
     const bool is_urgent = waiter->came.is_urgent;
     is_given = waiters_.hand_over(*waiter, slot, grant_kind::create);
     slot.record.is_for_urgent = is_given && is_urgent;

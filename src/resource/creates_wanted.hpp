@@ -45,8 +45,8 @@ struct create_limits {
   const std::uint32_t for_idle = less(demand.min_idle, supply.idle + spare);
 
   // Urgent waiters may bring the group above max_size, by as many slots as are left in the reserve.
-  // The slots that are already above max_size belong to the reserve, minus one slot for each create
-  // whose resource any waiter may get.
+  // Slots that are already above max_size count as taken from the reserve, except one slot for each
+  // create whose resource any waiter may get.
   const std::uint32_t of_reserve = less(less(supply.live, limits.max_size), supply.for_any);
   const std::uint32_t extra =
       demand.urgent == 0 ? 0 : (std::min)(limits.reserve, demand.urgent + of_reserve);

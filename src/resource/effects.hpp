@@ -70,7 +70,7 @@ struct pool_tasks {
 struct effects : pool_tasks {
   /// An event with this many wakes begins no further step.
   static constexpr std::size_t most_wakes = 16;
-  static constexpr std::size_t most_in_step = 4;  ///< the most wakes that a single step adds
+  static constexpr std::size_t most_in_step = 4;  ///< how many wakes a single step adds at most
 
   std::array<sleep_word, most_wakes + most_in_step>
       wake{};  ///< words of the threads to wake; a thread may be gone by then

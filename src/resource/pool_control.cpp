@@ -9,7 +9,7 @@ void pool_control::on_limits(slot_group& group, const group_limits& limits,
                              std::uint32_t total) noexcept {
   group.limits = limits;
   quota_.set_max_total(total);
-  // Must precede the reads of idle resources: see slow_path_flags.hpp (2).
+  // The flags must be set before idle resources are read: see slow_path_flags.hpp (2).
   waiters_.set_flags(group);
   slots_.close_surplus(group);
   waiters_.end_deadlock(group);

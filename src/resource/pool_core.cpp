@@ -57,7 +57,7 @@ void pool_core::start(std::shared_ptr<factory_hooks> hooks) {
                                             &pool_reports::fill, this);
   }
   shell_->runner().start(settings_.maintenance);
-  // Needed even with keys, since this event starts the clock.
+  // This event is needed even with keys, since it starts the clock.
   shell_->apply([this](pool_kernel& kernel) {
     if (!groups_.has_keys()) {
       kernel.on_idle(*groups_.main().group());
@@ -224,7 +224,7 @@ void pool_core::detach(const slot_grant& grant) noexcept {
 
 bool pool_core::kill(const resource_handle& handle, ongoing_uses uses) noexcept {
   require_own_copy(origin_);
-  // Needed, since callbacks may drop the last reference.
+  // Keeps the core alive, since callbacks may drop the last reference.
   const auto alive = weak_from_this().lock();
   pool_slot* const slot = shell_->kernel().table.at(handle.index);
   bool found = false;
@@ -333,7 +333,7 @@ void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
   if (shell_->is_foreign()) {
     return;  // a thread of the parent process may have held the mutex
   }
-  // Error of the old factory; destroyed with the mutex unlocked.
+  // The error of the old factory, which must be destroyed with the mutex unlocked.
   std::shared_ptr<const create_failure_text> error;
   std::stop_source stopped;
   effects out;
@@ -349,7 +349,7 @@ void pool_core::replace_hooks(std::shared_ptr<factory_hooks> hooks) {
           kernel.control.on_flush(group);
         },
         out);
-    // Kept, since they destroy the resources that they created.
+    // The old hooks are kept, since they destroy the resources that they created.
     old_hooks_.push_back(std::move(hooks));
   }
   shell_->run(out, /*by_pool=*/false);
@@ -473,7 +473,7 @@ std::size_t pool_core::close_without_report(const deadline& until) noexcept {
        stop = shell_->locked(next)) {
     (void)stop.request_stop();
   }
-  // If true, the wait below would be a wait for this thread itself.
+  // If `is_inside` is true, the wait below would be a wait for this thread itself.
   const bool is_inside = pool_scope::is_in(*this);
   std::size_t running = shell_->runner().wait_until_ended(
       is_inside ? deadline::after(std::chrono::seconds(0)) : until);

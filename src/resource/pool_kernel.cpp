@@ -34,8 +34,8 @@ pool_kernel::pool_kernel(const pool_settings& settings, pool_core* core, slot_ma
       sweep_(context_, slots_, table, gate, monitor, numbers_),
       random_(seed) {}
 
-/// Begins an event. From now on, a check that has taken longer than most answers no longer delays
-/// any waiter. Other checks begin in addition, and then creates.
+/// Begins an event. From now on, a check that has taken longer than most answers delays no waiter:
+/// other checks begin in addition to it, and creates after them.
 void pool_kernel::begin(const moment& now, effects& out) noexcept {
   context_.now = now;
   context_.out = &out;
@@ -64,7 +64,7 @@ void pool_kernel::finish() noexcept {
   acquire_waiter* const waiter = std::exchange(looking_, nullptr);
   if (waiter != nullptr && waiter->word.open()) {
     waiter->wakes_at = next_timer();
-    // With the mutex held, so that the next wake-up finds the waiter asleep.
+    // This is done with the mutex held, so that the next wake-up finds the waiter asleep.
     waiter->word.begin_sleep();
   }
   // Count a thread for each create, validation and destroy: these may hang, and must delay neither
@@ -98,7 +98,8 @@ void pool_kernel::match(slot_group& group, acquire_waiter* looker) noexcept {
   }
   planner_.plan(group);
   if (context_.next_to_match() == nullptr) {
-    planner_.start_creates();  // only now: earlier, groups could lose what their own waiters need
+    // Creates begin only now. If they began earlier, groups could lose what their own waiters need.
+    planner_.start_creates();
   }
 }
 

@@ -77,7 +77,7 @@ class pool_numbers {
   const pool_slot_table& table_;
   const group_list& groups_;
   resource_pool_stats gone_;  // statistics of groups that were removed
-  // The most resources, of all groups together, that were in use at once.
+  // The highest number of resources, of all groups together, that were in use at once.
   std::size_t high_water_ = 0;
   sparse_durations wait_times_;
   sparse_durations create_times_;

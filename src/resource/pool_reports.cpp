@@ -59,7 +59,7 @@ keyed_resource_pool_stats pool_reports::all_stats() {
       all.add(one);
     });
     all.high_water = kernel.numbers().high_water();
-    // Not taken from the sum, since the sum includes keys that were removed while suspended.
+    // The sum is of no use here: it includes keys that were removed while the pool was suspended.
     all.suspended = kernel.control.is_suspended();
     all.capacity = core_.groups().has_keys() ? core_.settings().max_total : all.capacity;
   });

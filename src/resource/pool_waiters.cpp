@@ -30,7 +30,7 @@ void pool_waiters::join(acquire_waiter& waiter) noexcept {
   // A waiter whose deadline allows no waiting never sleeps.
   note_awake(waiter, waiter.may_look && !waiter.until.is_at_once());
   deadlines_.push(waiter, waiter.until.nanoseconds());
-  set_flags(group);  // must precede the reads of idle resources: see slow_path_flags.hpp (2)
+  set_flags(group);  // must precede reads of idle resources: see slow_path_flags.hpp (2)
 }
 
 void pool_waiters::leave(acquire_waiter& waiter) noexcept {
@@ -94,7 +94,8 @@ acquire_waiter* pool_waiters::first_open(slot_group& group) noexcept {
       context_.match_later(group);
       return nullptr;
     }
-    refuse(*waiter, acquire_failure::timed_out);  // a cancelled waiter keeps its cause
+    // If the waiter was cancelled, that remains the cause.
+    refuse(*waiter, acquire_failure::timed_out);
   }
   return nullptr;
 }

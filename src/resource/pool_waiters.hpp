@@ -60,10 +60,11 @@ class pool_waiters {
   /// Ends waits of all groups whose time is up, until the event has woken as many threads as it
   /// may.
   void refuse_late() noexcept;
-  /// Returns the first waiter that still waits, or null. Before that, removes the waiters in front
-  /// of that waiter. Their waits have ended, or their time is up.
+  /// Returns the first waiter that still waits, or null. Removes all waiters in front of that
+  /// waiter, since their waits have ended or their time is up.
   [[nodiscard]] acquire_waiter* first_open(slot_group& group) noexcept;
-  /// Makes a waiter whose deadline allows no waiting wait for the answer of a check.
+  /// Lets a waiter wait for the answer of a check, although the waiter's deadline allows no
+  /// waiting.
   void wait_for_answer(acquire_waiter& waiter) noexcept;
   /// Counts a waiter that has arrived and got nothing, provided that the pool is exhausted. The
   /// pool is exhausted if no resource is being created, evicted or checked for the waiter, and none

@@ -131,9 +131,8 @@ class slot_group final : public heap_hook<slot_group, by_request>,
   const group_name name;
   slot_counts counts;
   acquire_queue queue;
-  std::uint32_t self_ended =
-      /// Removed waiters whose threads ended the wait, and have yet to report that.
-      0;
+  /// Removed waiters whose threads ended the wait, and have yet to report that.
+  std::uint32_t self_ended = 0;
   std::uint32_t awake = 0;  ///< waiters that look for a resource before they sleep
   bool has_stale = false;   ///< an idle resource was seen that must be validated before use
   create_request request;

@@ -126,8 +126,8 @@ void slot_sweep::keep_next_alive() noexcept {
   }
 }
 
-/// Reports a lease if it is long. Its release then asks the kernel, which reports that the lease
-/// has ended after all.
+/// Reports a lease if it is long. The release then asks the kernel, and the kernel reports that the
+/// lease has ended after all.
 void slot_sweep::look_at_lease(pool_slot& slot) noexcept {
   const std::uint8_t due = monitor_.look_at(slot, context_.now.age);
   if (due == 0 || !slots_.mark(slot)) {

@@ -84,7 +84,7 @@ class slot_sweep {
   lease_monitor& monitor_;
   pool_numbers& numbers_;
   nanos next_ = 0;  // when the next sweep is due in real time
-  // When it is due by the pool's clock; the earlier time counts.
+  // When the next sweep is due by the pool's clock. The earlier of the two times counts.
   nanos next_age_ = 0;
   // When threads are next made to forget which resource they used last, by the pool's clock.
   nanos forgets_at_ = 0;

@@ -164,7 +164,8 @@ std::shared_ptr<void> task_runner::on_alarm(lock& guard, nanos now) noexcept {
     // relaxed: as above
     planned_.store(never, std::memory_order_relaxed);
   }
-  // Set even if no tick is due: it makes `stop` wait until this function no longer needs the mutex.
+  // This is set even if no tick is due. It makes `stop` wait until this function no longer needs
+  // the mutex.
   is_ticking_ = true;
   guard.unlock();
   if (called != nullptr) {
