@@ -143,8 +143,8 @@ class depot {
   }
 
   /// Adds memory for the slots below `slots`. All other operations may run at the same time, but
-  /// only one thread at a time may call this. Returns 0, or the error number of the system; in that
-  /// case, some of the memory may have been added.
+  /// only one thread at a time may call this. Returns 0, or the error number of the system. After
+  /// an error, some of the memory may have been added.
   [[nodiscard]] int extend_to(std::uint32_t slots) noexcept {
     const std::uint32_t count = affordable_magazines(slots);
     const auto before = static_cast<std::uint32_t>(magazines_.size());

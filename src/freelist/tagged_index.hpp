@@ -20,7 +20,8 @@ class tagged_index_format {
  public:
   explicit constexpr tagged_index_format(std::uint32_t nodes, unsigned most_tag_bits = 64) noexcept
       // The argument has 64 bits, because in some libraries bit_width returns the type of its
-      // argument. With `nodes` itself, the cast would be redundant there.
+      // argument. In these libraries, the cast would be redundant if the argument were `nodes`
+      // itself.
       : index_bits_((std::max)(1U, static_cast<unsigned>(std::bit_width(std::uint64_t{nodes})))),
         end_(nodes),
         index_mask_((std::uint64_t{1} << index_bits_) - 1),

@@ -101,8 +101,8 @@ void slot_memory::vacate(slot_index first, std::uint32_t count, work_progress& p
 }
 
 int slot_memory::decommit(slot_index first, std::uint32_t count) noexcept {
-  // The sanitizer's shadow stays closed, because the addresses belong to the pool as long as it
-  // lives.
+  // The sanitizer continues to forbid access to the slots, because their addresses belong to the
+  // pool as long as the pool lives.
   return addresses_->decommit(layout_.size * first, layout_.size * count);
 }
 
