@@ -91,11 +91,11 @@ class Outline:
     TYPE = re.compile(r"^(?:template\s*<.*>\s*|export\s+|typedef\s+)*(?:requires\b.*\s)?(class|struct|union|enum)\b[^()=]*$", re.S)
     NAMESPACE = re.compile(r"^(inline\s+)?namespace\b|^extern\s*$")
     LOOP = re.compile(r"^(for|while|do)\b")
-    CONTROL = re.compile(r"^(if|else|switch|try|catch)\b")
+    CONTROL = re.compile(r"^(if|else|switch|try|LIDO_TRY|catch)\b")
     LAMBDA = re.compile(r"\[[^\[\]]*\]\s*(<[^>]*>\s*)?(\([^{}]*\))?\s*(mutable|noexcept|constexpr|\s)*(->[^{};]*)?$", re.S)
     ATTRIBUTE = re.compile(r"\[\[[^\[\]]*\]\]|\balignas\s*\((?:[^()]|\([^()]*\))*\)")
     LABEL = re.compile(r"^(public|private|protected|default|case\b.*)$", re.S)
-    BLOCK_WORDS = {"else", "do", "try", "const", "noexcept", "override", "final", "mutable", "volatile", "requires"}
+    BLOCK_WORDS = {"else", "do", "try", "LIDO_TRY", "const", "noexcept", "override", "final", "mutable", "volatile", "requires"}
 
     def __init__(self, text: str) -> None:
         self.code = mask(text)
