@@ -216,8 +216,8 @@ class race {
   int failed_ = 0;
 };
 
-/// Rotates each run of addresses of one family, which the system prefers equally, by a random
-/// number of positions. Then alternates the address families.
+/// Rotates each run of addresses of the same family by a random number of positions, since the
+/// system prefers these addresses equally. Then alternates the address families.
 void spread(std::vector<address>& found) {
   std::random_device random;
   const auto is_of = [](const address& one) {

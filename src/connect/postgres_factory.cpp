@@ -348,8 +348,8 @@ void end_pipeline(PGconn* raw, const create_context& limit) {
   }
 }
 
-/// Returns true if the connection is between commands, and nothing is left unread. Does not see
-/// what an encrypted connection has read ahead.
+/// Returns true if the connection is between commands, and nothing is left unread. The check does
+/// not see what an encrypted connection has read ahead.
 bool is_idle(PGconn* raw) {
   return PQstatus(raw) == CONNECTION_OK && PQpipelineStatus(raw) == PQ_PIPELINE_OFF &&
          PQtransactionStatus(raw) == PQTRANS_IDLE && detail::is_quiet(PQsocket(raw));

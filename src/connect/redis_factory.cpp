@@ -267,8 +267,8 @@ std::string without_words(const std::string& text) {
   return text.substr(0, text.find(", with args"));
 }
 
-/// Signs in and sends PING, in one round trip. If `word` is not empty, sends RESET first, and
-/// `word` with PING. A user may have left answers unread, and only a word of our own distinguishes
+/// Signs in and sends PING, in one round trip. If `word` is not empty, first sends RESET, and adds
+/// `word` to PING. A user may have left answers unread, and only a word of our own distinguishes
 /// the answer to PING from those answers. If PING is refused, sends `word` as a command. The server
 /// does not know this command, and therefore repeats `word` in its answer.
 void sign_in(redisContext* context, const create_context& limit, const redis_target& target,
@@ -413,8 +413,9 @@ bool redis_factory::reset(redis_connection& used) const {
 }
 
 void redis_factory::interrupt(redis_connection& used) noexcept {
-  if (used.context_ != nullptr) {          // otherwise the user has moved the context out
-    detail::shut_down(used.context_->fd);  // open: hiredis closes it only to reconnect
+  if (used.context_ != nullptr) {  // otherwise the user has moved the context out
+    // The socket is still open, since hiredis closes it only to reconnect.
+    detail::shut_down(used.context_->fd);
   }
 }
 

@@ -25,8 +25,8 @@ inline constexpr int no_memory_for_name = EAI_MEMORY;
   return errno;
 }
 
-/// Returns false if a connect failed because this machine has no route to the address, which says
-/// nothing about the server.
+/// Returns false if a connect failed because this machine has no route to the address. Such a
+/// failure says nothing about the server.
 [[nodiscard]] inline bool tells_of_server(int failed) noexcept {
   return failed != EADDRNOTAVAIL && failed != ENETUNREACH && failed != EAFNOSUPPORT;
 }

@@ -22,8 +22,8 @@ inline constexpr int no_memory_for_name = -WSA_NOT_ENOUGH_MEMORY;
   return ::WSAGetLastError();
 }
 
-/// Returns false if a connect failed because this machine has no route to the address, which says
-/// nothing about the server.
+/// Returns false if a connect failed because this machine has no route to the address. Such a
+/// failure says nothing about the server.
 [[nodiscard]] inline bool tells_of_server(int failed) noexcept {
   return failed != WSAEADDRNOTAVAIL && failed != WSAENETUNREACH && failed != WSAEAFNOSUPPORT;
 }

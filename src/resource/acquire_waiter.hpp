@@ -40,7 +40,7 @@ enum class grant_kind : std::uint8_t {
 
 /// When a waiter arrived, and its position in the order of all waiters.
 struct arrival {
-  nanos at = 0;            ///< in real time
+  nanos at = 0;            ///< time of the arrival, in real time
   std::int64_t order = 0;  ///< position among the waiters of all groups
   bool is_urgent = false;  ///< served before other waiters; may also use the reserve
 };

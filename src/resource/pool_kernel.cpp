@@ -150,7 +150,7 @@ void pool_kernel::on_acquire(acquire_waiter& waiter) noexcept {
     return;
   }
   if (waiter.until.is_at_once() && waiter.kind == grant_kind::create) {
-    // A waiter that may not wait tries only once.
+    // A waiter whose deadline allows no waiting tries only one create.
     waiters_.refuse(waiter, acquire_failure::timed_out);
     return;
   }

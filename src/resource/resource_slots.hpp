@@ -16,8 +16,8 @@
 namespace lido::inline v0::detail {
 
 /// Moves slots from state to state. Nothing else moves them, except that threads acquire idle
-/// resources and release resources without the mutex. During each of these calls, any slot may
-/// therefore change from idle to in use, and back.
+/// resources and release resources without the mutex. During each call of a function of this class,
+/// any slot may therefore change from idle to in use, and back.
 ///
 /// Invariants
 ///  I1 Each slot is counted once in its group and once in the total: `change` and `take_idle`
@@ -52,8 +52,8 @@ class resource_slots {
   // ---- idle resources ---------------------------------------------------------------------------
 
   /// If a slot is idle and needs no check, puts it in use and returns true. Otherwise returns
-  /// false. Before that, closes the slot if its resource has expired. If the slot is in use, marks
-  /// it, so that the release asks the kernel.
+  /// false, but first closes the slot if its resource has expired, or marks the slot if it is in
+  /// use. A mark makes the release ask the kernel.
   [[nodiscard]] bool take_or_mark(slot_group& group, pool_slot& slot) noexcept;
   /// Acquires an idle resource that must be validated, and moves its slot to the state `to`.
   /// Returns null if there is no such resource. If `only` is true, also returns null if there are

@@ -43,8 +43,8 @@ class retry_backoff {
     asked_at_ = 0;
     permanent_ = false;
   }
-  /// Returns when the next create is due: a create that an acquire asks for if `is_asked` is true,
-  /// otherwise any create.
+  /// Returns when the next create is due. If `is_asked` is true, this applies to creates that an
+  /// acquire asks for, and otherwise to all other creates.
   [[nodiscard]] nanos at(bool is_asked) const noexcept { return is_asked ? asked_at_ : at_; }
   /// Returns true while the next create is not due yet. See `at` for `is_asked`.
   [[nodiscard]] bool waits(nanos now, bool is_asked = false) const noexcept {

@@ -86,9 +86,9 @@ bool slot_sweep::needs_keepalive(const pool_slot& slot) const noexcept {
          !context_.is_suspended;
 }
 
-/// Allows validations of at most half of a group's idle resources at once, so that its acquires do
-/// not wait. A host that does not answer delays no other host: overdue answers no longer count, and
-/// each host has few validations.
+/// Returns true if another validation may begin. Allows validations of at most half of a group's
+/// idle resources at once, so that acquires do not have to wait. A host that does not answer delays
+/// no other host: overdue answers no longer count, and each host has few validations.
 bool slot_sweep::may_keep_alive(const slot_group& group) const noexcept {
   const slot_counts& all = slots_.counts();
   const slot_counts& own = group.counts;

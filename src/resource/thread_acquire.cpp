@@ -109,9 +109,9 @@ void thread_acquire::wait() noexcept {
   }
 }
 
-/// Sleeps until the wait ends or the waiter has to look for a resource. Returns true if the
-/// waiter's time was up and it has ended its own wait. In a pool without threads, the waiter also
-/// looks when something is due.
+/// Sleeps until the wait ends or the waiter has to look for a resource. Returns true if the thread
+/// has ended its own wait because its time was up. In a pool without threads, the waiter also looks
+/// when something is due.
 bool thread_acquire::sleep_or_give_up() noexcept {
   const bool is_manual = !settings_.has_threads();
   call_before_sleep();
