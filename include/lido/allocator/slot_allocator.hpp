@@ -124,9 +124,9 @@ class slot_allocator final {
   /// Returns the pool's name, which lives as long as the allocator.
   [[nodiscard]] std::string_view name() const noexcept;
 
-  /// Makes acquires hand out low slots first from now on, however large the caches are. Walks of a
-  /// map with few values are then short. Requires: all slots are free, and no other thread is in a
-  /// call to the allocator.
+  /// Makes acquires hand out low slots first from now on, however large the caches are. This keeps
+  /// walks short in a map with few values. Requires: all slots are free, and no other thread is in
+  /// a call to the allocator.
   void put_low_slots_first() noexcept;
 
   // ---- for pools that grow: `segments` is not null ---------------------------------------------

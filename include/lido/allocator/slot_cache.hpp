@@ -39,8 +39,8 @@ namespace lido::inline v0::detail {
 ///  I3 The bounds allow hits only while the cache is `open`. The owner sets them only while the
 ///     cache is `busy`.
 ///  I4 While the cache is `frozen`, it contains no items and no operation completes as a hit.
-/// Memory ordering: the owner publishes items and top to thieves. Changes of `control_` are
-///   published in all directions. See the notes.
+/// Memory ordering: the owner publishes items and top to thieves. The owner and thieves publish
+///   changes of `control_` to each other. See the notes.
 /// Progress: hits are wait-free, without a read-modify-write or a fence. The rest is lock-free.
 ///   Nothing allocates.
 class alignas(cache_line) slot_cache {

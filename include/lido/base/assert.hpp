@@ -2,8 +2,9 @@
 /// Public. `LIDO_ASSERT`: preconditions that are checked in debug builds.
 ///
 /// `LIDO_ASSERTIONS` switches the checks on (1) or off (0). If it is not defined, the checks are on
-/// unless `NDEBUG` is defined. Files with and files without checks may be linked together, and with
-/// a library built either way: no type, layout or exported symbol depends on the mode.
+/// unless `NDEBUG` is defined. Files with checks and files without them may be linked together, and
+/// the library may be built either way. This works because no type, layout or exported symbol
+/// depends on the mode.
 #pragma once
 
 #include "lido/platform/compiler.hpp"

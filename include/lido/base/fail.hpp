@@ -16,7 +16,8 @@ namespace lido::inline v0::detail {
 /// Calls the handler of `set_failure_handler`, prints `what()` and aborts.
 [[noreturn]] void end_for_failure(const std::exception& failure) noexcept;
 
-/// Throws an error whose type only one layer knows. Without exceptions, ends the program.
+/// Throws `error`, whose type only one layer needs to know. In a program without exceptions, ends
+/// the program.
 template <class Error>
 [[noreturn]] void throw_error(const Error& error) {
 #if defined(__cpp_exceptions)

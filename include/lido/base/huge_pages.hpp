@@ -26,8 +26,8 @@ inline constexpr std::size_t huge_page = std::size_t{2} << 20U;
   return bytes < huge_page ? alignment : (std::max)(alignment, huge_page);
 }
 
-/// Rounds `bytes` up to whole huge pages if that adds at most an eighth. Otherwise the end of the
-/// array lies on small pages.
+/// Rounds `bytes` up to whole huge pages if that adds at most an eighth. Otherwise returns `bytes`,
+/// and the end of the array lies on small pages.
 [[nodiscard]] constexpr std::size_t array_bytes(std::size_t bytes) noexcept {
   if (bytes < huge_page || bytes > (std::numeric_limits<std::size_t>::max)() - huge_page) {
     return bytes;
@@ -55,7 +55,7 @@ class aligned_buffer {
 
   aligned_buffer(const aligned_buffer&) = delete;
   aligned_buffer& operator=(const aligned_buffer&) = delete;
-  // This is not the sized form, which Clang 14 declares only with -fsized-deallocation.
+  // The sized form is not used, because Clang 14 declares it only with -fsized-deallocation.
   ~aligned_buffer() { ::operator delete (data_, std::align_val_t{alignment_}); }
 
   [[nodiscard]] std::byte* data() const noexcept { return data_; }

@@ -47,8 +47,8 @@ struct tuning {
   static constexpr std::int64_t nanoseconds_of_search = 1'000'000'000;
   static constexpr std::int64_t nanoseconds_of_one_wait = 10'000'000;
   static constexpr int most_refused_fences = 2000;  ///< limit for one acquire
-  /// Returns the maximum number of slots that a thread draws without reporting them, in a pool of
-  /// `capacity` slots.
+  /// Returns how many slots a thread may draw, in a pool of `capacity` slots, before it must report
+  /// them.
   static constexpr std::uint8_t most_unreported(std::uint32_t capacity) noexcept {
     return static_cast<std::uint8_t>(capacity < 64 ? 1 : capacity < 1024 ? capacity / 32 : 32);
   }

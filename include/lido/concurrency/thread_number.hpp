@@ -106,7 +106,7 @@ void require_own_process() noexcept;
 class thread_exit_listener;
 
 /// Notes that a thread uses the cache that a listener keeps for it. The notes of one thread form a
-/// list. If all bytes are zero, the thread does not use the cache.
+/// list. If all bytes of a note are zero, the thread does not use the cache.
 class thread_use {
   friend class thread_registry;
   thread_exit_listener* listener_ = nullptr;

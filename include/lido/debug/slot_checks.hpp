@@ -128,7 +128,8 @@ class checked_slots {
     return pattern_.is_intact(slot, record_at(slot).uses());
   }
 
-  atomic<std::uint64_t> admitted_;  ///< slots that may be released: all, or none after destruction
+  atomic<std::uint64_t>
+      admitted_;  ///< number of slots that may be released: all, or 0 after destruction
   fill_pattern pattern_;
   std::string_view name_;
   pool_trace trace_;

@@ -58,7 +58,8 @@ class alignas(cache_line) slot_record {
 
   /// Returns the number of acquires of the slot.
   [[nodiscard, LIDO_ALWAYS_INLINE]] std::uint64_t uses() const noexcept {
-    // relaxed: the value that the acquire of this use stored, or a value for a report
+    // relaxed: the caller reads what the acquire of this use stored, or needs the value only for a
+    // report
     return uses_.load(std::memory_order_relaxed);
   }
 

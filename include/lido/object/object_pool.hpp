@@ -258,7 +258,7 @@ class object_pool : private detail::complete_traits<Traits> {
   /// stay. Blocking.
   void reserve(std::size_t count) { slots_.reserve(count); }
 
-  /// Gives the memory of segments whose slots are all free back to the system, highest addresses
+  /// Returns memory to the system: removes segments whose slots are all free, highest addresses
   /// first, as long as at least `count` slots remain. Returns the number of remaining slots. A
   /// segment also stays if a thread is moving one of its slots at that moment. Other threads can
   /// use the pool during the call, but an acquire that finds no slot waits until all free slots
@@ -334,8 +334,8 @@ class object_pool : private detail::complete_traits<Traits> {
     return lease_type(object, this);
   }
 
-  /// Acquires as `try_acquire_at` does, but waits for a slot until `until`, which is a deadline or
-  /// a stop token.
+  /// Acquires as `try_acquire_at` does, but waits for a slot. `until` is the deadline or the stop
+  /// token that ends the wait.
   template <class Until, class... Args>
   lease_type acquire_within(code_address at, const Until& until, Args&&... args) {
     void* slot = take_slot(at);

@@ -49,8 +49,8 @@ struct object_pool_options {
   ///   pool has max_capacity slots, acts like `fail`.
   lido::when_full when_full = lido::when_full::fail;
 
-  /// Kind of the thread caches. An operation on a `revocable` cache needs no read-modify-write; one
-  /// on a `locked` cache needs one.
+  /// Kind of the thread caches. An operation on a `revocable` cache needs no read-modify-write; an
+  /// operation on a `locked` cache needs one.
   cache_kind caches = cache_kind::revocable;
 
   /// The shared list of free slots; null for Lido's own list. Boost's list cannot grow.

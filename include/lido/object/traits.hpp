@@ -18,9 +18,9 @@ struct keep {};
 /// Default traits of an `object_pool<T, Traits>`. Derive from this class to change some of its
 /// members.
 ///
-/// `hooks` is a class with any of the functions below, static or not. A pool with hooks keeps a
-/// released object for the next acquire. The pool has one `hooks` object, which is passed to its
-/// constructor. All threads call this object, perhaps at the same time.
+/// `hooks` is a class that has any of the functions below, which may be static. A pool with hooks
+/// keeps a released object for the next acquire. The pool has one `hooks` object, which is passed
+/// to its constructor. All threads call this object, perhaps at the same time.
 ///  - `T create()` returns a new object in the state that objects have between uses. By default, an
 ///    object is value-initialised.
 ///  - `void activate(T&, args...)` is called by each acquire, with the arguments of the acquire. By

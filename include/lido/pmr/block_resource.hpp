@@ -142,9 +142,9 @@ class larger_blocks {
 /// upstream propagate. Deallocation finds the origin of memory by its address. A resource is equal
 /// only to itself. Size classes: Bonwick, "The Slab Allocator", USENIX 1994.
 ///
-/// Thread-safe. Progress: blocks are allocated and deallocated as objects are acquired and released
-/// by an object_pool. An operation that needs only the thread's cache is wait-free, without a
-/// read-modify-write or a fence. Requests that are sent upstream progress as upstream does.
+/// Thread-safe. Progress: allocating and deallocating a block is like acquiring and releasing an
+/// object of an object_pool. An operation that needs only the thread's cache is wait-free, without
+/// a read-modify-write or a fence. Requests that are sent upstream progress as upstream does.
 ///
 /// A resource cannot be moved. Requires on destruction: no block is used or deallocated afterwards,
 /// and no other thread is in a call. The destructor frees all blocks, including those in use.

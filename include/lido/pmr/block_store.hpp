@@ -19,7 +19,7 @@ namespace lido::inline v0 {
 
 class registry;
 
-/// One of several sizes of blocks, with its number of blocks.
+/// A size of blocks, and the number of blocks of that size.
 struct block_size {
   std::size_t bytes = 0;   ///< size of a block, as in block_resource_options
   std::size_t blocks = 0;  ///< number of blocks, as in block_resource_options
@@ -56,7 +56,8 @@ enum class block_problem : std::uint8_t { none, bytes, alignment, blocks, memory
 [[nodiscard]] block_problem find_problem(const block_settings& options,
                                          const block_size& size) noexcept;
 
-/// Returns the size of a block for requests of `bytes` bytes. Requires: find_problem finds none.
+/// Returns the size of a block for requests of `bytes` bytes. Requires: find_problem finds no
+/// problem.
 [[nodiscard]] std::size_t rounded_bytes(const block_settings& options, std::size_t bytes) noexcept;
 
 /// Returns the alignment of the memory that contains the blocks.
@@ -66,7 +67,7 @@ enum class block_problem : std::uint8_t { none, bytes, alignment, blocks, memory
 class block_store {
  public:
   /// Divides `memory`, which the caller owns, into blocks. Throws std::bad_alloc. Requires:
-  /// find_problem finds none in the options, and `size` is rounded.
+  /// find_problem finds no problem in the options, and `size` is rounded.
   block_store(const block_settings& options, block_size size, std::byte* memory);
   block_store(const block_store&) = delete;
   block_store& operator=(const block_store&) = delete;

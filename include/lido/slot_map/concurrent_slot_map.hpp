@@ -69,7 +69,7 @@ inline std::uint32_t checked_size(const concurrent_slot_map_options& options) {
 /// the address that the registry stores.
 struct map_slots {
   slot_allocator allocator;
-  std::size_t bytes_of_states;  ///< bytes of the arrays of slot states and walk blocks
+  std::size_t bytes_of_states;  ///< bytes of all slot states and walk blocks
 
   [[nodiscard]] slot_pool_stats stats() const noexcept {
     slot_pool_stats stats = allocator.stats();

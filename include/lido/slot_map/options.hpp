@@ -60,7 +60,7 @@ struct slot_map_options {
 namespace detail {
 
 /// Capacity that a map without memory grows to first. The map does not shrink an array of this
-/// capacity. So a map that alternates between zero values and one does not allocate each time.
+/// capacity. So a map that alternates between no values and one value does not allocate each time.
 inline constexpr std::size_t first_capacity = 16;
 
 /// Returns `options` without the name. Throws std::invalid_argument if an option is out of range,

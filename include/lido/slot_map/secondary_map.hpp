@@ -15,9 +15,9 @@
 namespace lido::inline v0 {
 
 /// Stores an entry of type Value for some of the handles of one `slot_map<T>`, in an array indexed
-/// by slot. A secondary_map is not connected to that slot map, so an entry outlives the value it
-/// belongs to. The entry stays until it is erased, or until a later value of the same slot gets an
-/// entry. A look-up takes constant time.
+/// by slot. A secondary_map is not connected to that slot map, so an entry may outlive the value
+/// that it belongs to. The entry stays until it is erased, or until a later value of the same slot
+/// gets an entry. A look-up takes constant time.
 ///
 /// Thread safety is that of std::vector. A Value moves when the array grows.
 template <class T, class Value>
