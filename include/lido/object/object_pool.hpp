@@ -258,11 +258,11 @@ class object_pool : private detail::complete_traits<Traits> {
   /// stay. Blocking.
   void reserve(std::size_t count) { slots_.reserve(count); }
 
-  /// Returns memory to the system: removes segments whose slots are all free, highest addresses
-  /// first, as long as at least `count` slots remain. Returns the number of remaining slots. A
-  /// segment also stays if a thread is moving one of its slots at that moment. Other threads can
-  /// use the pool during the call, but an acquire that finds no slot waits until all free slots
-  /// have been checked, or until a hook has returned. Blocking.
+  /// Removes segments whose slots are all free, highest addresses first, as long as at least
+  /// `count` slots remain. Gives the memory of removed segments back to the system. Returns the
+  /// number of remaining slots. A segment also stays if a thread is moving one of its slots at that
+  /// moment. Other threads can use the pool during the call, but an acquire that finds no slot
+  /// waits until all free slots have been checked, or until a hook has returned. Blocking.
   std::size_t shrink_to(std::size_t count) noexcept { return slots_.shrink_to(count); }
 
  private:

@@ -105,8 +105,8 @@ class slot_map {
   }
   slot_map& operator=(slot_map&&) = delete;
   /// Copies the values; handles of `other` refer to the copies, too. Copies Hooks without calling
-  /// them. Throws whatever copying throws, and std::bad_alloc. Like std::vector's, it is declared
-  /// for every T.
+  /// them. Throws whatever copying throws, and std::bad_alloc. Like that of std::vector, this
+  /// constructor is declared for every T.
   [[LIDO_ASSERTS]] slot_map(const slot_map& other)
       : hooks_(other.hooks_),
         name_(other.name_),
