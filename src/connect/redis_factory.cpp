@@ -186,7 +186,7 @@ void write_without_signal(redisContext* context) {
 void ignore(int /*signal*/) {}
 
 /// Makes the process survive SIGPIPE with older versions of hiredis. They call write(2), for which
-/// the signal cannot be turned off. Uses a handler, since programs that this one starts would
+/// the signal cannot be turned off. Uses a handler, since programs that this program starts would
 /// inherit an ignored signal. Does not change what the program itself has set for the signal.
 void survive_sigpipe() {
   static const bool is_done = [] {

@@ -25,7 +25,7 @@ struct refusal {
   resource_pool_stats counts;
   std::size_t total_live = 0;               ///< live resources of all keys
   std::size_t max_total = 0;                ///< 0 in a pool without keys
-  std::shared_ptr<const std::string> pool;  ///< the pool's name with the key; null without keys
+  std::shared_ptr<const std::string> pool;  ///< names the pool and the key; null without keys
   std::shared_ptr<const create_failure_text> error;
   holder_list holders;
 };

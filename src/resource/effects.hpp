@@ -54,7 +54,7 @@ class slot_queue {
 /// after all.
 struct lease_report {
   pool_event event;
-  std::shared_ptr<const std::string> pool;  ///< the pool's name with the key; null without keys
+  std::shared_ptr<const std::string> pool;  ///< names the pool and the key; null without keys
 };
 
 using sleep_word = const atomic<std::uint32_t>*;
@@ -75,8 +75,7 @@ struct effects : pool_tasks {
   std::array<sleep_word, most_wakes + most_in_step>
       wake{};  ///< words of the threads to wake; a thread may be gone by then
   std::size_t wakes = 0;
-  /// Slots whose use to interrupt; `on_interrupted` is called after each.
-  slot_queue interrupt;
+  slot_queue interrupt;            ///< slots to interrupt; `on_interrupted` is called after each
   slot_queue destroy;              ///< slots to destroy; `on_destroyed` is called after each
   std::uint32_t most_threads = 0;  ///< how many threads the pool's tasks may need at once
   bool drained = false;

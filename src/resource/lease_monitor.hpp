@@ -65,8 +65,8 @@ class holder_list {
   std::array<holder, most> all_{};
 };
 
-/// Finds leases that have been held for too long, and the longest leases. Guarded by the pool's
-/// mutex.
+/// Finds the leases that have been held for too long, and those that have been held the longest.
+/// Guarded by the pool's mutex.
 class lease_monitor {
  public:
   lease_monitor(nanos slow_after, nanos leak_after) noexcept

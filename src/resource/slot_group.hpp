@@ -64,7 +64,7 @@ struct group_factory {
 struct group_name {
   std::uint64_t hash = 0;                   ///< hash of the key
   std::shared_ptr<const std::string> key;   ///< text of the key, for reports; null without keys
-  std::shared_ptr<const std::string> pool;  ///< the pool's name with the key; null without keys
+  std::shared_ptr<const std::string> pool;  ///< names the pool and the key; null without keys
 };
 
 /// Creates that a group may begin now; see `create_quota`.

@@ -154,7 +154,8 @@ std::shared_ptr<void> task_runner::on_alarm(lock& guard, nanos now) noexcept {
     limit_.raise();
     called = call_worker();
     if (!threads_->has_workers() && tasks() != 0) {  // the system could not start a worker
-      (void)threads_->plan(*this, now);              // the next call runs the tasks that are left
+      // Another call will run the tasks that are left.
+      (void)threads_->plan(*this, now);
       return run_next(guard);
     }
   }
@@ -187,7 +188,7 @@ std::shared_ptr<void> task_runner::on_alarm(lock& guard, nanos now) noexcept {
 /// Runs all tasks. Requires: the mutex is held.
 void task_runner::run_alone(lock& guard) noexcept {
   while (tasks() != 0) {
-    (void)run_next(guard);  // the caller keeps the core alive
+    (void)run_next(guard);  // no reference is needed: the caller keeps the core alive
   }
 }
 

@@ -102,8 +102,8 @@ void thread_acquire::wait() noexcept {
   }
   platform::tell_acquire(waiter_.word.address());
   tell_event(traced_act::wait, settings_.pool_name, begin, waiter_.word.given() ? 1 : 0);
-  // The kernel knows only of waits that it has ended itself, and not that a stop request has ended
-  // this wait.
+  // The kernel knows only of waits that it has ended itself. It is notified here if this thread or
+  // a stop request has ended the wait.
   if (left || (!waiter_.word.given() && waiter_.cause() == acquire_failure::cancelled)) {
     shell_.apply([&](pool_kernel& kernel) { kernel.on_left(waiter_); });
   }
