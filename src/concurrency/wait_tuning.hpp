@@ -11,8 +11,9 @@
 namespace lido::inline v0::detail {
 
 struct wait_tuning {
-  static constexpr int spins_before_sleep = 64;              ///< minimum spins of a waiter
-  static constexpr std::int64_t nanoseconds_awake = 20'000;  ///< how long a first waiter spins: about one wake-up
+  static constexpr int spins_before_sleep = 64;  ///< minimum spins of a waiter
+  static constexpr std::int64_t nanoseconds_awake =
+      20'000;  ///< spin of a first waiter: one wake-up
   // The interval at which a waiter searches for slots by itself if the kernel refuses the heavy
   // fence.
   static constexpr std::int64_t nanoseconds_between_looks = 1'000'000;
