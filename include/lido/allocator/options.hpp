@@ -25,7 +25,7 @@ struct allocator_options {
   std::uint32_t capacity = 0;  ///< maximum number of slots in the pool
   lido::cache_kind caches = lido::cache_kind::revocable;
   std::uint32_t max_cached = 512;      ///< maximum number of slots in the cache of a thread
-  bool may_wait = false;               ///< acquires wait if the pool is full; used only by stats
+  bool may_wait = false;               ///< acquires wait in a full pool; affects only stats
   const shared_list* list = nullptr;   ///< shared list; null selects Lido's own
   segment_memory* segments = nullptr;  ///< growing memory; null if all slots exist from the start
   std::string_view name = {};          ///< name of the pool, for traces

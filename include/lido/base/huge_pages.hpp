@@ -41,8 +41,8 @@ inline constexpr std::size_t huge_page = std::size_t{2} << 20U;
 /// Thread-safe.
 void advise_huge_pages(void* data, std::size_t bytes) noexcept;
 
-/// A block of raw bytes, neither initialised nor touched. The system therefore provides the pages
-/// of a large block only on first use.
+/// A block of raw bytes. The bytes are neither initialised nor touched, so the system provides the
+/// pages of a large block only when they are first used.
 class aligned_buffer {
  public:
   /// Throws std::bad_alloc. Requires: `alignment` is a power of two.

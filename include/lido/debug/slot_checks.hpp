@@ -139,8 +139,8 @@ class checked_slots {
 /// same interface and does nothing.
 ///
 /// A slot is free, and contains the fill pattern, from `after_destruction` to
-/// `before_construction`. Wait-free if nothing is wrong: a release runs one compare-and-swap, on
-/// the slot's own word.
+/// `before_construction`. If nothing is wrong, all functions are wait-free: a release runs one
+/// compare-and-swap on the slot's own word.
 template <class T, std::size_t Whole>
 class slot_checks : public checked_slots {
  public:

@@ -106,8 +106,8 @@ class larger_blocks {
   larger_blocks& operator=(const larger_blocks&) = delete;
   ~larger_blocks();
 
-  /// Makes the stores; called at most once. If it throws std::bad_alloc, it may have made some of
-  /// them.
+  /// Makes the stores. Called at most once. Throws std::bad_alloc; some of the stores may then
+  /// exist.
   void make(const block_settings& options, const block_plan& plan, std::byte* memory);
 
   [[nodiscard]] std::span<block_store> all() const noexcept { return {stores_, count_}; }

@@ -101,8 +101,8 @@ class slot_table {
   /// Records that the value of `slot` has moved to `index`.
   void move(slot_index slot, std::uint32_t index) noexcept { words_[slot] = handle(slot) ^ index; }
 
-  /// Makes the slot of `handle` vacant, so the handle becomes stale. Requires: `handle` leads to
-  /// `index`.
+  /// Makes the slot of `handle` vacant, so that the handle becomes stale. Requires: the value of
+  /// `handle` is at `index`.
   [[LIDO_ASSERTS]] void vacate(std::uint64_t handle, std::uint32_t index) noexcept {
     LIDO_ASSERT(find(handle) == index, "a slot is vacated under a stale handle");
     const auto slot = static_cast<slot_index>(handle);
