@@ -265,7 +265,8 @@ class depot {
 
  private:
   struct shard {
-    /// Creates the common part. A list of another library has its own links.
+    /// Creates the common shard, which owns the links that all shards use. Lists of `others` have
+    /// links of their own.
     shard(std::uint32_t capacity, std::uint32_t magazines, growth kind, const shared_list* others)
         : singles(others, capacity, kind == growth::none ? magazines * magazine_size : capacity,
                   kind),

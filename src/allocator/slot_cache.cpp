@@ -102,7 +102,8 @@ bool slot_cache::push_locked(void* item, std::uint32_t limit) noexcept {
 // ---- the owner's slow path ----------------------------------------------------------------------
 
 slot_cache::taken_hold slot_cache::take_hold() noexcept {
-  // relaxed: only a guess, validated by (10); in phase frozen only the owner changes the word
+  // relaxed: a guess, validated by (10); exact in the frozen phase, as only the owner changes the
+  // word
   std::uint64_t word = control_.load(std::memory_order_relaxed);
   for (;;) {
     const control seen(word);

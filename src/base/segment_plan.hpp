@@ -39,7 +39,7 @@ class segment_plan {
     return most / one * one;
   }
 
-  /// Returns the largest number of slots in all segments together.
+  /// Returns the maximum total number of slots of all segments.
   [[nodiscard]] constexpr std::uint32_t capacity() const noexcept { return capacity_; }
 
   [[nodiscard]] constexpr std::uint32_t segments() const noexcept {

@@ -130,7 +130,7 @@ class [[LIDO_VISIBLE]] thread_registry {  // because this global is never destro
   thread_registry_mutex mutex_;
   thread_exit_listener* first_ = nullptr;
   number_source source_;
-  std::array<bool, number_ranges_count> ranges_{};  ///< true if this copy has taken the range
+  std::array<bool, number_ranges_count> ranges_{};  ///< true: taken by this copy of Lido
   registry_word<std::uint32_t> lowest_{0};          ///< one less than the first number of this copy
   std::array<std::uint64_t, (max_thread_number + word_bits - 1) / word_bits> free_{};
   std::array<thread_use*, max_thread_number + 1> uses_{};  ///< first use in each number's list

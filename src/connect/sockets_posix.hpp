@@ -61,7 +61,7 @@ inline void shut_down(socket_handle socket) noexcept {
 [[nodiscard]] inline socket_handle open(int family) noexcept {
 #if defined(SOCK_CLOEXEC) && defined(SOCK_NONBLOCK)
   socket_handle made = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-#else  // macOS: a program that another thread starts in between inherits the socket
+#else  // macOS: a program started between socket() and fcntl() inherits the socket
   socket_handle made = ::socket(family, SOCK_STREAM, 0);
   if (made != no_socket &&
       (::fcntl(made, F_SETFD, FD_CLOEXEC) != 0 || ::fcntl(made, F_SETFL, O_NONBLOCK) != 0)) {

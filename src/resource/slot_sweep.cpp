@@ -74,9 +74,9 @@ void slot_sweep::look_at_idle(pool_slot& slot) noexcept {
   context_.match_later(group);
 }
 
-/// Returns true if a resource is due for a validation. Each resource has its own interval, between
-/// 0.8 and 1 times `keepalive`. Resources that were created together are thus not all due at once,
-/// and none is late because of the time between two sweeps.
+/// Returns true if a resource is due for validation. Each resource has its own interval, between
+/// 0.8 and 1 times `keepalive`, so resources that were created together do not all fall due at
+/// once.
 bool slot_sweep::needs_keepalive(const pool_slot& slot) const noexcept {
   constexpr std::uint32_t golden_ratio = 0x9e3779b9U;  // spreads consecutive numbers
   const nanos longest = context_.settings.life.keepalive;

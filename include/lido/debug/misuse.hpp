@@ -41,8 +41,9 @@ struct misuse {
 ///
 /// Must be thread-safe and must not throw, since release is noexcept. It may end the program, or
 /// return. If it returns, a wrong release has no effect: the object is not destroyed, and no slot
-/// is lost or is in the pool twice. An acquire continues with the slot, and a destructor continues.
-/// In the case of a dead pool, try_acquire and similar functions return nothing. For any other
+/// is lost or entered in the pool twice. An acquire that found its slot overwritten returns that
+/// slot. The destructor of a pool that found a leak or a write completes as usual.
+/// On a dead pool, try_acquire and similar functions return nothing. For any other
 /// acquire from a dead pool, the handler must not return. The handler may use pools; if it misuses
 /// one, it is called again.
 using misuse_handler = void (*)(const misuse&) noexcept;

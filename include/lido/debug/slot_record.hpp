@@ -63,7 +63,7 @@ class alignas(cache_line) slot_record {
     return uses_.load(std::memory_order_relaxed);
   }
 
-  /// Ends the use that began with `step`, unless it has already ended. If any number of threads
+  /// Ends the use that began with `step`, unless it has already ended. However many threads
   /// call this, it returns true to exactly one of them.
   [[nodiscard, LIDO_ALWAYS_INLINE]] bool try_end(std::uint64_t step, code_address at,
                                                  std::uint32_t thread) noexcept {

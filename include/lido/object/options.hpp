@@ -59,9 +59,9 @@ struct object_pool_options {
   /// Chooses when objects are created. `creation::eager` is only for pools that keep their objects.
   lido::creation creation = lido::creation::lazy;
 
-  /// Touches the memory of all initial slots, and keeps caches so small that they need no more
-  /// memory. A thread that has called `prepare_thread()` then never allocates in a pool with
-  /// `creation::eager`, or in one that keeps no objects.
+  /// Touches the memory of all initial slots, and limits caches to memory that is already there.
+  /// After `prepare_thread()`, a thread never allocates when it uses the pool, provided that the
+  /// pool has `creation::eager` or keeps no objects.
   bool warm = false;
 };
 

@@ -183,7 +183,8 @@ struct resource_pool_options {
   /// before each use.
   time_limit validate_if_idle_longer_than = std::chrono::milliseconds(500);
 
-  /// Maximum number of concurrent calls of `create`. Zero: a quarter of max_size, from 1 to 8.
+  /// Maximum number of concurrent calls of `create`. Zero: a quarter of max_size, but at
+  /// least 1 and at most 8.
   std::size_t max_creating = 0;
 
   /// Limit of the pause after a failed create. This limit is retry_first after the first failure.

@@ -42,9 +42,9 @@ class pool_groups {
   /// Takes the idle, fresh resource in the lowest position. The caller has to begin the use of the
   /// resource. `key` is null in a pool without keys. Throws whatever looking up the key throws.
   [[nodiscard]] slot_grant take_lowest(const sought_key* key) const;
-  /// Prepares a key that the pool certainly does not know, so that the caller can omit a look-up.
-  /// Returns false if `key` is null, or if the pool may know the key. Throws whatever preparing the
-  /// key throws.
+  /// Prepares `key` if the pool certainly does not know it, so that the caller can skip the
+  /// look-up. Returns false if `key` is null, or if the pool may know the key. Throws whatever
+  /// preparing the key throws.
   [[nodiscard]] bool prepare_new(sought_key* key) const;
   /// Removes the group of a key under the same conditions as `remove_unused`. Does nothing if the
   /// pool does not know the key. Throws whatever looking up the key throws.

@@ -118,8 +118,8 @@ class walk {
     auto seen = store().version();
     bool on = true;
     const std::uint32_t first = index_;
-    // States the known alignment again. GCC then computes this sum only once, and does not add
-    // `first` to each index.
+    // Restating the alignment makes GCC compute this sum once instead of adding `first` to every
+    // index.
     auto* const values = detail::assume_aligned<alignof(Value)>(store().values() + first);
     index_ = first + (std::min)(word, stop_ - first);
     for (std::uint32_t turn = 0; turn < turns_; turn += at_once) {

@@ -34,8 +34,8 @@ std::uint32_t thread_id() noexcept {
 
 #endif
 
-// Finds only the name of the calling thread. Another thread is known only by Lido's own number, and
-// no function of the system finds a name for that.
+// Finds the name of the calling thread only. No system call maps the number of another thread to a
+// name.
 std::size_t thread_name([[maybe_unused]] std::uint32_t id,
                         [[maybe_unused]] std::span<char> name) noexcept {
 #if defined(__APPLE__) || defined(__FreeBSD__) || defined(__GLIBC__)
