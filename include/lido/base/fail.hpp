@@ -60,17 +60,17 @@ decltype(auto) note_exception(const Body& body, [[maybe_unused]] const Note& not
 }
 
 // For coroutines, which cannot pass a `co_await` to note_exception: LIDO_TRY { ... }
-// LIDO_NOTE_EXCEPTION(thrown, note(thrown)).
+// LIDO_NOTE_EXCEPTION(note). Calls `note(exception)` and rethrows the exception.
 #if defined(__cpp_exceptions)
 #define LIDO_TRY try
-#define LIDO_NOTE_EXCEPTION(thrown, note) \
-  catch (const std::exception& thrown) {  \
-    note;                                 \
-    throw;                                \
+#define LIDO_NOTE_EXCEPTION(note)           \
+  catch (const std::exception& exception) { \
+    (note)(exception);                      \
+    throw;                                  \
   }
 #else
 #define LIDO_TRY
-#define LIDO_NOTE_EXCEPTION(thrown, note)
+#define LIDO_NOTE_EXCEPTION(note)
 #endif
 
 // These functions are out of line, so that templates stay small.

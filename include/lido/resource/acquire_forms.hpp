@@ -214,7 +214,7 @@ class acquire_forms {
         co_return result;
       }
     }
-    LIDO_NOTE_EXCEPTION(thrown, keep_if_clean(lease, thrown))
+    LIDO_NOTE_EXCEPTION([&](const std::exception& thrown) { keep_if_clean(lease, thrown); })
   }
   /// Keeps the resource after `thrown` if the factory reports that it is clean.
   static void keep_if_clean(lease_type& lease, const std::exception& thrown) noexcept {
