@@ -118,7 +118,7 @@ class slot_waiter {
 /// Decides whether a queue wakes its new first waiter as soon as the waiter before it has been
 /// served. A waiter that is called spins for about as long as a wake-up takes, so the next item
 /// need not wait for a wake-up. If items stay in use for longer than that, the call is in vain.
-/// After a few such calls in a row, calls become rarer. Source: Kashyap, Calciu, Cheng, Min, Kim:
+/// Calls become rarer after a few such calls in a row. Source: Kashyap, Calciu, Cheng, Min, Kim:
 /// Scalable and Practical Locking with Shuffling, SOSP 2019.
 ///
 /// Thread-safety: the same as for the queue that contains it.

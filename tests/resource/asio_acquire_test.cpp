@@ -280,6 +280,25 @@ TEST_F(AsioAcquire, WithDiscardsTheResourceAfterAnException) {
   EXPECT_EQ(test::settled(pool).destroyed_for(destroy_reason::discarded), 1U);
 }
 
+/// A factory that keeps a connection after any exception.
+struct lenient_factory : test::fake_factory {
+  [[nodiscard]] static bool is_clean_after(test::connection& /*used*/,
+                                           const std::exception& /*thrown*/) {
+    return true;
+  }
+};
+
+TEST_F(AsioAcquire, WithKeepsAResourceThatTheFactoryCallsClean) {
+  fake_pool lenient(lenient_factory{{&server}}, {.max_size = 1});
+  int id = 0;
+  std::exception_ptr thrown;
+  net::co_spawn(context, use_and_fail(lenient, id),
+                [&](const std::exception_ptr& error) { thrown = error; });
+  context.run();
+  EXPECT_TRUE(thrown);
+  EXPECT_EQ(test::settled(lenient).destroyed_for(destroy_reason::discarded), 0U);
+}
+
 net::awaitable<int> length_of(std::string& used) {
   co_return static_cast<int>(used.size());
 }

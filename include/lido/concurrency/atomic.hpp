@@ -66,10 +66,10 @@ inline constexpr std::size_t no_false_sharing = 128;
 /// The expensive half of the asymmetric fence: makes every thread of this process execute a full
 /// fence at some point during the call.
 ///
-/// After the call, the caller sees everything that a thread did before that point. After that
-/// point, the thread sees everything that the caller did before the call. Costs some hundred
-/// nanoseconds and interrupts the processors that run this process. If the kernel refuses, returns
-/// false and orders nothing. Thread-safe.
+/// When the call returns, the caller sees everything that a thread did before that point. From
+/// that point on, the thread sees everything that the caller did before the call. Costs some
+/// hundred nanoseconds and interrupts the processors that run this process. If the kernel refuses,
+/// returns false and orders nothing. Thread-safe.
 [[nodiscard]] bool heavy_fence() noexcept;
 
 }  // namespace lido::inline v0::detail

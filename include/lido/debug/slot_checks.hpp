@@ -46,7 +46,7 @@ void unregister_checked(pool_trace& pool) noexcept;
 /// Records the state of one pool's slots, whatever the type of its objects, and contains the slow
 /// paths of its checks.
 ///
-/// After this object has been destroyed, callers may still ask it to admit an acquire or a release.
+/// Callers may still ask a destroyed object of this class to admit an acquire or a release.
 /// It then refuses, and reads none of its other members.
 class checked_slots {
  public:

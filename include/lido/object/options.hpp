@@ -60,8 +60,8 @@ struct object_pool_options {
   lido::creation creation = lido::creation::lazy;
 
   /// Touches the memory of all initial slots, and limits caches to memory that is already there.
-  /// After `prepare_thread()`, a thread never allocates when it uses the pool, provided that the
-  /// pool has `creation::eager` or keeps no objects.
+  /// Once it has called `prepare_thread()`, a thread never allocates when it uses the pool,
+  /// provided that the pool has `creation::eager` or keeps no objects.
   bool warm = false;
 };
 

@@ -129,7 +129,7 @@ class acquire_forms {
   [[LIDO_ALWAYS_INLINE]] decltype(auto) with(F&& f) {
     lease_type lease = acquire();
     return note_exception([&]() -> decltype(auto) { return std::forward<F>(f)(*lease); },
-                          [&](const std::exception& thrown) { keep_if_clean(lease, thrown); });
+                          [&](const std::exception& thrown) { judge(lease, thrown); });
   }
 
   /// Does in a coroutine what `with` does. `f(R&)` returns a coroutine, which `co_with` awaits. The
@@ -165,6 +165,12 @@ class acquire_forms {
   /// Returns what library code keeps after the acquire function has returned: the pool, or a view
   /// that owns a copy of its key. See `kept` above.
   [[nodiscard]] friend decltype(auto) kept_for_later(acquire_forms& from) { return from.keep(); }
+  /// Keeps the resource after `thrown` if the factory reports that it is clean. For other forms of
+  /// `with`.
+  friend void keep_if_clean(acquire_forms& /*from*/, lease_type& lease,
+                            const std::exception& thrown) noexcept {
+    judge(lease, thrown);
+  }
 
  protected:
   acquire_forms() noexcept = default;
@@ -214,10 +220,10 @@ class acquire_forms {
         co_return result;
       }
     }
-    LIDO_NOTE_EXCEPTION([&](const std::exception& thrown) { keep_if_clean(lease, thrown); })
+    LIDO_NOTE_EXCEPTION([&](const std::exception& thrown) { judge(lease, thrown); })
   }
   /// Keeps the resource after `thrown` if the factory reports that it is clean.
-  static void keep_if_clean(lease_type& lease, const std::exception& thrown) noexcept {
+  static void judge(lease_type& lease, const std::exception& thrown) noexcept {
     pool_slot& slot = *lease.grant_.slot;
     if (slot.maker->is_clean_after(slot, thrown)) {
       lease.keep();

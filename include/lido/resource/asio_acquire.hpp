@@ -46,6 +46,7 @@
 #endif
 #undef LIDO_ASIO_HEADER
 
+#include "lido/base/fail.hpp"
 #include "lido/platform/compiler.hpp"
 #include "lido/resource/co_acquire.hpp"
 #include "lido/resource/lease.hpp"
@@ -412,20 +413,24 @@ auto use_in_coroutine(From from, Timeout timeout, F f)
   auto lease = co_await lido::async_acquire(from, timeout, net::use_awaitable);
   lease.discard_unless_kept();
   using coroutine = std::invoke_result_t<F&, typename std::remove_reference_t<From>::value_type&>;
-  if constexpr (detail::returns_nothing<coroutine, From, Timeout, F>) {
-    co_await f(*lease);
-    lease.keep();
-  } else {
-    auto result = co_await f(*lease);
-    lease.keep();
-    co_return result;
+  LIDO_TRY {
+    if constexpr (detail::returns_nothing<coroutine, From, Timeout, F>) {
+      co_await f(*lease);
+      lease.keep();
+    } else {
+      auto result = co_await f(*lease);
+      lease.keep();
+      co_return result;
+    }
   }
+  LIDO_NOTE_EXCEPTION([&](const std::exception& thrown) { keep_if_clean(from, lease, thrown); })
 }
 
 }  // namespace detail_asio
 
 /// Acquires a resource in a coroutine of Asio and calls `f(R&)`, which returns an `awaitable`.
-/// Discards the resource if `f` throws, or if the coroutine is destroyed while it is suspended.
+/// Discards the resource if `f` throws, unless the factory's `is_clean_after` reports that it is
+/// clean. Also discards it if the coroutine is destroyed while it is suspended.
 template <class From, class F, class Rep, class Period>
 auto async_with(From&& from, std::chrono::duration<Rep, Period> timeout, F f) {
   return detail_asio::use_in_coroutine<decltype(kept_for_later(from))>(kept_for_later(from),
