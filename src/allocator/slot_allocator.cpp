@@ -495,9 +495,9 @@ slot_pool_stats allocator_state::stats(bool counts_hits) const noexcept {
   std::int64_t drawn = 0;
   exponential_backoff backoff;
   for (int looks = 0;
-       !try_count(nullptr, drawn, stats.cached, looks) && looks < tuning::waits_before_nap;) {
+       !try_count(nullptr, drawn, stats.cached, looks) && looks < tuning::waits_before_nap;
+       ++looks) {
     backoff.wait();
-    ++looks;
   }
   stats.slow_acquires = misses_uncached_.load(std::memory_order_relaxed);
   std::uint64_t hits = 0;
@@ -515,8 +515,8 @@ slot_pool_stats allocator_state::stats(bool counts_hits) const noexcept {
   }
   stats.capacity = this->capacity();
   const auto capacity = static_cast<std::int64_t>(stats.capacity);
-  const std::int64_t in_use = drawn - static_cast<std::int64_t>(stats.cached);
-  stats.in_use = static_cast<std::size_t>(std::clamp<std::int64_t>(in_use, 0, capacity));
+  drawn -= static_cast<std::int64_t>(stats.cached);
+  stats.in_use = static_cast<std::size_t>(std::clamp<std::int64_t>(drawn, 0, capacity));
   stats.idle = stats.capacity - stats.in_use;
   stats.cached = (std::min)(stats.cached, stats.idle);
   stats.live = stats.in_use;

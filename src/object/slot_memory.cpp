@@ -30,11 +30,10 @@ slot_memory::slot_memory(const slot_layout& layout, std::uint32_t capacity, bool
 }
 
 slot_memory::~slot_memory() {
-  if (addresses_ != nullptr) {
-    delete addresses_;
-  } else {
+  if (addresses_ == nullptr) {
     ::operator delete (first_, std::align_val_t{alignment()});
   }
+  delete addresses_;
 }
 
 std::size_t slot_memory::alignment() const noexcept {

@@ -268,7 +268,7 @@ void block_resource::throw_no_block(std::size_t bytes, std::size_t alignment) co
   const detail::block_store* const store = first(*this, [&](const detail::block_store& one) {
     return bytes <= one.block_bytes() && alignment <= alignment_;
   });
-  const pool_stats blocks = store != nullptr ? pool_stats(store->stats()) : pool_stats();
+  const slot_pool_stats blocks = store != nullptr ? store->stats() : slot_pool_stats();
   detail::throw_error(no_block(name_, bytes, alignment, blocks.capacity, blocks.in_use));
 }
 
