@@ -61,6 +61,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   [[nodiscard]] void* wait_for_slot(slot_waiter& me, const deadline& until) noexcept;
   [[nodiscard]] std::size_t count_waiting() const noexcept { return waiters_.length(); }
   [[nodiscard]] slot_pool_stats stats(bool counts_hits) const noexcept;
+  /// Adds the statistics of all caches to `stats`. Returns the hits of all caches.
+  std::uint64_t add_caches_to(slot_pool_stats& stats) const noexcept;
   [[nodiscard]] std::uint64_t times_exhausted() const noexcept {
     // relaxed: a number for statistics
     return exhausted_.load(std::memory_order_relaxed);

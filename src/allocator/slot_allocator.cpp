@@ -489,7 +489,21 @@ void allocator_state::mark_burst(owned_cache& cache) noexcept {
   }
 }
 
-// relaxed (whole function): numbers for statistics
+// relaxed (whole function): used only for statistics
+std::uint64_t allocator_state::add_caches_to(slot_pool_stats& stats) const noexcept {
+  std::uint64_t hits = 0;
+  for (std::uint32_t number = lowest(); number <= highest(); ++number) {
+    const owned_cache& cache = entry(number);
+    hits += cache.hits();
+    stats.slow_acquires += cache.misses.load(std::memory_order_relaxed);
+    stats.refills += cache.refills.load(std::memory_order_relaxed);
+    stats.flushes += cache.flushes.load(std::memory_order_relaxed);
+    stats.bookkeeping_bytes += cache.cells().empty() ? 0 : thread_stride;
+  }
+  return hits;
+}
+
+// relaxed (whole function): used only for statistics
 slot_pool_stats allocator_state::stats(bool counts_hits) const noexcept {
   slot_pool_stats stats;
   std::int64_t drawn = 0;
@@ -500,15 +514,7 @@ slot_pool_stats allocator_state::stats(bool counts_hits) const noexcept {
     backoff.wait();
   }
   stats.slow_acquires = misses_uncached_.load(std::memory_order_relaxed);
-  std::uint64_t hits = 0;
-  for (std::uint32_t number = lowest(); number <= highest(); ++number) {
-    const owned_cache& cache = entry(number);
-    hits += cache.hits();
-    stats.slow_acquires += cache.misses.load(std::memory_order_relaxed);
-    stats.refills += cache.refills.load(std::memory_order_relaxed);
-    stats.flushes += cache.flushes.load(std::memory_order_relaxed);
-    stats.bookkeeping_bytes += cache.cells().empty() ? 0 : thread_stride;
-  }
+  const std::uint64_t hits = add_caches_to(stats);
   if (counts_hits || kind_ != lido::cache_kind::revocable) {
     stats.acquires = stats.slow_acquires + hits;
     stats.hits = hits;
