@@ -31,28 +31,14 @@
 #include "lido/slot_map/callbacks.hpp"
 #include "lido/slot_map/options.hpp"
 #include "lido/slot_map/slot_handle.hpp"
+#include "lido/slot_map/slot_map_core.hpp"
 #include "lido/slot_map/slot_map_iterator.hpp"
 #include "lido/slot_map/slot_table.hpp"
+#include "lido/slot_map/snapshot.hpp"
 #include "lido/slot_map/value_aside.hpp"
-#include "lido/slot_map/value_store.hpp"
 #include "lido/slot_map/walk.hpp"
 
 namespace lido::inline v0 {
-
-/// Identifies version 1 of the snapshot format. A program with the other byte order reads another
-/// number, so the number also reveals the byte order of a snapshot.
-inline constexpr std::uint32_t slot_map_format = 0x4C53'0001;
-
-/// The content of a `slot_map` as plain arrays, which can be copied or written to a file. The
-/// result of `snapshot()` is valid until the map changes.
-template <class T>
-struct slot_map_snapshot {
-  std::uint32_t format = 0;                      ///< must be `slot_map_format`
-  std::span<const T> values;                     ///< the values in memory order
-  std::span<const std::uint64_t> table;          ///< each slot's generation and its value's index
-  std::uint32_t first_free = detail::null_slot;  ///< first free slot; 2^32 - 1 if there is none
-  std::uint32_t first_generation = 1;            ///< first generation of slots that are added later
-};
 
 /// Stores values in one array, in no particular order, for access by handle. Insert, erase and find
 /// take constant time, except for an insert that grows the array. A walk is as fast as a loop over
@@ -69,9 +55,8 @@ struct slot_map_snapshot {
 /// own value is not in the map, and no hole is closed. Neither T's move constructor nor the
 /// destructor of a moved-from T may use the map. For hooks see callbacks.hpp.
 template <class T, class Hooks = no_hooks>
-class slot_map {
-  static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
-                "lido: a slot map holds objects: no references, arrays or const types");
+class slot_map : private detail::slot_map_core<T, Hooks> {
+  using core = detail::slot_map_core<T, Hooks>;
 
  public:
   using value_type = T;
@@ -83,11 +68,9 @@ class slot_map {
   /// Throws std::invalid_argument if max_size is 0 or less than reserve, or if reserve is more than
   /// 2^32 - 2. Also throws std::bad_alloc and std::bad_array_new_length.
   [[LIDO_ASSERTS]] explicit slot_map(const slot_map_options& options = {}, Hooks hooks = Hooks())
-      : hooks_(std::move(hooks)), name_(options.name), options_(detail::checked(options)) {
+      : core(options, std::move(hooks)) {
     static_assert(std::is_move_constructible_v<T>,
                   "lido: slot_map moves its values; concurrent_slot_map does not");
-    (void)detail::fitting_map<T, Hooks>();
-    reserve(options_.reserve);
   }
 
   /// Moves the values; their handles now refer to this map. `other` is then empty and keeps its
@@ -95,27 +78,15 @@ class slot_map {
   /// be used with a refilled `other`. Inserts into `other` allocate memory, despite `reserve`. If
   /// moving Hooks throws, there is no effect. Requires: no walk of `other` is running, and no
   /// constructor of T calls this. There is no assignment: it could redirect existing handles.
-  [[LIDO_ASSERTS]] slot_map(slot_map&& other) noexcept(std::is_nothrow_move_constructible_v<Hooks>)
-      : hooks_(std::move(other.hooks_)),
-        name_(std::move(other.name_)),
-        options_(other.options_),
-        least_capacity_(std::exchange(other.least_capacity_, reserved())),
-        store_(std::move(other.store_)) {
-    LIDO_ASSERT(other.may_move(), "a move of a slot map during a walk, or in a constructor of T");
-  }
+  [[LIDO_ASSERTS]] slot_map(slot_map&& other) noexcept(
+      std::is_nothrow_move_constructible_v<Hooks>) = default;
   slot_map& operator=(slot_map&&) = delete;
   /// Copies the values; handles of `other` refer to the copies, too. Copies Hooks without calling
   /// them. Throws whatever copying throws, and std::bad_alloc. Like that of std::vector, this
   /// constructor is declared for every T.
-  [[LIDO_ASSERTS]] slot_map(const slot_map& other)
-      : hooks_(other.hooks_),
-        name_(other.name_),
-        options_(other.options_),
-        least_capacity_(other.least_capacity_),
-        store_(other.store_) {
+  [[LIDO_ASSERTS]] slot_map(const slot_map& other) : core(other) {
     static_assert(std::is_copy_constructible_v<T>,
                   "lido: a copy of a slot_map copies its values, and this T cannot be copied");
-    store_.reserve_slots(least_capacity_);
   }
   slot_map& operator=(const slot_map&) = delete;
   [[LIDO_ASSERTS]] ~slot_map() = default;
@@ -445,45 +416,18 @@ class slot_map {
   /// Closes all holes, each by at most one move. If a move throws, the remaining holes stay. A call
   /// during a walk takes effect when the walk ends. A call in T's constructor or destructor has no
   /// effect unless a walk is running.
-  [[LIDO_ASSERTS]] void compact() {
-    if (!may_move()) {
-      compact_later_ = walks_ != 0;
-      return;
-    }
-    if (store_.holes() != 0) {
-      store_.close_holes([this](std::uint32_t index) noexcept { announce_move(index); });
-    }
-    shrink_if_sparse();
-  }
+  using core::compact;
 
   /// Allocates memory for `count` values, or for `max_size()` if that is less, and keeps it until
   /// shrink_to_fit. Throws std::invalid_argument if that would be more than 2^32 - 2 values. Also
   /// throws std::bad_alloc and std::bad_array_new_length.
-  [[LIDO_ASSERTS]] void reserve(std::size_t count) {
-    const std::size_t wanted = (std::min)(count, options_.max_size);
-    if (wanted > detail::max_capacity) {
-      detail::throw_invalid_option(name_, "no room for " + std::to_string(count) + " values");
-    }
-    store_.reserve_slots(wanted);
-    if (wanted > store_.capacity()) {
-      store_.relocate(static_cast<std::uint32_t>(wanted));
-      announce_moves(store_.end());
-    }
-    least_capacity_ = (std::max)(least_capacity_, static_cast<std::uint32_t>(wanted));
-  }
+  using core::reserve;
 
   /// Closes holes, forgets earlier calls of `reserve()`, and shrinks first the table and then the
   /// array to what the values and the option `reserve` need. Throws std::bad_alloc, and whatever a
   /// move throws. Finished steps then remain, and only a failed move can lose values (see the
   /// class). During a walk, only calls compact().
-  [[LIDO_ASSERTS]] void shrink_to_fit() {
-    compact();
-    if (may_move()) {
-      least_capacity_ = reserved();
-      store_.shrink_table(reserved());
-      shrink_capacity_to((std::max)(store_.end(), reserved()));
-    }
-  }
+  using core::shrink_to_fit;
 
   [[nodiscard]] std::size_t size() const noexcept { return store_.size(); }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
@@ -505,25 +449,10 @@ class slot_map {
   [[nodiscard]] const Hooks& hooks() const noexcept { return hooks_; }
 
  private:
-  static constexpr auto last_generation = static_cast<std::uint32_t>((std::min)(
-      std::uint64_t{detail::last_table_generation}, detail::last_generation_with<Hooks>));
-  using store = detail::value_store<T, last_generation>;
   friend iterator;
   friend const_iterator;
   template <class, class, class>
   friend class detail::walk;
-  [[nodiscard]] T& value_at(std::uint32_t index) const noexcept { return store_.values()[index]; }
-  [[nodiscard]] handle_type handle_at(std::uint32_t index) const noexcept {
-    return handle_type::from_bits(store_.handle_at(index));
-  }
-
-  /// Returns true if values may move, that is, if neither a walk nor a constructor of T is running.
-  [[nodiscard]] bool may_move() const noexcept { return walks_ == 0 && !store_.is_open(); }
-  [[LIDO_ASSERTS]] void close_holes_before_walk() {
-    if (options_.compaction == compaction_mode::deferred && may_move()) {
-      compact();
-    }
-  }
 
   template <class Value, class Executor, class F>
   [[LIDO_ASSERTS]] void walk_on(const Executor& executor, F& f) const {
@@ -549,152 +478,25 @@ class slot_map {
     }
   }
 
-  template <class... Args>
-  [[LIDO_ASSERTS]] handle_type add(Args&&... args) {
-    if (store_.has_room()) [[likely]] {
-      return announce_insert(store_.emplace(std::forward<Args>(args)...));
-    }
-    return grow_and_add(std::forward<Args>(args)...);
-  }
-  [[nodiscard]] std::uint32_t reserved() const noexcept {
-    return static_cast<std::uint32_t>(options_.reserve);
-  }
-  [[nodiscard]] std::size_t most() const noexcept {
-    return std::min<std::size_t>(options_.max_size, detail::max_capacity);
-  }
-  /// Returns the capacity to which the array grows for `count` more values.
-  [[nodiscard]] std::uint32_t larger_capacity(std::size_t count) const noexcept {
-    const std::size_t more =
-        (std::max)({capacity() * 2, store_.taken() + count, detail::first_capacity});
-    return static_cast<std::uint32_t>((std::min)(more, most()));
-  }
-
-  /// Makes room for `count` more values. Returns false if that would exceed `max_size()`.
-  [[LIDO_ASSERTS]] bool has_or_makes_room(std::size_t count) {
-    if (count > most() - store_.taken()) {
-      return false;
-    }
-    if (store_.taken() + count > capacity()) {
-      store_.relocate(larger_capacity(count));
-      announce_moves(store_.end());
-    }
-    return true;
-  }
-  [[LIDO_ASSERTS]] void make_room(std::size_t count) {
-    if (!has_or_makes_room(count)) {
-      detail::throw_pool_exhausted(name_, most(), size());
-    }
-  }
-
-  // Not inlined, so that the function that calls it on the fast path can be inlined.
-  template <class... Args>
-  [[LIDO_SLOW_PATH, LIDO_ASSERTS]] handle_type grow_and_add(Args&&... args) {
-    if (store_.taken() == most()) {
-      return handle_type();
-    }
-    typename store::larger_block larger(store_, larger_capacity(1), std::forward<Args>(args)...);
-    const std::uint32_t moved = store_.end();
-    if (const std::uint64_t made = store_.take_over(larger); made != 0) {
-      announce_moves(moved);
-      return announce_insert(made);
-    }
-    // T's constructor has changed the map, so the map has not taken over `larger`.
-    return has_or_makes_room(1) ? announce_insert(store_.emplace(std::move(larger.value())))
-                                : handle_type();
-  }
-  [[LIDO_ASSERTS]] void exchange(std::uint32_t one, std::uint32_t other) noexcept {
-    if (one != other) {
-      store_.swap(one, other);
-      announce_move(one);
-      announce_move(other);
-    }
-  }
-  [[LIDO_ASSERTS]] void fill_erased(std::uint32_t index, std::uint64_t handle) noexcept {
-    if (store_.erase_and_fill(index, handle)) {
-      announce_move(index);
-      shrink_if_sparse();
-    } else {
-      settle();
-    }
-  }
-  [[LIDO_ASSERTS]] void erase_announced(std::uint32_t index, std::uint64_t handle) noexcept {
-    if constexpr (std::is_nothrow_move_constructible_v<T>) {
-      if (options_.compaction == compaction_mode::immediate && may_move()) {
-        fill_erased(index, handle);
-        return;
-      }
-    }
-    store_.erase(index, handle);
-    settle();
-  }
-
-  /// Closes holes if the mode is immediate, or if compact() was postponed to the end of a walk.
-  [[LIDO_ASSERTS]] void settle() noexcept {
-    if (!may_move() || (options_.compaction != compaction_mode::immediate && !compact_later_)) {
-      return;
-    }
-    compact_later_ = false;
-    detail::attempt([this] { compact(); }, [] {});  // if it throws, a later call closes the rest
-  }
-
-  // Saving memory is not worth half-moved values: if a move may throw, only shrink_to_fit shrinks.
-  [[LIDO_ASSERTS]] void shrink_if_sparse() noexcept {
-    const std::size_t used = store_.end();
-    if (std::is_nothrow_move_constructible_v<T> && capacity() / 4 > used &&
-        capacity() - used > (std::max)(options_.shrink_threshold, detail::first_capacity))
-        [[unlikely]] {
-      const std::size_t capacity = std::max<std::size_t>(2 * used, least_capacity_);
-      // If there is no memory for a smaller array, the present one stays.
-      detail::attempt([&] { shrink_capacity_to(static_cast<std::uint32_t>(capacity)); }, [] {});
-    }
-  }
-  [[LIDO_ASSERTS]] void shrink_capacity_to(std::uint32_t capacity) {
-    if (capacity < store_.capacity()) {
-      store_.relocate(capacity);
-      announce_moves(store_.end());
-    }
-  }
-
-  /// Calls on_insert for the value with the handle `made`. If on_insert throws, erases the value.
-  handle_type announce_insert(std::uint64_t made) {
-    const auto handle = handle_type::from_bits(made);
-    if constexpr (detail::names_on_insert<Hooks>) {
-      const std::uint32_t index = store_.find(made);
-      detail::scope_exit take_back([&]() noexcept {
-        store_.erase(index, made);
-        settle();
-      });
-      hooks_.on_insert(value_at(index), handle);
-      take_back.dismiss();
-    }
-    return handle;
-  }
-  void announce_erase([[maybe_unused]] std::uint32_t index) noexcept {
-    if constexpr (detail::names_on_erase<Hooks>) {
-      hooks_.on_erase(value_at(index), handle_at(index));
-    }
-  }
-  void announce_move([[maybe_unused]] std::uint32_t index) noexcept {
-    if constexpr (detail::names_on_move<Hooks>) {
-      hooks_.on_move(value_at(index), handle_at(index));
-    }
-  }
-  /// Calls on_move for all values at indices below `end`.
-  void announce_moves(std::uint32_t end) noexcept {
-    if constexpr (detail::names_on_move<Hooks>) {
-      for (std::uint32_t p = store_.next_value(0); p < end; p = store_.next_value(p + 1)) {
-        announce_move(p);
-      }
-    }
-  }
-
-  [[LIDO_NO_UNIQUE_ADDRESS]] Hooks hooks_;  ///< moved first: if that throws, `other` is unchanged
-  std::string name_;
-  slot_map_options options_;          ///< the `name` in it is empty; see `name_`
-  std::uint32_t least_capacity_ = 0;  ///< capacity that the array keeps until shrink_to_fit
-  bool compact_later_ = false;
-  std::uint32_t walks_ = 0;  ///< number of nested walks
-  store store_;
+  using core::add;
+  using core::announce_erase;
+  using core::announce_insert;
+  using core::close_holes_before_walk;
+  using core::erase_announced;
+  using core::exchange;
+  using core::handle_at;
+  using core::has_or_makes_room;
+  using core::hooks_;
+  using core::least_capacity_;
+  using core::make_room;
+  using core::may_move;
+  using core::most;
+  using core::name_;
+  using core::options_;
+  using core::settle;
+  using core::store_;
+  using core::value_at;
+  using core::walks_;
 };
 
 }  // namespace lido::inline v0
