@@ -26,7 +26,8 @@ bench_optional=(npm:npm linux-perf:perf pkg-config:pkg-config libtbb-dev:tbb/tas
 test=("${demo[@]}" clang:clang++ binutils:objdump codespell:codespell git:git python3:python3 libgtest-dev:gtest/gtest.h
   libgmock-dev:gmock/gmock.h libclang-rt-14-dev:/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.tsan-*.so)
 test_optional=("${demo_optional[@]}" ccache:ccache gdb:gdb lld:ld.lld pkg-config:pkg-config
-  libasio-dev:asio/version.hpp libhiredis-dev:hiredis/hiredis.h libpq-dev:libpq-fe.h prometheus-cpp-dev:prometheus/exposer.h)
+  libasio-dev:asio/version.hpp libhiredis-dev:hiredis/hiredis.h libpq-dev:libpq-fe.h prometheus-cpp-dev:prometheus/exposer.h
+  libssl-dev:openssl/ssl.h openssl:openssl)
 all=("${test[@]}" clang-tidy:clang-tidy clang-format:clang-format gcovr:gcovr valgrind:valgrind)
 all_optional=("${test_optional[@]}" "${bench_optional[@]}" abigail-tools:abidw pre-commit:pre-commit
   chromium:chromium spin:spin g++-aarch64-linux-gnu:aarch64-linux-gnu-g++
@@ -38,7 +39,7 @@ soak_optional=(g++-s390x-linux-gnu:s390x-linux-gnu-g++ g++-i686-linux-gnu:i686-l
   g++-arm-linux-gnueabihf:arm-linux-gnueabihf-g++ g++-riscv64-linux-gnu:riscv64-linux-gnu-g++
   g++-powerpc64le-linux-gnu:powerpc64le-linux-gnu-g++ emscripten:emcc file:file)
 servers=(redis-server:redis-server postgresql:/usr/lib/postgresql/*/bin/postgres pgbouncer:pgbouncer
-  prometheus:prometheus) # of all
+  prometheus:prometheus stunnel4:stunnel4) # of all
 
 log=$PWD/build/setup.log
 install=yes

@@ -43,6 +43,22 @@ int run_with(words command, const words& address) {
   return run(std::move(command));
 }
 
+/// Runs the command beside a server with TLS.
+int run_beside_tls(const std::string& server, const words& command) {
+  const servers::certificates tls;
+  if (server == "postgres_tls") {
+    const servers::postgres postgres(&tls);
+    return run_with(command, {postgres.conninfo() + " host=localhost", tls.authority()});
+  }
+  if (server == "open_redis_tls") {
+    const servers::redis redis(tls, "requirepass \"\"\n");
+    return run_with(command, {std::to_string(redis.port()), tls.authority()});
+  }
+  const servers::redis redis(tls);
+  const servers::tls_proxy proxy(redis.port(), tls.authority());
+  return run_with(command, {proxy.path(), servers::password});
+}
+
 /// Throws std::runtime_error that names a program that is not installed.
 int run_beside(const std::string& server, const words& command) {
   if (server == "redis") {
@@ -65,6 +81,9 @@ int run_beside(const std::string& server, const words& command) {
     const servers::prometheus prometheus;
     return run_with(command,
                     {std::to_string(prometheus.scraped_port()), std::to_string(prometheus.port())});
+  }
+  if (server.ends_with("_tls")) {
+    return run_beside_tls(server, command);
   }
   const servers::postgres postgres;
   if (server == "postgres") {

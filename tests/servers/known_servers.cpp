@@ -98,6 +98,18 @@ redis::redis(role as, std::string settings) : role_(as), settings_(std::move(set
   });
 }
 
+redis::redis(const certificates& tls, std::string settings)
+    : role_(role::server),
+      settings_("tls-cert-file " + tls.certificate() + "\ntls-key-file " + tls.key() +
+                "\ntls-ca-cert-file " + tls.authority() + "\ntls-auth-clients no\n" +
+                std::move(settings)),
+      is_encrypted_(true) {
+  start(process_, folder_, redis_is_ready, [this] {
+    port_ = free_port();
+    return command();
+  });
+}
+
 void redis::restart() {
   start(process_, folder_, redis_is_ready, [this] { return command(); });
 }
@@ -116,9 +128,9 @@ std::string redis::settings_of_role() const {
 
 std::vector<std::string> redis::command() const {
   const fs::path config = folder_.write(
-      "redis.conf", "port " + std::to_string(port_) + "\nbind 127.0.0.1 127.0.0.2\nrequirepass \"" +
-                        password + "\"\ndir " + folder_.path().string() + "\n" +
-                        settings_of_role() + settings_);
+      "redis.conf", (is_encrypted_ ? "port 0\ntls-port " : "port ") + std::to_string(port_) +
+                        "\nbind 127.0.0.1 127.0.0.2\nrequirepass \"" + password + "\"\ndir " +
+                        folder_.path().string() + "\n" + settings_of_role() + settings_);
   std::vector<std::string> words{need("redis-server"), config.string()};
   if (role_ == role::sentinel) {
     words.emplace_back("--sentinel");
@@ -126,18 +138,25 @@ std::vector<std::string> redis::command() const {
   return words;
 }
 
-postgres::postgres() {
+postgres::postgres(const certificates* tls) {
   const fs::path secret = folder_.write("secret", std::string(password) + "\n");
   run_program(
       {need("initdb"), "-D", (folder_.path() / "data").string(), "-U", "lido", "-A",
        "scram-sha-256", "--pwfile", secret.string(), "--no-sync", "-E", "UTF8", "--locale", "C"},
       folder_.path() / "log");
+  if (tls != nullptr) {
+    settings_ = {"-c", "ssl=on",
+                 "-c", "ssl_cert_file=" + tls->certificate(),
+                 "-c", "ssl_key_file=" + tls->key()};
+    (void)folder_.write("data/pg_hba.conf",
+                        "local all all scram-sha-256\nhostssl all all 127.0.0.0/8 scram-sha-256\n");
+  }
   start(process_, folder_, postgres_is_ready, [this] {
     port_ = free_port();
     return command();
   });
-  run_program({"env", std::string("PGPASSWORD=") + password, need("createdb"), "-h", "127.0.0.1",
-               "-p", std::to_string(port_), "-U", "lido", "lido"},
+  run_program({"env", std::string("PGPASSWORD=") + password, need("createdb"), "-h",
+               folder_.path().string(), "-p", std::to_string(port_), "-U", "lido", "lido"},
               folder_.path() / "log");
 }
 
@@ -150,21 +169,23 @@ void postgres::restart() {
 
 std::vector<std::string> postgres::command() const {
   const std::string folder = folder_.path().string();
-  return {need("postgres"),
-          "-D",
-          folder + "/data",
-          "-p",
-          std::to_string(port_),
-          "-h",
-          "127.0.0.1,127.0.0.2",
-          "-k",
-          folder,
-          "-c",
-          "fsync=off",
-          "-c",
-          "max_connections=60",
-          "-c",
-          "shared_buffers=16MB"};
+  std::vector<std::string> words{need("postgres"),
+                                 "-D",
+                                 folder + "/data",
+                                 "-p",
+                                 std::to_string(port_),
+                                 "-h",
+                                 "127.0.0.1,127.0.0.2",
+                                 "-k",
+                                 folder,
+                                 "-c",
+                                 "fsync=off",
+                                 "-c",
+                                 "max_connections=60",
+                                 "-c",
+                                 "shared_buffers=16MB"};
+  words.insert(words.end(), settings_.begin(), settings_.end());
+  return words;
 }
 
 std::string postgres::conninfo(const std::string& secret) const {
@@ -198,6 +219,16 @@ std::vector<std::string> pgbouncer::command() const {
 
 std::string pgbouncer::conninfo() const {
   return conninfo_of(port_, password);
+}
+
+tls_proxy::tls_proxy(int port, const std::string& authority, const std::string& name) {
+  start(process_, folder_, "Configuration successful", [&] {
+    const fs::path config = folder_.write(
+        "stunnel.conf", "foreground = yes\npid =\n[redis]\nclient = yes\naccept = " + path() +
+                            "\nconnect = localhost:" + std::to_string(port) + "\nCAfile = " +
+                            authority + "\nverifyChain = yes\ncheckHost = " + name + "\n");
+    return std::vector<std::string>{need("stunnel4"), config.string()};
+  });
 }
 
 prometheus::prometheus() {

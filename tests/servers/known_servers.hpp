@@ -1,12 +1,14 @@
 /// @file
-/// Redis, PostgreSQL and PgBouncer, each with a password, and Prometheus. Each runs in a temporary
-/// folder, on a free port, or on another one if a process takes that first.
+/// Redis, PostgreSQL and PgBouncer, each with a password, Prometheus, and a proxy that encrypts.
+/// Each runs in a temporary folder, on a free port, or on another one if a process takes that
+/// first.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "certificates.hpp"
 #include "server_process.hpp"
 
 namespace servers {
@@ -24,6 +26,8 @@ class redis {
   /// Starts the server, which accepts connections when this returns. `settings` are lines of its
   /// configuration. Throws std::runtime_error.
   explicit redis(role as = role::server, std::string settings = {});
+  /// Starts a server that accepts only encrypted connections. `tls` outlives it.
+  explicit redis(const certificates& tls, std::string settings = {});
 
   [[nodiscard]] int port() const { return port_; }
   /// Returns the port at which the nodes of a cluster talk to this one.
@@ -39,6 +43,7 @@ class redis {
   temporary_folder folder_{"redis"};
   role role_;
   std::string settings_;
+  bool is_encrypted_ = false;
   int port_ = 0;
   int bus_port_ = 0;  // of a cluster's node
   std::optional<server_process> process_;
@@ -49,8 +54,9 @@ class postgres {
  public:
   [[nodiscard]] static std::optional<std::string> program() { return find_program("initdb"); }
 
-  /// Makes a new database cluster, which takes seconds. Otherwise as for redis.
-  postgres();
+  /// Makes a new database cluster, which takes seconds. Otherwise as for redis. With `tls`, which
+  /// outlives it, the server refuses connections over TCP that are not encrypted.
+  explicit postgres(const certificates* tls = nullptr);
 
   [[nodiscard]] int port() const { return port_; }
   [[nodiscard]] std::string conninfo(const std::string& secret = password) const;
@@ -61,6 +67,7 @@ class postgres {
   [[nodiscard]] std::vector<std::string> command() const;
 
   temporary_folder folder_{"postgres"};
+  std::vector<std::string> settings_;
   int port_ = 0;
   std::optional<server_process> process_;
 };
@@ -86,6 +93,21 @@ class pgbouncer {
   temporary_folder folder_{"pgbouncer"};
   std::string settings_;
   int port_ = 0;
+  std::optional<server_process> process_;
+};
+
+/// A stunnel that listens at a Unix socket, and forwards each connection to a port of localhost,
+/// encrypted. It refuses servers whose certificate the authority has not signed for that name.
+class tls_proxy {
+ public:
+  [[nodiscard]] static std::optional<std::string> program() { return find_program("stunnel4"); }
+
+  tls_proxy(int port, const std::string& authority, const std::string& name = "localhost");
+
+  [[nodiscard]] std::string path() const { return (folder_.path() / "redis.sock").string(); }
+
+ private:
+  temporary_folder folder_{"tls_proxy"};
   std::optional<server_process> process_;
 };
 
