@@ -38,8 +38,12 @@ void use_blocks() {
 
 int main() try {
   use_blocks();
-  lido::block_resource nodes({.block_bytes = 64, .blocks = 3});
-  std::pmr::list<int>(4, 1, &nodes);
+  lido::block_resource few(
+      {.sizes = {{24, 2}, {64, 1}}, .alignment = 8, .use_larger_blocks = true});
+  std::pmr::list<int> nodes(3, 1, &few);  // the third node gets the large block
+  std::cout << "larger: " << few.stats().served_by_larger << '\n';
+  std::cout << (few.try_allocate(24, 8) == nullptr ? "no fourth block\n" : "");
+  nodes.push_back(1);
 } catch (const std::bad_alloc&) {
   std::cout << "no fourth node\n";
 }
@@ -49,4 +53,6 @@ int main() try {
 //   64 bytes: 1 of 1000 in use
 //   256 bytes: 1 of 200 in use
 //   4096 bytes: 0 of 10 in use
+//   larger: 1
+//   no fourth block
 //   no fourth node

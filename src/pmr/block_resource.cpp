@@ -77,19 +77,25 @@ larger_blocks::~larger_blocks() {
   std::destroy_n(stores_, count_);
 }
 
-void larger_blocks::make(const block_settings& options, const block_plan& plan, std::byte* memory) {
+void larger_blocks::make(const resource_settings& options, const block_plan& plan,
+                         std::byte* memory) {
   const std::size_t count = plan.sizes.size() - 1;
   most_listed_ = (std::min)(most_ever_listed, plan.sizes.back().bytes);
   const std::size_t entries = most_listed_ / granule + 1;
-  memory_ = std::make_unique<aligned_buffer>(count * sizeof(block_store) + entries * sizeof(void*),
-                                             alignof(block_store));
-  stores_ = static_cast<block_store*>(static_cast<void*>(memory_->data()));
+  const std::size_t counts = options.use_larger_blocks ? count : 0;
+  memory_ = std::make_unique<aligned_buffer>(
+      counts * sizeof(striped_count) + count * sizeof(block_store) + entries * sizeof(void*),
+      (std::max)(alignof(striped_count), alignof(block_store)));
+  auto* const first_count = static_cast<striped_count*>(static_cast<void*>(memory_->data()));
+  std::uninitialized_value_construct_n(first_count, counts);
+  served_ = counts != 0 ? first_count : nullptr;
+  stores_ = static_cast<block_store*>(static_cast<void*>(first_count + counts));
   listed_ = static_cast<block_store**>(static_cast<void*>(stores_ + count));
   std::uninitialized_fill_n(listed_, entries, nullptr);
   std::size_t offset = 0;
   for (std::size_t i = 0; i < count; ++i) {
     offset = plan.add(offset, plan.sizes[i]);
-    std::construct_at(stores_ + i, options, plan.sizes[i + 1], memory + offset);
+    std::construct_at(stores_ + i, options.blocks, plan.sizes[i + 1], memory + offset);
     ++count_;
     const std::size_t first = (std::min)(plan.sizes[i].bytes / granule + 1, entries);
     const std::size_t last = (std::min)(plan.sizes[i + 1].bytes / granule + 1, entries);
@@ -108,6 +114,25 @@ block_store* larger_blocks::find_unlisted(std::size_t bytes) const noexcept {
     }
   }
   return nullptr;
+}
+
+void* larger_blocks::take_instead_of(std::size_t size, std::size_t bytes,
+                                     code_address at) noexcept {
+  for (block_store& each : all().subspan(size)) {
+    void* block = nullptr;
+    if (!each.try_hit(block, bytes)) {
+      block = each.acquire_after_miss(bytes, at);
+    }
+    if (block != nullptr) {
+      served_[size].add_one();
+      return block;
+    }
+  }
+  return nullptr;
+}
+
+std::uint64_t larger_blocks::count_served(std::size_t size) const noexcept {
+  return serve_smaller() && size < count_ ? served_[size].sum() : 0;
 }
 
 namespace {
@@ -133,7 +158,7 @@ block_resource::block_resource(const detail::resource_settings& options,
       overflow_to_upstream_(options.overflow_to_upstream),
       name_(smallest_.name()) {
   if (plan.sizes.size() > 1) {
-    larger_.make(options.blocks, plan, memory_.data());
+    larger_.make(options, plan, memory_.data());
   }
   if (options.blocks.registry == nullptr) {
     return;
@@ -183,7 +208,7 @@ std::size_t block_resource::count_sizes() const noexcept {
 
 std::uint64_t block_resource::upstream_requests() const noexcept {
   std::uint64_t requests = misfits_.sum();
-  if (overflow_to_upstream_) {
+  if (overflow_to_upstream_ && !larger_.serve_smaller()) {
     requests += smallest_.overflowed();
     for (const detail::block_store& store : larger_.all()) {
       requests += store.overflowed();
@@ -199,10 +224,20 @@ block_stats block_resource::stats(std::size_t size) const noexcept {
   stats.block_bytes = store.block_bytes();
   stats.blocks = store.stats();
   stats.overflowed = stats.blocks.exhausted;
+  stats.served_by_larger = larger_.count_served(size);
   stats.upstream_requests = upstream_requests();
   // relaxed: a number for statistics
   stats.largest_upstream = largest_upstream_.load(std::memory_order_relaxed);
   return stats;
+}
+
+/// Returns the store with the smallest blocks of at least `bytes` bytes, or null if there is none.
+detail::block_store* block_resource::find_store(std::size_t bytes) noexcept {
+  if (bytes <= smallest_.block_bytes()) {
+    return &smallest_;
+  }
+  detail::block_store* const listed = larger_.find_listed(bytes);
+  return listed != nullptr ? listed : larger_.find_unlisted(bytes);
 }
 
 /// Serves requests that do not fit into the smallest blocks.
@@ -232,7 +267,7 @@ void* block_resource::take_unlisted(std::size_t bytes, std::size_t alignment) {
 
 void* block_resource::take_after_miss(detail::block_store& store, std::size_t bytes,
                                       std::size_t alignment) {
-  if (void* const block = store.acquire_after_miss(bytes, detail::caller()); block != nullptr) {
+  if (void* const block = take_past_cache(store, bytes, detail::caller()); block != nullptr) {
     return block;
   }
   if (!overflow_to_upstream_) {
@@ -241,7 +276,43 @@ void* block_resource::take_after_miss(detail::block_store& store, std::size_t by
   return take_upstream(bytes, alignment);
 }
 
-void* block_resource::take_upstream(std::size_t bytes, std::size_t alignment) {
+/// Returns a block of `store`, after a miss in the thread's cache, or a larger block if the options
+/// allow that. Returns null if there is none. If it returns null, the caller either refuses the
+/// request or sends it upstream.
+void* block_resource::take_past_cache(detail::block_store& store, std::size_t bytes,
+                                      detail::code_address at) noexcept {
+  void* block = store.acquire_after_miss(bytes, at);
+  if (block == nullptr && larger_.serve_smaller()) {
+    const std::size_t size =
+        &store == &smallest_ ? 0 : static_cast<std::size_t>(&store - larger_.all().data()) + 1;
+    block = larger_.take_instead_of(size, bytes, at);
+    if (block == nullptr && overflow_to_upstream_) {
+      misfits_.add_one();
+    }
+  }
+  return block;
+}
+
+void* block_resource::try_take_after_miss(std::size_t bytes, std::size_t alignment) noexcept {
+  const detail::code_address at = detail::caller();
+  detail::block_store* const store = alignment <= alignment_ ? find_store(bytes) : nullptr;
+  void* block = nullptr;
+  if (store == nullptr) {
+    misfits_.add_one();
+  } else {
+    const bool hit = store != &smallest_ && store->try_hit(block, bytes);
+    block = hit ? block : take_past_cache(*store, bytes, at);
+    if (block != nullptr || !overflow_to_upstream_) {
+      return block;
+    }
+  }
+  detail::attempt([&] { block = ask_upstream(bytes, alignment); }, [] {});
+  return block;
+}
+
+/// Allocates memory upstream. Refuses more than PTRDIFF_MAX bytes itself, because the aligned
+/// operator new of libstdc++ 12 rounds such sizes up to 0.
+void* block_resource::ask_upstream(std::size_t bytes, std::size_t alignment) {
   // relaxed: a number for statistics
   std::size_t largest = largest_upstream_.load(std::memory_order_relaxed);
   while (largest < bytes) {
@@ -251,16 +322,23 @@ void* block_resource::take_upstream(std::size_t bytes, std::size_t alignment) {
       break;
     }
   }
+  if (bytes > PTRDIFF_MAX) {
+    detail::throw_bad_alloc();
+  }
+  return upstream_->allocate(bytes, alignment);
+}
+
+void* block_resource::take_upstream(std::size_t bytes, std::size_t alignment) {
 #if defined(__cpp_exceptions)
   try {
-    return upstream_->allocate(bytes, alignment);
+    return ask_upstream(bytes, alignment);
   } catch (const no_block&) {
     throw;  // the exception already names an upstream that is a block_resource
   } catch (const std::bad_alloc&) {
     throw_no_block(bytes, alignment);
   }
 #else
-  return upstream_->allocate(bytes, alignment);
+  return ask_upstream(bytes, alignment);
 #endif
 }
 

@@ -239,6 +239,11 @@ TEST(BlockOptions, AreObeyed) {
          blocks.deallocate(blocks.allocate(17, 8), 17, 8);
          return upstream.requests() == 1;
        }},
+      {"use_larger_blocks",
+       [] {
+         block_resource blocks(options{.sizes = {{16, 1}, {32, 1}}, .use_larger_blocks = true});
+         return blocks.try_allocate(16) != nullptr && blocks.try_allocate(16) != nullptr;
+       }},
       {"overflow_to_upstream",
        [&] {
          const std::size_t before = upstream.requests();
@@ -265,8 +270,8 @@ TEST(BlockOptions, AreObeyed) {
          return knows(pools, "nodes");
        }},
   };
-  [[maybe_unused]] const auto& [a, b, c, d, e, f, g, h, i, j] = options();
-  expect_all(rows, 10);
+  [[maybe_unused]] const auto& [a, b, c, d, e, f, g, h, i, j, k] = options();
+  expect_all(rows, 11);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 
 #include "support/counting_upstream.hpp"
 #include "support/drain.hpp"
+#include "support/failing_upstream.hpp"
 #include "support/sanitizers.hpp"
 
 #if LIDO_TEST_ASAN
@@ -27,6 +28,7 @@ namespace lido {
 namespace {
 
 using test::counting_upstream;
+using test::failing_upstream;
 using ::testing::HasSubstr;
 
 std::vector<void*> take(std::pmr::memory_resource& from, std::size_t count, std::size_t bytes) {
@@ -203,16 +205,6 @@ TEST(BlockResource, SaysWhatUpstreamHadNoMemoryFor) {
     EXPECT_EQ(error.resource_name(), "nodes");  // the resource that failed
   }
 }
-
-struct failing_upstream final : std::pmr::memory_resource {
-  void* do_allocate(std::size_t /*bytes*/, std::size_t /*alignment*/) override {
-    throw std::runtime_error("upstream's own");
-  }
-  void do_deallocate(void* /*address*/, std::size_t /*bytes*/, std::size_t /*align*/) override {}
-  [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override {
-    return this == &other;
-  }
-};
 
 TEST(BlockResource, AnyOtherErrorOfUpstreamIsPassedOn) {
   failing_upstream upstream;

@@ -43,10 +43,12 @@ struct block_resource_options {
 
   /// Sizes of blocks, in any order, for a resource with several sizes. In that case, block_bytes
   /// and blocks must be 0. A request gets a block of the smallest size that it fits into. If no
-  /// such block is free, larger blocks are not used.
+  /// such block is free, `use_larger_blocks` decides whether the request gets a larger one.
   std::vector<block_size> sizes = {};
 
-  /// Alignment of every block, a power of two from 1 to 4096.
+  /// Alignment of every block, a power of two from 1 to 4096. Sizes of blocks are multiples of it,
+  /// so the default makes blocks of 32 bytes out of 24. Containers align a node like its type,
+  /// often to 8: then `.alignment = 8` wastes nothing.
   std::size_t alignment = alignof(std::max_align_t);
 
   /// Name of the resource, for error messages. The resource copies it.
@@ -62,8 +64,12 @@ struct block_resource_options {
   /// this one.
   std::pmr::memory_resource* upstream = nullptr;
 
-  /// Chooses what happens if all blocks of the right size are in use. If true, the resource
-  /// requests memory from upstream; if false, it throws no_block.
+  /// If true, a request that finds all blocks of its size in use gets a block of the next larger
+  /// size that has a free one. block_stats::served_by_larger counts such requests.
+  bool use_larger_blocks = false;
+
+  /// Chooses what happens if no block is free for a request. If true, the resource requests memory
+  /// from upstream; if false, it throws no_block.
   bool overflow_to_upstream = false;
 
   /// If true, detects and reports misuse as an object_pool with `checked_traits` does. In that
@@ -77,9 +83,10 @@ struct block_resource_options {
 
 /// Statistics of the blocks of one size.
 struct block_stats {
-  std::size_t block_bytes = 0;
+  std::size_t block_bytes = 0;          ///< size of a block, after rounding
   slot_pool_stats blocks;               ///< statistics in which a slot is a block
-  std::uint64_t overflowed = 0;         ///< requests of a fitting size that found no free block
+  std::uint64_t overflowed = 0;         ///< requests that found all blocks of this size in use
+  std::uint64_t served_by_larger = 0;   ///< those of them that then got a larger block
   std::uint64_t upstream_requests = 0;  ///< requests of any size that were sent upstream
   std::size_t largest_upstream = 0;     ///< bytes of the largest request sent upstream
 };
@@ -94,6 +101,7 @@ struct resource_settings {
   block_settings blocks;
   block_size only;  ///< size and number of blocks, if there is one size
   std::pmr::memory_resource* upstream;
+  bool use_larger_blocks;
   bool overflow_to_upstream;
 };
 
@@ -108,7 +116,7 @@ class larger_blocks {
 
   /// Makes the stores. Called at most once. Throws std::bad_alloc; some of the stores may then
   /// exist.
-  void make(const block_settings& options, const block_plan& plan, std::byte* memory);
+  void make(const resource_settings& options, const block_plan& plan, std::byte* memory);
 
   [[nodiscard]] std::span<block_store> all() const noexcept { return {stores_, count_}; }
 
@@ -119,16 +127,28 @@ class larger_blocks {
   [[nodiscard, LIDO_FAST_PATH]] block_store* find_listed(std::size_t bytes) const noexcept;
   [[nodiscard]] block_store* find_unlisted(std::size_t bytes) const noexcept;
 
+  /// Returns true if larger blocks serve requests that find all blocks of their size in use.
+  [[nodiscard]] bool serve_smaller() const noexcept { return served_ != nullptr; }
+  /// Returns a block larger than those of size number `size`, which are all in use. Returns null if
+  /// there is none. Requires: serve_smaller().
+  [[nodiscard]] void* take_instead_of(std::size_t size, std::size_t bytes,
+                                      code_address at) noexcept;
+  /// Returns the number of requests for size number `size` that got a larger block.
+  [[nodiscard]] std::uint64_t count_served(std::size_t size) const noexcept;
+
  private:
   /// Upper limit of `most_listed_`, in bytes.
   static constexpr std::size_t most_ever_listed = 4096;
 
-  std::unique_ptr<aligned_buffer> memory_;  ///< memory of the stores and the list; null for none
+  std::unique_ptr<aligned_buffer> memory_;  ///< memory of all below; null if there is none
   block_store* none_ = nullptr;             ///< the list if there are no stores
   std::size_t most_listed_ = 0;
   block_store** listed_ = &none_;  ///< the store for each number of granules, or null
   block_store* stores_ = nullptr;
   std::size_t count_ = 0;
+  /// For each size except the largest, the number of requests that got a larger block; null unless
+  /// larger blocks serve such requests.
+  striped_count* served_ = nullptr;
 };
 
 }  // namespace detail
@@ -161,11 +181,24 @@ class block_resource final : public std::pmr::memory_resource {
                                    .registry = options.registry},
                         .only = {options.block_bytes, options.blocks},
                         .upstream = options.upstream,
+                        .use_larger_blocks = options.use_larger_blocks,
                         .overflow_to_upstream = options.overflow_to_upstream},
                        options.sizes) {}
   block_resource(const block_resource&) = delete;
   block_resource& operator=(const block_resource&) = delete;
   ~block_resource() override = default;
+
+  /// Allocates as `allocate` does, but returns null instead of throwing. A refusal then costs as
+  /// little as one of an object pool, unless upstream refuses the request by an exception.
+  [[nodiscard, LIDO_ASSERTS]] void* try_allocate(
+      std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) noexcept {
+    if (bytes <= smallest_.block_bytes() && alignment <= alignment_) [[likely]] {
+      if (void* block = nullptr; smallest_.try_hit(block, bytes)) [[likely]] {
+        return block;
+      }
+    }
+    return try_take_after_miss(bytes, alignment);
+  }
 
   /// Returns true if `address` is within one of the blocks, in use or not. Wait-free.
   [[nodiscard]] bool owns(const void* address) const noexcept;
@@ -220,6 +253,14 @@ class block_resource final : public std::pmr::memory_resource {
                                                       std::size_t alignment);
   [[nodiscard, LIDO_SLOW_PATH]] void* take_upstream(std::size_t bytes, std::size_t alignment);
   [[noreturn]] void throw_no_block(std::size_t bytes, std::size_t alignment) const;
+  /// Continues try_allocate. Requires: if the request fits into the smallest blocks, the caller has
+  /// missed in the thread's cache of them.
+  [[nodiscard, LIDO_SLOW_PATH]] void* try_take_after_miss(std::size_t bytes,
+                                                          std::size_t alignment) noexcept;
+  [[nodiscard]] detail::block_store* find_store(std::size_t bytes) noexcept;
+  [[nodiscard]] void* take_past_cache(detail::block_store& store, std::size_t bytes,
+                                      detail::code_address at) noexcept;
+  [[nodiscard]] void* ask_upstream(std::size_t bytes, std::size_t alignment);
   [[LIDO_SLOW_PATH]] void give_larger(void* address, std::size_t bytes, std::size_t alignment);
   [[LIDO_SLOW_PATH]] void give_other(void* address, std::size_t bytes, std::size_t alignment,
                                      detail::code_address at);
@@ -239,7 +280,7 @@ class block_resource final : public std::pmr::memory_resource {
   bool overflow_to_upstream_;
   std::string_view name_;  ///< owned by the store of the smallest blocks
   detail::atomic<std::size_t> largest_upstream_{0};
-  detail::striped_count misfits_;  ///< requests whose size or alignment no block has
+  detail::striped_count misfits_;  ///< upstream requests, except the overflow counted by stores
 };
 
 /// Allocator for `std::list`, `std::map`, `std::unordered_map` and other node-based containers. It
