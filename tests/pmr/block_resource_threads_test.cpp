@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <list>
 #include <memory_resource>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "lido/block_resource.hpp"
@@ -114,6 +116,47 @@ TEST(BlockResourceThreads, EveryRequestThatGoesUpstreamIsCounted) {
   EXPECT_EQ(blocks.stats().largest_upstream, 1000U);
   blocks.deallocate(held[0], 64);
   blocks.deallocate(held[1], 256);
+}
+
+/// Takes and returns all blocks of a thread's share several times, so that its cache grows.
+void grow_cache(block_resource& blocks, std::size_t share) {
+  for (int round = 0; round < 6; ++round) {
+    std::vector<void*> all;
+    for (std::size_t i = 0; i < share; ++i) {
+      all.push_back(blocks.allocate(64));
+    }
+    for (void* const one : all) {
+      blocks.deallocate(one, 64);
+    }
+  }
+}
+
+// The numbers are those of docs/reference/block-resource.md.
+TEST(BlockResourceThreads, MemoryIsWhatThePagePromisesHoweverManyThreadsThereAre) {
+  constexpr std::size_t kib = 1024;
+  for (const std::size_t capacity : {1U, 100U, 1023U, 1024U, 100'000U}) {
+    for (const auto& [max_cached, most] : {std::pair<std::size_t, std::size_t>{0, 0},
+                                           {64, kib},
+                                           {512, 10 * kib},
+                                           {1022, 21 * kib}}) {
+      for (const unsigned crew_size : {1U, 2U, 64U}) {
+        block_resource blocks({.block_bytes = 64, .blocks = capacity, .max_cached = max_cached});
+        const std::size_t fixed = (capacity < 1024 ? kib : 4 * kib) + 8 * capacity;
+        EXPECT_LE(blocks.stats().blocks.bookkeeping_bytes, fixed);
+        const test::parked_crew crew(crew_size, [&blocks, capacity, crew_size](unsigned /*me*/) {
+          grow_cache(blocks, std::min<std::size_t>(capacity / crew_size, 3000));
+        });
+        const slot_pool_stats stats = blocks.stats().blocks;
+        EXPECT_LE(stats.bookkeeping_bytes, fixed + crew_size * most)
+            << capacity << " blocks, caches of " << max_cached << ", " << crew_size << " threads";
+        EXPECT_EQ(stats.total_bytes, 64 * capacity + stats.bookkeeping_bytes);
+        if (capacity == 100'000 && max_cached != 0) {
+          EXPECT_GE(stats.bookkeeping_bytes, 7 * capacity + crew_size * most * 9 / 10)
+              << "the page promises far too much";
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
