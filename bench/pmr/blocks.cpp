@@ -1,6 +1,7 @@
 /// Measures costs of blocks other than hits. Resources with one size and with eight are made, used
 /// once and destroyed, beside the pools of the standard library. Pairs that find a resource full,
-/// or fit no block of it, are measured beside malloc and the resource upstream.
+/// or fit no block of it, are measured beside malloc and the resource upstream. Refusals are
+/// measured with and without an exception, beside those of an object pool.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "lido/block_resource.hpp"
+#include "lido/object_pool.hpp"
 
 namespace lido_bench {
 namespace {
@@ -127,6 +129,60 @@ void malloc_pair(benchmark::State& state) {
   }
 }
 
+/// A pair that finds all small blocks in use and gets a larger block.
+void larger_pair(benchmark::State& state) {
+  lido::block_resource resource{{.sizes = {{64, 1}, {128, 1000}}, .use_larger_blocks = true}};
+  void* const held{resource.allocate(64)};
+  for ([[maybe_unused]] auto _ : state) {
+    void* const place{resource.allocate(64)};
+    benchmark::DoNotOptimize(place);
+    resource.deallocate(place, 64);
+  }
+  resource.deallocate(held, 64);
+}
+
+/// Resources and pools without a free block, shared by all threads.
+struct exhausted {
+  lido::block_resource resource{{.block_bytes = 64, .blocks = 1}};
+  lido::object_pool<std::array<std::byte, 64>> pool{{.capacity = 1}};
+  void* const block{resource.allocate(64)};
+  const lido::lease<std::array<std::byte, 64>> lease{pool.acquire()};
+  exhausted() = default;
+  exhausted(const exhausted&) = delete;
+  exhausted& operator=(const exhausted&) = delete;
+  ~exhausted() { resource.deallocate(block, 64); }
+};
+
+exhausted& exhausted_pools() {
+  static exhausted pools;
+  return pools;
+}
+
+void refused_by_exception(benchmark::State& state) {
+  lido::block_resource& resource{exhausted_pools().resource};
+  for ([[maybe_unused]] auto _ : state) {
+    try {
+      benchmark::DoNotOptimize(resource.allocate(64));
+    } catch (const lido::no_block& error) {
+      benchmark::DoNotOptimize(&error);
+    }
+  }
+}
+
+void refused_by_null(benchmark::State& state) {
+  lido::block_resource& resource{exhausted_pools().resource};
+  for ([[maybe_unused]] auto _ : state) {
+    benchmark::DoNotOptimize(resource.try_allocate(64));
+  }
+}
+
+void refused_by_pool(benchmark::State& state) {
+  auto& pool{exhausted_pools().pool};
+  for ([[maybe_unused]] auto _ : state) {
+    benchmark::DoNotOptimize(pool.try_acquire_ptr());
+  }
+}
+
 using synchronized = of_standard<std::pmr::synchronized_pool_resource>;
 using unsynchronized = of_standard<std::pmr::unsynchronized_pool_resource>;
 
@@ -143,6 +199,10 @@ BENCHMARK_TEMPLATE(malloc_pair, 64)->Name("full/malloc")->Threads(1)->Threads(2)
 BENCHMARK_TEMPLATE(lido_pair, 100)->Name("misfit/lido")->Threads(1)->Threads(2)->Threads(8);
 BENCHMARK_TEMPLATE(upstream_pair, 100)->Name("misfit/upstream")->Threads(1)->Threads(2)->Threads(8);
 BENCHMARK_TEMPLATE(malloc_pair, 100)->Name("misfit/malloc")->Threads(1)->Threads(2)->Threads(8);
+BENCHMARK(larger_pair)->Name("full/lido_larger");
+BENCHMARK(refused_by_exception)->Name("refused/lido_throw")->Threads(1)->Threads(2);
+BENCHMARK(refused_by_null)->Name("refused/lido_try")->Threads(1)->Threads(2);
+BENCHMARK(refused_by_pool)->Name("refused/object_pool")->Threads(1)->Threads(2);
 
 }  // namespace
 }  // namespace lido_bench
