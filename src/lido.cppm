@@ -57,6 +57,7 @@ using lido::slot_map_format;
 using lido::slot_map_iterator;
 using lido::slot_map_options;
 using lido::slot_map_snapshot;
+using lido::slot_map_values;
 using lido::slot_pointer;
 using lido::step;
 

@@ -28,7 +28,8 @@ constexpr std::array saved_modes{compaction_mode::immediate, compaction_mode::de
 /// A snapshot as a user would read it from a file.
 template <class T>
 struct saved {
-  explicit saved(const slot_map_snapshot<T>& from)
+  template <class... Rest>
+  explicit saved(const slot_map_snapshot<T, Rest...>& from)
       : format(from.format),
         values(from.values.begin(), from.values.end()),
         table(from.table.begin(), from.table.end()),

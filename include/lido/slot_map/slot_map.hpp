@@ -64,6 +64,8 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   using iterator = slot_map_iterator<slot_map>;
   using const_iterator = slot_map_iterator<const slot_map>;
   using pointer_type = slot_pointer<slot_map>;
+  using const_snapshot =
+      slot_map_snapshot<T, slot_map_values<const_iterator>, std::vector<std::uint64_t>>;
 
   /// Throws std::invalid_argument if max_size is 0 or less than reserve, or if reserve is more than
   /// 2^32 - 2. Also throws std::bad_alloc and std::bad_array_new_length.
@@ -384,33 +386,35 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   /// Returns everything that `restore` needs, without copying it. Closes holes. Throws whatever
   /// `values` throws. Requires: as for `values`.
   [[nodiscard, LIDO_ASSERTS]] slot_map_snapshot<T> snapshot() {
-    const std::span<const T> all = values();
+    const std::span<T> all = values();
     const detail::table_image table = store_.image();
     return {slot_map_format, all, table.table, table.first_free, table.first_generation};
   }
 
+  /// Returns everything that `restore` needs, and leaves holes open. Copies the table, but no
+  /// values. May be called during a walk. Throws std::bad_alloc. Requires: no constructor or
+  /// destructor of a T in the map is running.
+  [[nodiscard, LIDO_ASSERTS]] const_snapshot snapshot() const {
+    const auto closed = store_.without_holes();
+    const detail::table_image table = closed.image();
+    return {slot_map_format,
+            {begin(), end(), size()},
+            {table.table.begin(), table.table.end()},
+            table.first_free,
+            table.first_generation};
+  }
+
   /// Restores the state that a map had when it made the snapshot: its values, their handles, and
   /// which handles come next. `from` may come from another map. Handles given after the snapshot
-  /// are given again. Hooks are not called. Throws std::invalid_argument if the snapshot has
-  /// another format, is inconsistent, or has more than `max_size()` values. Also throws whatever
-  /// copying throws. A call that throws has no effect. Requires: as for `values`.
-  [[LIDO_ASSERTS]] void restore(const slot_map_snapshot<T>& from) requires(
-      std::is_copy_constructible_v<T>) {
-    LIDO_ASSERT(may_move(), "restore of a slot map during a walk of it, or in a constructor of T");
-    if (from.format != slot_map_format) {
-      constexpr std::uint32_t swapped = 0x0100'534C;
-      detail::throw_invalid_option(
-          name_, from.format == swapped
-                     ? "the snapshot to restore has the byte order of another processor"
-                     : "the snapshot to restore does not have the format of this version of Lido");
-    }
-    const bool fits = from.values.size() <= most();
-    if (!fits || !store_.restore(
-                     from.values, {from.table, from.first_free, from.first_generation},
-                     (std::max)(static_cast<std::uint32_t>(from.values.size()), least_capacity_))) {
-      detail::throw_invalid_option(name_, fits ? "the snapshot to restore is not consistent"
-                                               : "the snapshot to restore has too many values");
-    }
+  /// are given again. Hooks are not called. Copies the values, or moves them if T cannot be copied.
+  /// Throws std::invalid_argument if the snapshot has another format, is inconsistent, or has more
+  /// than `max_size()` values. Also throws whatever making a T throws. A call that throws has no
+  /// effect, except on values that it has moved. Requires: as for `values`.
+  [[LIDO_ASSERTS]] void restore(const slot_map_snapshot<T>& from) { restore_from(from); }
+  /// Restores the state from a snapshot of a const map, or from another range of values.
+  template <class Values, class Table>
+  [[LIDO_ASSERTS]] void restore(const slot_map_snapshot<T, Values, Table>& from) {
+    restore_from(from);
   }
 
   /// Closes all holes, each by at most one move. If a move throws, the remaining holes stay. A call
@@ -464,6 +468,19 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
     });
     LIDO_ASSERT(seen == std::pair(store_.version(), size()),
                 "a callback of a parallel walk changed the slot map");
+  }
+
+  template <class Snapshot>
+  [[LIDO_ASSERTS]] void restore_from(const Snapshot& from) {
+    LIDO_ASSERT(may_move(), "restore of a slot map during a walk of it, or in a constructor of T");
+    detail::check_format(name_, from.format, slot_map_format);
+    const bool fits = from.values.size() <= most();
+    if (!fits || !store_.restore(
+                     from.values, {from.table, from.first_free, from.first_generation},
+                     (std::max)(static_cast<std::uint32_t>(from.values.size()), least_capacity_))) {
+      detail::throw_invalid_option(name_, fits ? "the snapshot to restore is not consistent"
+                                               : "the snapshot to restore has too many values");
+    }
   }
 
   /// Returns true if `values` is this map, or an array whose first value is in this map.

@@ -2,9 +2,14 @@
 /// Public. `slot_map_snapshot<T>`: the content of a slot map as plain arrays.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
+#include <type_traits>
+#include <vector>
 
+#include "lido/base/fail.hpp"
 #include "lido/base/slot_index.hpp"
 
 namespace lido::inline v0 {
@@ -13,15 +18,80 @@ namespace lido::inline v0 {
 /// number, so the number also reveals the byte order of a snapshot.
 inline constexpr std::uint32_t slot_map_format = 0x4C53'0001;
 
-/// The content of a `slot_map` as plain arrays, which can be copied or written to a file. The
-/// result of `snapshot()` is valid until the map changes.
+/// The values of a map that has holes, as a range of const references in memory order.
+template <class Iterator>
+class slot_map_values {
+ public:
+  slot_map_values() noexcept = default;
+  slot_map_values(Iterator first, Iterator last, std::size_t count) noexcept
+      : first_(first), last_(last), count_(count) {}
+
+  [[nodiscard]] Iterator begin() const noexcept { return first_; }
+  [[nodiscard]] Iterator end() const noexcept { return last_; }
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+
+ private:
+  Iterator first_;
+  Iterator last_;
+  std::size_t count_ = 0;
+};
+
+namespace detail {
+
+/// The type of the values in a snapshot. If none is given, it is an array of values to restore. A T
+/// that cannot be copied is moved out of that array. A class of its own, because T may be
+/// incomplete where the type of a snapshot is only named.
+template <class T, class Values>
+struct values_in_snapshot {
+  using type = Values;
+};
 template <class T>
+struct values_in_snapshot<T, void> {
+  using type = std::span<std::conditional_t<std::is_copy_constructible_v<T>, const T, T>>;
+};
+
+}  // namespace detail
+
+/// The content of a `slot_map`, which can be copied or written to a file. `snapshot()` of a map
+/// that is not const fills it with arrays of the map, without a copy. `snapshot()` of a const map
+/// copies the table, and its `values` are a range that skips holes. Both are valid until the map
+/// changes.
+template <class T, class Values = void, class Table = std::span<const std::uint64_t>>
 struct slot_map_snapshot {
-  std::uint32_t format = 0;                      ///< must be `slot_map_format`
-  std::span<const T> values;                     ///< the values in memory order
-  std::span<const std::uint64_t> table;          ///< each slot's generation and its value's index
+  std::uint32_t format = 0;                                     ///< must be `slot_map_format`
+  typename detail::values_in_snapshot<T, Values>::type values;  ///< the values in memory order
+  Table table;  ///< each slot's generation and the position of its value in `values`
   std::uint32_t first_free = detail::null_slot;  ///< first free slot; 2^32 - 1 if there is none
   std::uint32_t first_generation = 1;            ///< first generation of slots that are added later
 };
 
+namespace detail {
+
+/// Throws std::invalid_argument unless `format` is `expected`. The message names the map.
+inline void check_format(std::string_view map_name, std::uint32_t format, std::uint32_t expected) {
+  const std::uint32_t swapped =
+      expected << 24U | (expected & 0xFF00U) << 8U | (expected >> 8U & 0xFF00U) | expected >> 24U;
+  if (format != expected) {
+    throw_invalid_option(
+        map_name, format == swapped
+                      ? "the snapshot to restore has the byte order of another processor"
+                      : "the snapshot to restore does not have the format of this version of Lido");
+  }
+}
+
+/// Passes a value to the constructor of its restored T: copies it if T can be copied, and moves it
+/// otherwise.
+template <class T, class Value>
+[[nodiscard]] decltype(auto) value_to_restore(Value& value) noexcept {
+  if constexpr (std::is_copy_constructible_v<T>) {
+    return static_cast<const T&>(value);
+  } else {
+    static_assert(!std::is_const_v<Value>,
+                  "lido: restore moves values that cannot be copied, so they must not be const");
+    return static_cast<T&&>(value);
+  }
+}
+
+}  // namespace detail
 }  // namespace lido::inline v0

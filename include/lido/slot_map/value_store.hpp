@@ -22,6 +22,7 @@
 #include "lido/object/construction.hpp"
 #include "lido/platform/compiler.hpp"
 #include "lido/slot_map/slot_table.hpp"
+#include "lido/slot_map/snapshot.hpp"
 #include "lido/slot_map/value_array.hpp"
 #include "lido/slot_map/value_aside.hpp"
 
@@ -54,6 +55,8 @@ enum class open_indices : std::uint64_t {};
 /// If a constructor of T throws, the store is unchanged, except after a move in `relocate`.
 template <class T, std::uint32_t LastGeneration>
 class value_store {
+  using table = slot_table<LastGeneration>;
+
  public:
   value_store() noexcept = default;
   value_store(value_store&& other) noexcept
@@ -333,11 +336,28 @@ class value_store {
 
   [[nodiscard]] table_image image() const noexcept { return table_.image(); }
 
-  /// Replaces all values by copies of `values`, under the handles of `image`. Returns false if
-  /// `image` is not the table of `values`. Throws std::bad_alloc, and whatever copying a T throws.
-  /// If it returns false or throws, nothing has changed. Requires: values.size() <= capacity, and
-  /// no index is open.
-  [[nodiscard, LIDO_ASSERTS]] bool restore(std::span<const T> values, const table_image& image,
+  /// Returns the table that the store would have if the values moved together in their present
+  /// order, so that there were no holes. Throws std::bad_alloc. Requires: no index is open.
+  [[nodiscard, LIDO_ASSERTS]] table without_holes() const {
+    LIDO_ASSERT(!is_open(), "a snapshot of a slot map in a constructor or destructor of T");
+    table closed = table_;
+    std::uint32_t before = 0;
+    for (std::uint32_t p = next_value(0); p != end_; p = next_value(p + 1)) {
+      closed.move(array_.slot(p), before++);
+    }
+    for (std::uint32_t n = 0; n != holes_; ++n) {
+      closed.give_up_index(array_.hole_slot(n));
+    }
+    return closed;
+  }
+
+  /// Replaces all values by copies of `values`, under the handles of `image`. Moves the values if a
+  /// T cannot be copied. Returns false if `image` is not the table of `values`. Throws
+  /// std::bad_alloc, and whatever making a T throws. If it returns false or throws, nothing has
+  /// changed, except in values that were moved. Requires: values.size() <= capacity, and no index
+  /// is open.
+  template <class Values>
+  [[nodiscard, LIDO_ASSERTS]] bool restore(const Values& values, const table_image& image,
                                            std::uint32_t capacity) {
     LIDO_ASSERT(values.size() <= capacity && !is_open(), "more values are restored than fit");
     value_store fresh;
@@ -349,8 +369,8 @@ class value_store {
     if (!fresh.table_.load(image, owners)) {
       return false;
     }
-    for (; fresh.end_ != end; ++fresh.end_) {
-      (void)make_at(fresh.array_.values() + fresh.end_, values[fresh.end_]);
+    for (auto from = values.begin(); fresh.end_ != end; ++fresh.end_, ++from) {
+      (void)make_at(fresh.array_.values() + fresh.end_, value_to_restore<T>(*from));
     }
     erase_all();
     std::swap(array_, fresh.array_);
@@ -558,7 +578,7 @@ class value_store {
   }
 
   value_array<T> array_;
-  slot_table<LastGeneration> table_;
+  table table_;
   std::uint32_t end_ = 0;
   std::uint32_t holes_ = 0;
   std::uint32_t holes_behind_end_ =
