@@ -35,6 +35,11 @@ maybe of_growing(const source& from) {
              : std::nullopt;
 }
 
+template <auto Member>
+maybe of_waits(const source& from) {
+  return from.can_wait ? any<Member>(from) : std::nullopt;
+}
+
 maybe has_locked_caches(const source& from) {
   return from.slot_stats != nullptr ? maybe(from.slot_stats->caches == cache_kind::locked)
                                     : std::nullopt;
@@ -91,7 +96,7 @@ constexpr metric metrics[] = {
     {"live", "lido_pool_live", "objects in use or kept; resources in any state", "the pool keeps objects",
      any<&pools::live>, gauge},
     {"waiting", "lido_pool_pending_requests", "threads, callbacks and coroutines that wait",
-     "it stays above 0: callers lose time", any<&pools::waiting>, gauge},
+     "it stays above 0: callers lose time", of_waits<&pools::waiting>, gauge},
     {"high_water", "lido_pool_high_water", "most in use seen by stats(), an exhausted pool, a trip past a cache or a hand-over; with keys by stats() and ticks alone",
      "you size the pool", any<&pools::high_water>, gauge},
     {"exhausted", "lido_pool_exhausted_total", "acquires that found nothing free in a pool that could not grow, including those that then waited",
@@ -100,7 +105,7 @@ constexpr metric metrics[] = {
      "of slots: acquires that found none, or with when_full::wait got none; of resources: "
      "too many waiters, pool closed, failed create, hold-and-wait",
      "it grows: the pool is too small, or sheds load by `max_waiters`", any<&pools::refused>},
-    {"handed_over", "lido_pool_handed_over_total", "slots or resources that went to a waiter", "", any<&pools::handed_over>},
+    {"handed_over", "lido_pool_handed_over_total", "slots or resources that went to a waiter", "", of_waits<&pools::handed_over>},
     {"cached", "lido_pool_cached", "free slots in thread caches, part of the idle ones", "", of_slots<&slots::cached>, gauge},
     {"slow_acquires", "lido_pool_slow_acquires_total", "acquires on the slow path: all but hits of revocable caches",
      "it grows as fast as operations: bursts are larger than the caches", of_slots<&slots::slow_acquires>},
@@ -198,7 +203,8 @@ metric::source detail::source_of(const pool_report& report) noexcept {
 #endif
   return {.pool = report.stats,
           .slot_stats = report.slot_stats ? &*report.slot_stats : nullptr,
-          .resources = resources};
+          .resources = resources,
+          .can_wait = detail::can_wait(report)};
 }
 
 #if defined(__cpp_lib_jthread)

@@ -115,13 +115,16 @@ void write_entry(std::ostream& out, const char* format, Args... args) {
 }  // namespace
 }  // namespace detail
 
-trace::trace(std::ostream& out) : out_(out) {
+trace::trace(std::ostream& out) : trace(out, registry::global()) {}
+
+trace::trace(std::ostream& out, const registry& pools) : out_(out), pools_(pools) {
   const std::scoped_lock lock(detail::reading);
   if (detail::is_traced()) {
     detail::throw_error(std::logic_error("lido: another trace is running"));
   }
   detail::consume_all([](const detail::event& /*late*/) {});
   out << R"({"traceEvents":[{"name":"trace_begins","ph":"M"})";
+  write_points();
   // relaxed (2x): everything that threads need for recording already exists
   detail::lost.store(0, std::memory_order_relaxed);
   detail::current_sink.store(&detail::record, std::memory_order_relaxed);
@@ -134,6 +137,7 @@ trace::~trace() {
   detail::attempt(
       [this] {
         write_events();
+        write_points();
         const std::string count = std::to_string(lost());  // ignores the locale of the stream
         out_ << "\n],\"otherData\":{\"lost_events\":" << count << "}}\n" << std::flush;
       },
@@ -143,6 +147,7 @@ trace::~trace() {
 void trace::drain() {
   const std::scoped_lock lock(detail::reading);
   write_events();
+  write_points();
 }
 
 void trace::write_events() {
@@ -162,6 +167,34 @@ void trace::write_events() {
         one.begin % 1000LL, one.duration / 1000LL, one.duration % 1000LL, one.pool.data(),
         one.slots);
   });
+}
+
+/// Adds a point to the curves of each pool. Curves of pools that have been destroyed end at 0.
+void trace::write_points() {
+  std::map<std::uint64_t, curves> alive;
+  pools_.visit([&](const pool_report& report) {
+    const auto [one, is_new] = alive.try_emplace(
+        report.number, curves{std::string(report.name) + '#' + std::to_string(report.number),
+                              detail::can_wait(report)});
+    write_point(one->second, report.stats.in_use, report.stats.waiting);
+  });
+  for (const auto& [number, curve] : drawn_) {
+    if (!alive.contains(number)) {
+      write_point(curve, 0, 0);
+    }
+  }
+  drawn_.swap(alive);
+}
+
+/// Writes the numbers as text, which ignores the locale of the stream.
+void trace::write_point(const curves& of, std::size_t in_use, std::size_t waiting) {
+  const std::int64_t now = detail::read_event_clock();
+  std::string text = ",\n{\"name\":\"" + of.name + R"(","cat":"lido","ph":"C","pid":)";
+  text += std::to_string(detail::platform::process_id()) + ",\"ts\":" + std::to_string(now / 1000);
+  text += '.' + std::to_string(1000 + now % 1000).substr(1);
+  text += ",\"args\":{\"in_use\":" + std::to_string(in_use);
+  text += of.has_waiting ? ",\"waiting\":" + std::to_string(waiting) : "";
+  out_ << text << "}}";
 }
 
 // NOLINTNEXTLINE(readability-convert-member-functions-to-static): it belongs to the running trace

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "lido/block_resource.hpp"
+#include "lido/concurrent_slot_map.hpp"
 #include "lido/object_pool.hpp"
 #include "lido/registry.hpp"
 #include "lido/resource_pool.hpp"
@@ -158,6 +160,23 @@ TEST(PoolJson, LeavesOutWhatAPoolDoesNotCount) {
   const bool counts = objects.stats().caches != cache_kind::revocable;
   EXPECT_EQ(slots.find(R"("acquires")") != std::string::npos, counts);
   EXPECT_EQ(slots.find(R"("hits")") != std::string::npos, counts);
+}
+
+TEST(PoolJson, HasNoWaitsOfPoolsInWhichCallersCannotWait) {
+  registry pools;
+  const auto has_waits = [&pools] {
+    const std::string json = to_json(pools);
+    const bool has = json.find(R"("waiting":0)") != std::string::npos;
+    EXPECT_EQ(json.find(R"("handed_over":0)") != std::string::npos, has) << json;
+    return has;
+  };
+  {
+    const block_resource blocks({.block_bytes = 8, .blocks = 1, .registry = &pools});
+    const concurrent_slot_map<int> map({.max_size = 1, .registry = &pools});
+    EXPECT_FALSE(has_waits());
+  }
+  const object_pool<int> objects({.capacity = 1, .registry = &pools});
+  EXPECT_TRUE(has_waits());
 }
 
 TEST(PoolJson, HasAllAcquiresOfAPoolThatCountsThem) {

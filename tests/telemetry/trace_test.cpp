@@ -1,5 +1,6 @@
 #include "lido/trace.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <atomic>
 #include <boost/property_tree/json_parser.hpp>
 #include <chrono>
+#include <locale>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -18,14 +20,18 @@
 
 #include "lido/block_resource.hpp"
 #include "lido/concurrent_slot_map.hpp"
+#include "lido/keyed_resource_pool.hpp"
 #include "lido/object_pool.hpp"
+#include "lido/registry.hpp"
 #include "lido/resource_pool.hpp"
 #include "platform/platform.hpp"
+#include "support/crew.hpp"
 
 namespace lido {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::ElementsAre;
 
 struct counting : pool_traits<int> {
   static constexpr bool counts = true;
@@ -40,6 +46,11 @@ struct seen_event {
   std::size_t slots;
 };
 
+struct seen_point {
+  double when;  // microseconds
+  std::size_t value;
+};
+
 /// A finished trace, as a JSON reader sees it.
 struct seen_trace {
   explicit seen_trace(const std::stringstream& file) {
@@ -52,6 +63,11 @@ struct seen_trace {
         events.push_back({one.get<std::string>("name"), one.get<std::string>("args.pool"),
                           one.get<std::string>("tid"), one.get<double>("ts"),
                           one.get<double>("dur"), one.get<std::size_t>("args.slots")});
+      } else if (one.get<std::string>("ph") == "C") {
+        for (const auto& [series, value] : one.get_child("args")) {
+          curves[one.get<std::string>("name") + ' ' + series].push_back(
+              {one.get<double>("ts"), value.get_value<std::size_t>()});
+        }
       } else if (one.get<std::string>("name") == "thread_name") {
         EXPECT_TRUE(
             threads.emplace(one.get<std::string>("tid"), one.get<std::string>("args.name")).second);
@@ -67,7 +83,19 @@ struct seen_trace {
     return found;
   }
 
+  /// Returns the values of a curve, which Perfetto calls by the name of the counter and the series.
+  [[nodiscard]] std::vector<std::size_t> values(const std::string& curve) const {
+    const auto found = curves.find(curve);
+    std::vector<std::size_t> all;
+    for (const seen_point& one :
+         found != curves.end() ? found->second : std::vector<seen_point>()) {
+      all.push_back(one.value);
+    }
+    return all;
+  }
+
   std::vector<seen_event> events;
+  std::map<std::string, std::vector<seen_point>> curves;
   std::map<std::string, std::string> threads;
   std::uint64_t lost = 0;
 };
@@ -286,6 +314,222 @@ TEST(Trace, KeepsEventsOfThreadsThatHaveEnded) {
     EXPECT_EQ(name, "waits in vain");
   }
 }
+
+// ---- curves
+
+TEST(TraceCurves, FollowTheUseOfAnObjectPool) {
+  registry pools;
+  object_pool<int> jobs{{.capacity = 1000, .name = "jobs", .registry = &pools}};
+  std::stringstream file;
+  const double begin = now();
+  {
+    trace recording(file, pools);
+    std::vector<lease<int>> mine;
+    for (const std::size_t wanted : {300U, 301U, 40U, 40U, 1000U, 0U, 7U}) {
+      while (mine.size() < wanted) {
+        mine.push_back(jobs.acquire());
+      }
+      mine.resize(wanted);
+      recording.drain();
+    }
+  }
+  const seen_trace seen(file);
+  EXPECT_THAT(seen.values("jobs#1 in_use"), ElementsAre(0, 300, 301, 40, 40, 1000, 0, 7, 0));
+  EXPECT_THAT(seen.values("jobs#1 waiting"), ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, 0));
+  EXPECT_EQ(seen.curves.size(), 2U);
+  double last = begin - 1;
+  for (const seen_point& one : seen.curves.at("jobs#1 in_use")) {
+    EXPECT_GE(one.when, last);
+    last = one.when;
+  }
+  EXPECT_LE(last, now() + 1);
+}
+
+TEST(TraceCurves, CountHitsOfEveryThread) {
+  registry pools;
+  object_pool<int> jobs{{.capacity = 1000, .name = "jobs", .registry = &pools}};
+  std::stringstream file;
+  {
+    trace recording(file, pools);
+    std::array<std::vector<lease<int>>, 3> held;
+    const test::parked_crew crew(3, [&](unsigned me) {
+      acquire_and_release(jobs, 50);
+      for (unsigned i = 0; i <= me; ++i) {
+        held.at(me).push_back(jobs.acquire());
+      }
+    });
+    recording.drain();
+    held = {};
+  }
+  EXPECT_THAT(seen_trace(file).values("jobs#1 in_use"), ElementsAre(0, 6, 0));
+}
+
+TEST(TraceCurves, FollowUsesAndWaitsOfAResourcePool) {
+  registry pools;
+  resource_pool<int> db{[] { return 7; }, {.max_size = 2, .name = "db", .registry = &pools}};
+  std::stringstream file;
+  {
+    trace recording(file, pools);
+    auto one = db.acquire();
+    auto other = db.acquire();
+    recording.drain();
+    std::thread waiting([&] { (void)db.acquire(); });
+    while (db.stats().waiting == 0) {
+      std::this_thread::yield();
+    }
+    recording.drain();
+    one.reset();
+    waiting.join();
+    recording.drain();
+  }
+  const seen_trace seen(file);
+  EXPECT_THAT(seen.values("db#1 in_use"), ElementsAre(0, 2, 2, 1, 0));
+  EXPECT_THAT(seen.values("db#1 waiting"), ElementsAre(0, 0, 1, 0, 0));
+}
+
+TEST(TraceCurves, ExistForEachKindOfPoolInTheRegistry) {
+  registry pools;
+  const object_pool<int> elsewhere{{.capacity = 1, .name = "elsewhere"}};
+  block_resource nodes{{.sizes = {{32, 9}, {64, 9}}, .name = "nodes", .registry = &pools}};
+  concurrent_slot_map<int> sparks{{.max_size = 9, .name = "sparks", .registry = &pools}};
+  keyed_resource_pool<int, int> shards{
+      [](int key) { return key; },
+      {.max_total = 2, .each_key = {.max_size = 2, .name = "shards", .registry = &pools}}};
+  std::stringstream file;
+  {
+    trace recording(file, pools);
+    nodes.deallocate(nodes.allocate(32), 32);
+    (void)nodes.try_allocate(64);
+    (void)sparks.insert(1);
+    const auto one = shards.at(1).acquire();
+    const auto other = shards.at(2).acquire();
+    recording.drain();
+  }
+  const seen_trace seen(file);
+  EXPECT_THAT(seen.values("nodes[32]#1 in_use"), ElementsAre(0, 0, 0));
+  EXPECT_THAT(seen.values("nodes[64]#2 in_use"), ElementsAre(0, 1, 1));
+  EXPECT_THAT(seen.values("sparks#3 in_use"), ElementsAre(0, 1, 1));
+  EXPECT_THAT(seen.values("shards#4 in_use"), ElementsAre(0, 2, 0));
+  EXPECT_THAT(seen.values("shards#4 waiting"), ElementsAre(0, 0, 0));
+  EXPECT_EQ(seen.curves.size(), 5U) << "callers cannot wait for blocks and values of maps";
+}
+
+TEST(TraceCurves, BeginAndEndWithTheirPool) {
+  registry pools;
+  std::optional<object_pool<int>> first;
+  std::stringstream file;
+  {
+    trace recording(file, pools);
+    for (int life = 0; life < 2; ++life) {
+      first.emplace(object_pool_options{.capacity = 9, .name = "jobs", .registry = &pools});
+      const object_pool<int> other{{.capacity = 9, .name = "jobs", .registry = &pools}};
+      auto job = first->acquire();
+      recording.drain();
+      job.reset();
+      first.reset();
+    }
+    recording.drain();
+    recording.drain();
+  }
+  const seen_trace seen(file);
+  EXPECT_THAT(seen.values("jobs#1 in_use"), ElementsAre(1, 0));
+  EXPECT_THAT(seen.values("jobs#2 in_use"), ElementsAre(0, 0));
+  EXPECT_THAT(seen.values("jobs#3 in_use"), ElementsAre(1, 0));
+  EXPECT_THAT(seen.values("jobs#4 in_use"), ElementsAre(0, 0));
+}
+
+TEST(TraceCurves, HaveNamesThatNeedNoEscaping) {
+  registry pools;
+  const std::string long_name(300, 'x');
+  const object_pool<int> odd{{.capacity = 1, .name = "o\"d\\d\n\xFF", .registry = &pools}};
+  const object_pool<int> wide{{.capacity = 1, .name = long_name, .registry = &pools}};
+  std::stringstream file;
+  { const trace recording(file, pools); }
+  const seen_trace seen(file);
+  EXPECT_THAT(seen.values("o?d?d??#1 in_use"), ElementsAre(0, 0));
+  EXPECT_THAT(seen.values(long_name + "#2 in_use"), ElementsAre(0, 0));
+}
+
+TEST(TraceCurves, AreThoseOfTheProcessUnlessARegistryIsGiven) {
+  const object_pool<int> jobs{
+      {.capacity = 1, .name = "global jobs", .registry = &registry::global()}};
+  registry none;
+  const auto has_jobs = [](const seen_trace& seen) {
+    return std::any_of(seen.curves.begin(), seen.curves.end(),
+                       [](const auto& one) { return one.first.find("global jobs") == 0; });
+  };
+  EXPECT_TRUE(has_jobs(trace_of([] {})));
+  std::stringstream file;
+  { const trace recording(file, none); }
+  EXPECT_FALSE(has_jobs(seen_trace(file)));
+}
+
+TEST(TraceCurves, IgnoreTheLocaleOfTheStream) {
+  struct grouping : std::numpunct<char> {
+    char do_thousands_sep() const override { return '.'; }
+    std::string do_grouping() const override { return "\1"; }
+  };
+  registry pools;
+  object_pool<int> jobs{{.capacity = 2000, .name = "jobs", .registry = &pools}};
+  std::stringstream file;
+  file.imbue(std::locale(file.getloc(), new grouping));
+  {
+    trace recording(file, pools);
+    std::vector<lease<int>> mine(1234);
+    std::generate(mine.begin(), mine.end(), [&] { return jobs.acquire(); });
+    recording.drain();
+  }
+  EXPECT_THAT(seen_trace(file).values("jobs#1 in_use"), ElementsAre(0, 1234, 0));
+}
+
+TEST(TraceCurves, ContinueAfterTheStreamThrew) {
+  registry pools;
+  std::stringstream file;
+  const object_pool<int> jobs{{.capacity = 2, .name = "jobs", .registry = &pools}};
+  {
+    trace recording(file, pools);
+    file.exceptions(std::ios::badbit);
+    EXPECT_THROW(file.setstate(std::ios::badbit), std::ios::failure);
+    EXPECT_THROW(recording.drain(), std::ios::failure);
+    file.clear();
+    recording.drain();
+  }
+  const seen_trace seen(file);
+  EXPECT_GE(seen.values("jobs#1 in_use").size(), 3U);
+}
+
+TEST(TraceCurves, StayWithinThePoolBesideFourThreads) {
+  constexpr std::size_t capacity = 200;
+  registry pools;
+  object_pool<int> jobs{
+      {.capacity = capacity, .name = "jobs", .registry = &pools, .max_cached = 8}};
+  std::stringstream file;
+  {
+    trace recording(file, pools);
+    std::vector<std::thread> crew;
+    std::atomic<int> left{4};
+    for (int i = 0; i < 4; ++i) {
+      crew.emplace_back([&] {
+        for (int round = 0; round < 200; ++round) {
+          acquire_and_release(jobs, capacity / 4);
+        }
+        --left;
+      });
+    }
+    while (left != 0) {
+      recording.drain();
+    }
+    for (std::thread& one : crew) {
+      one.join();
+    }
+  }
+  const std::vector<std::size_t> used = seen_trace(file).values("jobs#1 in_use");
+  EXPECT_LE(*std::max_element(used.begin(), used.end()), capacity);
+  EXPECT_EQ(used.front(), 0U);
+  EXPECT_EQ(used.back(), 0U);
+}
+
+// ---- one trace
 
 TEST(Trace, ThereIsOneAtATime) {
   std::stringstream file;

@@ -30,6 +30,16 @@ struct pool_report {
   std::shared_ptr<const char[]> text;                     ///< owns the characters of `name`
 };
 
+namespace detail {
+
+/// Returns true if callers can wait in a pool of this kind. In other kinds, `waiting` and
+/// `handed_over` are always 0.
+[[nodiscard]] inline bool can_wait(const pool_report& report) noexcept {
+  return report.kind != "block_resource" && report.kind != "concurrent_slot_map";
+}
+
+}  // namespace detail
+
 /// Lists the live pools whose option `registry` names this registry.
 ///
 /// Thread-safe. A pool is registered last in its constructor and removed first in its destructor,

@@ -29,6 +29,7 @@ struct metric {
     const slot_pool_stats* slot_stats;     ///< null except for a pool of slots
     const resource_pool_stats* resources;  ///< null except for a pool of resources
     std::size_t index = 0;                 ///< index of a value in `values`, or 0 if there are none
+    bool can_wait = true;                  ///< false for a map or for blocks
   };
 
   std::string_view member;
