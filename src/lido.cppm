@@ -48,7 +48,9 @@ using lido::to_string;
 // slot maps
 using lido::compaction_mode;
 using lido::concurrent_slot_map;
+using lido::concurrent_slot_map_format;
 using lido::concurrent_slot_map_options;
+using lido::concurrent_slot_map_snapshot;
 using lido::parallel_executor;
 using lido::secondary_map;
 using lido::slot_handle;

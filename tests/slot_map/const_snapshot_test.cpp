@@ -17,13 +17,13 @@
 namespace lido {
 namespace {
 
-using few_map = slot_map<int, test::few_generations<3>>;
-using owned_map = slot_map<std::unique_ptr<int>>;
+using few_ints = slot_map<int, test::few_generations<3>>;
+using owned_ints = slot_map<std::unique_ptr<int>>;
 
 /// Fills a map with values 0 to 199, erases each third one, and refills some holes, so that there
 /// are holes, free slots and used-up slots.
-std::vector<few_map::handle_type> fill_with_holes(few_map& map) {
-  std::vector<few_map::handle_type> all;
+std::vector<few_ints::handle_type> fill_with_holes(few_ints& map) {
+  std::vector<few_ints::handle_type> all;
   for (int i = 0; i < 200; ++i) {
     all.push_back(map.insert(i));
   }
@@ -39,19 +39,19 @@ std::vector<few_map::handle_type> fill_with_holes(few_map& map) {
 }
 
 TEST(ConstSnapshot, OfAMapWithHolesHasItsValuesAndHandlesAndChangesNothing) {
-  few_map map({.compaction = compaction_mode::manual});
+  few_ints map({.compaction = compaction_mode::manual});
   const auto all = fill_with_holes(map);
   const std::size_t holes = map.holes();
   EXPECT_NE(holes, 0U);
   EXPECT_NE(map.used_up_slots(), 0U);
-  const few_map& same = map;
+  const few_ints& same = map;
   const auto now = same.snapshot();
   EXPECT_EQ(now.format, slot_map_format);
   EXPECT_EQ(now.values.size(), map.size());
   EXPECT_FALSE(now.values.empty());
   EXPECT_TRUE(std::equal(now.values.begin(), now.values.end(), map.begin(), map.end()));
   EXPECT_EQ(map.holes(), holes);
-  few_map other;
+  few_ints other;
   other.restore(now);
   EXPECT_EQ(other.holes(), 0U);
   EXPECT_EQ(other.used_up_slots(), map.used_up_slots());
@@ -114,11 +114,11 @@ TEST(ConstSnapshot, OfATooLargeMapIsRefused) {
 }
 
 TEST(RestoreOfMoveOnlyValues, MovesThemOutOfTheArray) {
-  owned_map map({.compaction = compaction_mode::manual});
+  owned_ints map({.compaction = compaction_mode::manual});
   const auto gone = map.emplace(new int(1));
   const auto kept = map.emplace(new int(2));
   map.erase(gone);
-  owned_map other;
+  owned_ints other;
   other.restore(map.snapshot());
   EXPECT_EQ(*other.at(kept), 2);
   EXPECT_FALSE(other.contains(gone));
@@ -126,7 +126,7 @@ TEST(RestoreOfMoveOnlyValues, MovesThemOutOfTheArray) {
 }
 
 TEST(RestoreOfMoveOnlyValues, TakesValuesFromAVector) {
-  owned_map map;
+  owned_ints map;
   const auto one = map.emplace(new int(1));
   const auto two = map.emplace(new int(2));
   const auto now = map.snapshot();
@@ -139,47 +139,47 @@ TEST(RestoreOfMoveOnlyValues, TakesValuesFromAVector) {
 }
 
 TEST(RestoreOfMoveOnlyValues, MovesNothingIfTheTableIsNotThatOfTheValues) {
-  owned_map map;
+  owned_ints map;
   (void)map.emplace(new int(1));
   auto now = map.snapshot();
   now.table = {};
-  owned_map other;
+  owned_ints other;
   EXPECT_THROW(other.restore(now), std::invalid_argument);
   EXPECT_EQ(**now.values.begin(), 1);
 }
 
 /// A type that can only be moved, and whose moves throw on request.
-struct moved {
-  moved() { ++alive; }
-  moved(moved&& /*other*/) {
+struct moved_only {
+  moved_only() { ++alive; }
+  moved_only(moved_only&& /*other*/) {
     if (refuse_in > 0 && --refuse_in == 0) {
       throw test::refused();
     }
     ++alive;
   }
-  ~moved() { --alive; }
+  ~moved_only() { --alive; }
   static inline int alive = 0;
   static inline int refuse_in = 0;
 };
 
 TEST(RestoreOfMoveOnlyValues, KeepsTheMapIfAMoveThrows) {
   {
-    slot_map<moved> from({.reserve = 4});
-    slot_map<moved> map({.reserve = 4});
+    slot_map<moved_only> from({.reserve = 4});
+    slot_map<moved_only> map({.reserve = 4});
     for (int i = 0; i < 4; ++i) {
       (void)from.emplace();
     }
     const auto kept = map.emplace();
     for (int at = 1; at <= 4; ++at) {
-      moved::refuse_in = at;
+      moved_only::refuse_in = at;
       EXPECT_THROW(map.restore(from.snapshot()), test::refused);
       EXPECT_TRUE(map.contains(kept));
-      EXPECT_EQ(moved::alive, 5);
+      EXPECT_EQ(moved_only::alive, 5);
     }
     map.restore(from.snapshot());
     EXPECT_EQ(map.size(), 4U);
   }
-  EXPECT_EQ(moved::alive, 0);
+  EXPECT_EQ(moved_only::alive, 0);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "lido/allocator/slot_allocator.hpp"
 #include "lido/base/address_space.hpp"
@@ -33,53 +34,15 @@
 #include "lido/object/construction.hpp"
 #include "lido/platform/compiler.hpp"
 #include "lido/slot_map/callbacks.hpp"
+#include "lido/slot_map/concurrent_options.hpp"
+#include "lido/slot_map/concurrent_restore.hpp"
 #include "lido/slot_map/slot_handle.hpp"
+#include "lido/slot_map/slot_map_iterator.hpp"
 #include "lido/slot_map/slot_state.hpp"
+#include "lido/slot_map/snapshot.hpp"
 #include "lido/slot_map/walk_block.hpp"
 
 namespace lido::inline v0 {
-
-/// Options of a `concurrent_slot_map`. Use designated initialisers.
-struct concurrent_slot_map_options {
-  /// Largest number of values at a time: 1 to 2^32 - 2. The limit is exact. The constructor
-  /// reserves addresses for all values. The system supplies each memory page when it is first used.
-  std::size_t max_size = 0;
-
-  /// Name of the map, for error messages. The map copies it.
-  std::string_view name = "unnamed";
-
-  /// Largest number of free slots in one thread's cache; see object_pool_options::max_cached.
-  std::size_t max_cached = 512;
-
-  /// Registry that lists the map by name; null for none.
-  lido::registry* registry = nullptr;
-};
-
-namespace detail {
-
-/// Returns max_size. Throws std::invalid_argument if an option is out of range. Called before any
-/// memory is requested.
-inline std::uint32_t checked_size(const concurrent_slot_map_options& options) {
-  check_option(options.name, "max_size", options.max_size, 1, max_capacity);
-  check_option(options.name, "max_cached", options.max_cached, 0, slot_cache::most_items);
-  return static_cast<std::uint32_t>(options.max_size);
-}
-
-/// The slots of a concurrent map. The allocator is the first member because lido.py expects it at
-/// the address that the registry stores.
-struct map_slots {
-  slot_allocator allocator;
-  std::size_t bytes_of_states;  ///< bytes of all slot states and walk blocks
-
-  [[nodiscard]] slot_pool_stats stats() const noexcept {
-    slot_pool_stats stats = allocator.stats();
-    stats.bookkeeping_bytes += bytes_of_states;
-    stats.total_bytes += bytes_of_states;
-    return stats;
-  }
-};
-
-}  // namespace detail
 
 /// Stores values in one array with holes, for access by handle from any number of threads. Values
 /// never move. All functions are thread-safe unless their comments say otherwise.
@@ -118,6 +81,9 @@ class concurrent_slot_map {
  public:
   using value_type = T;
   using handle_type = slot_handle<T>;
+  using const_iterator = slot_map_iterator<const concurrent_slot_map>;
+  using const_snapshot =
+      concurrent_slot_map_snapshot<T, slot_map_values<const_iterator>, std::vector<std::uint64_t>>;
 
   /// Makes a map from `options`. Throws std::invalid_argument if an option is out of range,
   /// std::bad_array_new_length if a size overflows, or std::bad_alloc.
@@ -196,9 +162,40 @@ class concurrent_slot_map {
     return slot != nullptr ? construct(slot, std::forward<Args>(args)...) : handle_type();
   }
 
-  /// Erases the value. Returns false if the handle is stale. Everything that the caller did before
-  /// the call happens before the value's destructor runs. Lock-free; does not wait for threads that
-  /// are in the value.
+  /// Reserves a slot, and returns the handle of the value that `emplace_at` will construct there.
+  /// Until then, all other functions but `erase` refuse the handle. `size` counts the reserved
+  /// slot. Returns the null handle if all slots are taken. Progress: the same as
+  /// `object_pool::acquire`.
+  [[nodiscard, LIDO_ASSERTS]] handle_type reserve_handle() noexcept {
+    void* const address = take_slot();
+    if (address == nullptr) [[unlikely]] {
+      return handle_type();
+    }
+    const std::uint32_t slot = geometry_.index_of(address);
+    const handle_type handle = handle_at(slot);
+    end_.raise_above(slot);  // so that a snapshot has the slot
+    states_[slot].reserve();
+    return handle;
+  }
+
+  /// Constructs a value under a handle from `reserve_handle`, on any thread. Returns false, without
+  /// effect, unless the handle is reserved. If several threads call this or `erase` with one
+  /// handle, exactly one of them succeeds. If T's constructor throws, the handle stays reserved; if
+  /// on_insert throws, it is stale. Wait-free apart from T's constructor and the hook.
+  template <class... Args>
+  [[nodiscard, LIDO_ASSERTS]] bool emplace_at(handle_type handle, Args&&... args) {
+    const std::uint32_t slot = slot_of(handle);
+    if (slot >= max_size_ || !states_[slot].claim(generation_of(handle))) {
+      return false;
+    }
+    (void)construct_or([&]() noexcept { states_[slot].reserve(); }, geometry_.address_of(slot),
+                       std::forward<Args>(args)...);
+    return true;
+  }
+
+  /// Erases the value, or gives up a reserved handle. Returns false if the handle is stale.
+  /// Everything that the caller did before the call happens before the value's destructor runs.
+  /// Lock-free; does not wait for threads that are in the value.
   [[LIDO_ASSERTS]] bool erase(handle_type handle) noexcept {
     const std::uint32_t slot = slot_of(handle);
     if (slot >= max_size_) {
@@ -208,11 +205,12 @@ class concurrent_slot_map {
     if (fate == detail::slot_state::fate::ours) {
       end_value_unless_walked(slot);
     }
-    return fate != detail::slot_state::fate::stale;
+    return fate != detail::slot_state::fate::stale || give_up(handle);
   }
 
   /// Erases all values that exist when the call begins, and perhaps some that are inserted during
-  /// the call. Takes time proportional to `extent()`. Progress: the same as `erase`.
+  /// the call. Reserved handles stay reserved. Takes time proportional to `extent()`. Progress: the
+  /// same as `erase`.
   [[LIDO_ASSERTS]] void clear() noexcept {
     for (std::uint32_t slot = 0; slot < end_.get(); ++slot) {
       if (states_[slot].is_live()) {
@@ -298,11 +296,44 @@ class concurrent_slot_map {
     });
   }
 
+  /// Returns everything that `restore` needs. Copies the table, but no values. Throws
+  /// std::bad_alloc. Requires: no other thread changes the map during the call, nor before the last
+  /// use of the result; no walk is running that is not const.
+  [[nodiscard, LIDO_ASSERTS]] const_snapshot snapshot() const {
+    std::vector<std::uint64_t> table(end_.get());
+    std::size_t count = 0;
+    for (std::uint32_t slot = 0; slot < table.size(); ++slot) {
+      const auto content = states_[slot].contents();
+      table[slot] = states_[slot].generation() << 2U | static_cast<std::uint64_t>(content);
+      count += content == detail::slot_state::content::value ? 1 : 0;
+    }
+    return {concurrent_slot_map_format,
+            max_size_,
+            {const_iterator(this, next_value(0)), const_iterator(this, end_.get()), count},
+            std::move(table)};
+  }
+
+  /// Restores the values and handles of a snapshot into this map, which must be empty. Copies the
+  /// values, or moves them if T cannot be copied. Hooks are not called. Throws
+  /// std::invalid_argument if this map has a value or a reserved handle, or if the snapshot has
+  /// another format or another `max_size`, or is inconsistent. Also throws std::bad_alloc, and
+  /// whatever making a T throws. A call that throws has no effect, except on values that it has
+  /// moved. Requires: no other thread is in a call, and no walk is running.
+  [[LIDO_ASSERTS]] void restore(const concurrent_slot_map_snapshot<T>& from) {
+    detail::restoration<concurrent_slot_map>(*this).run(from);
+  }
+  /// Restores the state from what `snapshot()` returned, or from another range of values.
+  template <class Values, class Table>
+  [[LIDO_ASSERTS]] void restore(const concurrent_slot_map_snapshot<T, Values, Table>& from) {
+    detail::restoration<concurrent_slot_map>(*this).run(from);
+  }
+
   [[nodiscard]] std::size_t max_size() const noexcept { return max_size_; }
   /// Returns the number of slots that a walk checks: all up to the highest one that has ever held a
   /// value. Wait-free.
   [[nodiscard]] std::size_t extent() const noexcept { return end_.get(); }
-  /// Returns the number of values. It is exact if no other thread is in a call. Wait-free.
+  /// Returns the number of values and reserved handles. It is exact if no other thread is in a
+  /// call. Wait-free.
   [[nodiscard]] std::size_t size() const noexcept {
     const std::size_t in_use = slots_.stats().in_use;
     return in_use - (std::min)(in_use, used_up_slots());
@@ -349,6 +380,20 @@ class concurrent_slot_map {
     return *std::launder(static_cast<T*>(geometry_.address_of(slot)));
   }
 
+  friend detail::restoration<concurrent_slot_map>;
+  // What slot_map_iterator needs.
+  friend const_iterator;
+  [[nodiscard]] std::uint32_t end_index() const noexcept { return end_.get(); }
+  [[nodiscard]] bool is_value(std::uint32_t slot) const noexcept {
+    return slot < end_.get() && states_[slot].is_live();
+  }
+  [[nodiscard]] std::uint32_t next_value(std::uint32_t slot) const noexcept {
+    while (slot < end_.get() && !states_[slot].is_live()) {
+      ++slot;
+    }
+    return slot;
+  }
+
   [[nodiscard]] T* values() const noexcept { return static_cast<T*>(geometry_.address_of(0)); }
   /// Returns the number of blocks that a walk visits.
   [[nodiscard]] std::uint32_t blocks() const noexcept { return count_blocks(end_.get()); }
@@ -361,9 +406,15 @@ class concurrent_slot_map {
 
   template <class... Args>
   [[LIDO_ASSERTS]] handle_type construct(void* address, Args&&... args) {
+    return construct_or([&]() noexcept { slots_.allocator.release(address); }, address,
+                        std::forward<Args>(args)...);
+  }
+  /// Constructs a value at `address` and publishes it. If T's constructor throws, calls `undo`.
+  template <class Undo, class... Args>
+  [[LIDO_ALWAYS_INLINE]] handle_type construct_or(const Undo& undo, void* address, Args&&... args) {
     detail::scope_exit give_back([&]() noexcept {
       detail::slot_shadow<sizeof(T)>::close(address);
-      slots_.allocator.release(address);
+      undo();
     });
     const std::uint32_t slot = geometry_.index_of(address);
     const handle_type handle = handle_at(slot);
@@ -384,6 +435,16 @@ class concurrent_slot_map {
     end_.raise_above(slot);
     states_[slot].publish();
     return handle;
+  }
+
+  /// Frees the slot of a reserved handle. Returns false if the handle is not reserved.
+  [[LIDO_SLOW_PATH, LIDO_ASSERTS]] bool give_up(handle_type handle) noexcept {
+    const std::uint32_t slot = slot_of(handle);
+    const bool reserved = states_[slot].claim(generation_of(handle));
+    if (reserved) {
+      free_slot(slot);
+    }
+    return reserved;
   }
 
   /// Destroys the value in `slot`. Requires: the value is erased, and the caller is the last thread

@@ -67,6 +67,13 @@ class slot_map_core {
     return handle_type::from_bits(store_.handle_at(index));
   }
 
+  // What slot_map_iterator needs.
+  [[nodiscard]] std::uint32_t end_index() const noexcept { return store_.end(); }
+  [[nodiscard]] std::uint32_t next_value(std::uint32_t index) const noexcept {
+    return store_.next_value(index);
+  }
+  [[nodiscard]] bool is_value(std::uint32_t index) const noexcept { return store_.is_value(index); }
+
   /// Returns true if values may move, that is, if neither a walk nor a constructor of T is running.
   [[nodiscard]] bool may_move() const noexcept { return walks_ == 0 && !store_.is_open(); }
   [[LIDO_ASSERTS]] void close_holes_before_walk() {

@@ -1,5 +1,5 @@
 /// @file
-/// Public. The iterator of `slot_map<T>`.
+/// Public. The iterator of slot maps.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@ namespace lido::inline v0 {
 
 /// Visits the values of a `slot_map` in memory order. Skips holes, and closes none. Every call that
 /// changes the map invalidates its iterators, with one exception. If `compaction_mode` is not
-/// immediate, an erase leaves iterators to other values, and `end()`, valid.
+/// immediate, an erase leaves iterators to other values, and `end()`, valid. An iterator of a
+/// `concurrent_slot_map` comes from its snapshot.
 template <class Map>
 class slot_map_iterator {
  public:
@@ -50,9 +51,9 @@ class slot_map_iterator {
   }
 
   [[LIDO_ASSERTS]] slot_map_iterator& operator++() noexcept {
-    LIDO_ASSERT(map_ != nullptr && index_ < map_->store_.end(),
+    LIDO_ASSERT(map_ != nullptr && index_ < map_->end_index(),
                 "an increment of an iterator at the end");
-    index_ = known(map_->store_.next_value(index_ + 1));
+    index_ = known(map_->next_value(index_ + 1));
     return *this;
   }
   [[LIDO_ASSERTS]] slot_map_iterator operator++(int) noexcept {
@@ -68,13 +69,13 @@ class slot_map_iterator {
   friend class slot_map_iterator;
 
   [[nodiscard]] bool is_at_value() const noexcept {
-    return map_ != nullptr && map_->store_.is_value(index_);
+    return map_ != nullptr && map_->is_value(index_);
   }
 
   /// Returns `index` if it is below the end of the map, and null_slot otherwise. So all end
   /// iterators are equal, whatever is erased later.
   [[nodiscard]] std::uint32_t known(std::uint32_t index) const noexcept {
-    return index < map_->store_.end() ? index : detail::null_slot;
+    return index < map_->end_index() ? index : detail::null_slot;
   }
 
   Map* map_ = nullptr;

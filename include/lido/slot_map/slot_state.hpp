@@ -23,6 +23,8 @@ namespace lido::inline v0::detail {
 ///     are used up has generation 0 permanently, and no value has that generation.
 ///  I2 A thread that is alone in the value excludes readers. The word records threads in the value,
 ///     even if the value has been erased.
+///  I3 A reserved slot has no value and no owner until a thread claims it. Its word shows
+///     both a thread alone in the value and readers, which no other slot has.
 /// Memory ordering: one atomic word decides which thread may touch the value. So each thread sees
 ///   what the previous one did with the value; see the notes. The free list orders the destruction
 ///   of a value before the construction of the next one in the slot. Changes are seq_cst because
@@ -42,6 +44,9 @@ class slot_state {
 
   /// Kind of access to a value. Entering adds the enumerator's number to the word.
   enum class access : std::uint64_t { shared = 1, alone = 1U << 14U };
+
+  /// What a slot contains while no thread is in a call of the map.
+  enum class content : std::uint8_t { nothing, value, reserved };
 
   static constexpr std::uint64_t first_generation = 1;
   static constexpr std::uint64_t last_generation = (std::uint64_t{1} << 48U) - 1;
@@ -146,6 +151,46 @@ class slot_state {
     // (6) - this seq_cst-load synchronizes-with the release-store (1) and the seq_cst-fetch-sub
     // (3). It is in one total order with walk_block.hpp (1, 8)
     return (word_.load(std::memory_order_seq_cst) & (live | others)) == live;
+  }
+
+  /// Reserves the slot: any thread may claim it under its present generation. Requires: the caller
+  /// owns the slot.
+  [[LIDO_ASSERTS]] void reserve() noexcept {
+    // relaxed: the caller owns the slot
+    const std::uint64_t before = word_.load(std::memory_order_relaxed);
+    LIDO_ASSERT((before & (live | visitors)) == 0, "a slot with a value is reserved");
+    // (7) - this release-store synchronizes-with the acquire-CAS (8): the thread that claims the
+    // slot sees what earlier owners did in it
+    word_.store(before | visitors, std::memory_order_release);
+  }
+
+  /// Claims a reserved slot. Returns false if the slot is not reserved under `generation`. If it
+  /// returns true, the caller owns the slot.
+  [[nodiscard]] bool claim(std::uint64_t generation) noexcept {
+    const std::uint64_t owned = generation << generation_shift;
+    std::uint64_t reserved = owned | visitors;
+    // relaxed: validated by (8); a failed look leaves the cache line shared
+    return generation <= last_generation && word_.load(std::memory_order_relaxed) == reserved &&
+           // (8) - this acquire-CAS synchronizes-with the release-store (7). On failure relaxed:
+           // nothing is read
+           word_.compare_exchange_strong(reserved, owned, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+  }
+
+  /// Returns what the slot contains. Requires: no other thread is in a call of the map.
+  [[nodiscard]] content contents() const noexcept {
+    // relaxed: no other thread changes the word
+    const std::uint64_t now = word_.load(std::memory_order_relaxed);
+    const content without_value =
+        (now & visitors) == visitors ? content::reserved : content::nothing;
+    return (now & live) != 0 ? content::value : without_value;
+  }
+  /// Sets the generation and the content. Requires: no other thread is in a call of the map.
+  void restore(std::uint64_t generation, content what) noexcept {
+    const std::uint64_t without_value = what == content::reserved ? visitors : 0;
+    // relaxed: no other thread reads the word before it synchronizes with this one
+    word_.store(generation << generation_shift | (what == content::value ? live : without_value),
+                std::memory_order_relaxed);
   }
 
   /// Links this slot to the next one in a list of erased values. Requires: no thread is in the

@@ -1,5 +1,5 @@
 /// @file
-/// Public. `slot_map_snapshot<T>`: the content of a slot map as plain arrays.
+/// Public. The content of slot maps as plain arrays.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,8 @@ namespace lido::inline v0 {
 /// Identifies version 1 of the snapshot format. A program with the other byte order reads another
 /// number, so the number also reveals the byte order of a snapshot.
 inline constexpr std::uint32_t slot_map_format = 0x4C53'0001;
+/// Identifies version 1 of the format of concurrent maps in the same way.
+inline constexpr std::uint32_t concurrent_slot_map_format = 0x4C43'0001;
 
 /// The values of a map that has holes, as a range of const references in memory order.
 template <class Iterator>
@@ -64,6 +66,17 @@ struct slot_map_snapshot {
   Table table;  ///< each slot's generation and the position of its value in `values`
   std::uint32_t first_free = detail::null_slot;  ///< first free slot; 2^32 - 1 if there is none
   std::uint32_t first_generation = 1;            ///< first generation of slots that are added later
+};
+
+/// The content of a `concurrent_slot_map` at a moment at which no thread was in a call.
+/// `snapshot()` copies the table, and its `values` are a range. Valid until the map changes.
+template <class T, class Values = void, class Table = std::span<const std::uint64_t>>
+struct concurrent_slot_map_snapshot {
+  std::uint32_t format = 0;    ///< must be `concurrent_slot_map_format`
+  std::uint32_t max_size = 0;  ///< must be that of the map to restore
+  typename detail::values_in_snapshot<T, Values>::type values;  ///< in the order of slots
+  /// For each slot, four times its generation; plus 1 if it has a value, 2 if it is reserved.
+  Table table;
 };
 
 namespace detail {

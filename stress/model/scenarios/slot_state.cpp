@@ -63,6 +63,34 @@ class lodged {
     (void)erase(generation);
   }
 
+  /// Reserves the slot for a value that is made later. Requires: the slot is free, and the
+  /// caller's.
+  void reserve() {
+    value_.write(0);
+    note_.write(0);
+    state_.reserve();
+  }
+
+  /// Makes the value of a reserved slot. Returns whether the slot was still reserved.
+  bool fulfil(std::uint64_t generation) {
+    const bool claimed = state_.claim(generation);
+    if (claimed) {
+      require(value_.read() == 0, "a value is made in a slot that is not free");
+      make();
+    }
+    return claimed;
+  }
+
+  /// Gives up the reserved slot. Returns whether it was still reserved.
+  bool give_up(std::uint64_t generation) {
+    const bool claimed = state_.claim(generation);
+    if (claimed) {
+      ++erased_;
+      end();
+    }
+    return claimed;
+  }
+
   /// Checks the counts when all threads have ended.
   void check(int erased) const {
     require(erased_ == erased, "an erase was refused, or succeeded twice");
@@ -155,6 +183,34 @@ void stale_visitors() {
   slot.check(1);
 }
 
+// The thread that fulfils a handle learns of it without synchronization.
+void reserve_against_fulfil() {
+  lodged slot;
+  in_threads([&] { slot.reserve(); }, [&] { (void)slot.fulfil(first); }, [&] { slot.read(first); });
+  slot.check(0);
+}
+
+void two_fulfil_a_handle() {
+  lodged slot;
+  slot.reserve();
+  int made = 0;  // the model runs one thread at a time
+  in_threads([&] { made += slot.fulfil(first) ? 1 : 0; },
+             [&] { made += slot.fulfil(first) ? 1 : 0; }, [&] { slot.read(first); });
+  require(made == 1, "a reserved handle got no value, or two");
+  slot.check(0);
+}
+
+void fulfil_against_give_up() {
+  lodged slot;
+  slot.reserve();
+  bool made = false;
+  bool given_up = false;
+  in_threads([&] { made = slot.fulfil(first); }, [&] { given_up = slot.give_up(first); },
+             [&] { slot.change(first); });
+  require(made != given_up, "a reserved handle was both fulfilled and given up, or neither");
+  slot.check(given_up ? 1 : 0);
+}
+
 // A thread that learns that a value exists walks that far.
 void walk_after_contains() {
   lido::detail::walk_end end;
@@ -202,6 +258,24 @@ constexpr std::array slot_state_list{
              &two_erasers_and_a_reader, false, few, true},
     scenario{"slot_state.stale_visitors", "handles of the value before", &stale_visitors, false,
              few, true},
+    scenario{"slot_state.reserve_against_fulfil",
+             "a handle is fulfilled while it is being reserved",
+             &reserve_against_fulfil,
+             false,
+             {},
+             true},
+    scenario{"slot_state.two_fulfil_a_handle",
+             "a reserved handle gets one value",
+             &two_fulfil_a_handle,
+             false,
+             {},
+             true},
+    scenario{"slot_state.fulfil_against_give_up",
+             "a reserved handle is fulfilled or given up",
+             &fulfil_against_give_up,
+             false,
+             {},
+             true},
     scenario{"slot_state.walk_after_contains",
              "a walk of a thread that was told of a value",
              &walk_after_contains,

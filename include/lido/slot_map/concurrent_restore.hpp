@@ -1,0 +1,148 @@
+/// @file
+/// Internal. Restores a concurrent slot map from a snapshot.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lido/base/assert.hpp"
+#include "lido/base/fail.hpp"
+#include "lido/base/scope_exit.hpp"
+#include "lido/debug/slot_shadow.hpp"
+#include "lido/object/construction.hpp"
+#include "lido/platform/compiler.hpp"
+#include "lido/slot_map/slot_state.hpp"
+#include "lido/slot_map/snapshot.hpp"
+
+namespace lido::inline v0::detail {
+
+/// Restores a concurrent slot map. First takes every slot that is not free in the snapshot, next
+/// constructs the values, and changes the words of the slots only when nothing can fail any more.
+template <class Map>
+class restoration {
+ public:
+  explicit restoration(Map& map) noexcept : map_(map) {}
+
+  /// See concurrent_slot_map::restore.
+  template <class Snapshot>
+  [[LIDO_ASSERTS]] void run(const Snapshot& from) {
+    LIDO_ASSERT(!map_.walks_.any(), "restore of a concurrent slot map during a walk of it");
+    check_format(map_.name_, from.format, concurrent_slot_map_format);
+    table_ = from.table;
+    refuse_option_if(from.max_size != map_.max_size_, map_.name_,
+                     {"the snapshot to restore is of a map with another max_size"});
+    refuse_option_if(!is_consistent(from.values.size()), map_.name_,
+                     {"the snapshot to restore is not consistent"});
+    refuse_option_if(!map_.empty(), map_.name_, {"restore into a map that is not empty"});
+    const scope_exit free_rest([this]() noexcept { free_slots_without_content(); });
+    take_slots();
+    construct(from.values);
+    adopt_table();
+  }
+
+ private:
+  using value = typename Map::value_type;
+  using content = slot_state::content;
+
+  static content content_of(std::uint64_t word) noexcept { return static_cast<content>(word & 3U); }
+  [[nodiscard]] bool is_used_up(std::uint32_t slot) const noexcept {
+    return map_.states_[slot].generation() == 0;
+  }
+  [[nodiscard]] void* address_of(std::uint32_t slot) const noexcept {
+    return map_.geometry_.address_of(slot);
+  }
+
+  /// Returns true if the table can be that of a map with `count` values.
+  [[nodiscard]] bool is_consistent(std::size_t count) const noexcept {
+    std::size_t values = 0;
+    for (const std::uint64_t word : table_) {
+      const std::uint64_t generation = word >> 2U;
+      if (word != 0 && ((word & 3U) == 3 || generation < 1 || generation > map_.last_generation_)) {
+        return false;
+      }
+      values += content_of(word) == content::value ? 1 : 0;
+    }
+    return table_.size() <= map_.max_size_ && values == count;
+  }
+
+  /// Takes slots until it has all those that the snapshot uses or that are used up there. Also
+  /// notes the slots that are used up in the map, which may be free in the snapshot. Throws
+  /// std::bad_alloc.
+  [[LIDO_ASSERTS]] void take_slots() {
+    std::size_t missing = 0;
+    for (std::uint32_t slot = 0; slot < table_.size(); ++slot) {
+      if (is_used_up(slot)) {
+        taken_.push_back(address_of(slot));
+      } else if (is_wanted(slot)) {
+        ++missing;
+      }
+    }
+    while (missing != 0) {
+      taken_.push_back(nullptr);
+      taken_.back() = map_.slots_.allocator.acquire();
+      LIDO_ASSERT(taken_.back() != nullptr, "a map is restored while other threads use it");
+      missing -= is_wanted(map_.geometry_.index_of(taken_.back())) ? 1 : 0;
+    }
+  }
+  [[nodiscard]] bool is_wanted(std::uint32_t slot) const noexcept {
+    return slot < table_.size() &&
+           (table_[slot] == 0 || content_of(table_[slot]) != content::nothing);
+  }
+
+  template <class Values>
+  void construct(const Values& values) {
+    std::uint32_t slot = 0;
+    scope_exit undo([&]() noexcept {
+      slot_shadow<sizeof(value)>::close(address_of(slot));
+      while (slot-- != 0) {
+        if (content_of(table_[slot]) == content::value) {
+          map_.value_at(slot).~value();
+          slot_shadow<sizeof(value)>::close(address_of(slot));
+        }
+      }
+    });
+    auto each = values.begin();
+    for (; slot < table_.size(); ++slot) {
+      if (content_of(table_[slot]) == content::value) {
+        slot_shadow<sizeof(value)>::open(address_of(slot));
+        (void)make<value>(address_of(slot), value_to_restore<value>(*each));
+        ++each;
+      }
+    }
+    undo.dismiss();
+  }
+
+  void adopt_table() noexcept {
+    std::size_t used_up = map_.used_up_slots();
+    for (std::uint32_t slot = 0; slot < table_.size(); ++slot) {
+      used_up -= is_used_up(slot) ? 1 : 0;
+      used_up += table_[slot] == 0 ? 1 : 0;
+      map_.states_[slot].restore(table_[slot] >> 2U, content_of(table_[slot]));
+      if (content_of(table_[slot]) != content::nothing) {
+        map_.end_.raise_above(slot);
+      }
+    }
+    // relaxed: used only for statistics
+    map_.used_up_.store(used_up, std::memory_order_relaxed);
+  }
+
+  /// Frees those of the taken slots that are neither in use nor used up, highest first, so that low
+  /// slots are used first. If the restore has failed, those are all slots that were taken.
+  [[LIDO_ASSERTS]] void free_slots_without_content() noexcept {
+    for (auto each = taken_.rbegin(); each != taken_.rend(); ++each) {
+      const std::uint32_t slot = *each == nullptr ? 0 : map_.geometry_.index_of(*each);
+      if (*each != nullptr && !is_used_up(slot) &&
+          map_.states_[slot].contents() == content::nothing) {
+        map_.slots_.allocator.release(*each);
+      }
+    }
+  }
+
+  Map& map_;
+  std::span<const std::uint64_t> table_;
+  std::vector<void*> taken_;
+};
+
+}  // namespace lido::inline v0::detail

@@ -1,0 +1,317 @@
+// Handles that are reserved before their values exist, and snapshots of concurrent maps.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "lido/concurrent_slot_map.hpp"
+#include "support/crew.hpp"
+#include "support/few_generations.hpp"
+#include "support/tracked.hpp"
+
+namespace lido {
+namespace {
+
+using test::refused;
+using shared_ints = concurrent_slot_map<int>;
+using few_shared = concurrent_slot_map<int, test::few_generations<2>>;
+
+template <class Map>
+int shared_value(const Map& map, typename Map::handle_type handle) {
+  int found = -1;
+  (void)map.read(handle, [&](const int& value) { found = value; });
+  return found;
+}
+
+TEST(ReservedHandle, IsRefusedUntilItsValueIsMade) {
+  shared_ints map(10);
+  const auto handle = map.reserve_handle();
+  ASSERT_TRUE(handle);
+  EXPECT_FALSE(map.contains(handle));
+  EXPECT_FALSE(map.visit(handle, [](int&) { FAIL(); }));
+  EXPECT_FALSE(map.read(handle, [](const int&) { FAIL(); }));
+  EXPECT_TRUE(map.for_each([](int&) { FAIL(); }));
+  map.clear();
+  EXPECT_EQ(map.size(), 1U);
+  std::thread([&] { EXPECT_TRUE(map.emplace_at(handle, 7)); }).join();
+  EXPECT_EQ(shared_value(map, handle), 7);
+  EXPECT_FALSE(map.emplace_at(handle, 8)) << "it has a value";
+  EXPECT_TRUE(map.erase(handle));
+  EXPECT_FALSE(map.emplace_at(handle, 8)) << "it is stale";
+}
+
+TEST(ReservedHandle, CanBeGivenUp) {
+  shared_ints map(1);
+  const auto handle = map.reserve_handle();
+  EXPECT_FALSE(map.reserve_handle()) << "the map is full";
+  EXPECT_FALSE(map.try_emplace(1));
+  EXPECT_TRUE(map.erase(handle));
+  EXPECT_FALSE(map.erase(handle));
+  EXPECT_FALSE(map.emplace_at(handle, 1));
+  const auto next = map.emplace(2);
+  EXPECT_NE(next, handle);
+  EXPECT_EQ(map.size(), 1U);
+}
+
+TEST(ReservedHandle, OfNoMapIsRefused) {
+  shared_ints map(3);
+  const auto handle = map.emplace(1);
+  map.erase(handle);
+  const auto forged = [](std::uint64_t bits) { return shared_ints::handle_type::from_bits(bits); };
+  for (const std::uint64_t bits : {std::uint64_t{0}, handle.to_bits(), handle.to_bits() + 4,
+                                   handle.to_bits() | 3U, ~std::uint64_t{0}}) {
+    EXPECT_FALSE(map.emplace_at(forged(bits), 1)) << bits;
+    EXPECT_FALSE(map.erase(forged(bits))) << bits;
+  }
+  const auto reserved = map.reserve_handle();
+  const std::uint64_t beyond = reserved.to_bits() + (std::uint64_t{1} << 50U);
+  EXPECT_FALSE(map.emplace_at(forged(beyond), 1));
+  EXPECT_TRUE(map.emplace_at(reserved, 1));
+}
+
+/// A type whose constructor throws on request.
+struct fussy_shared {
+  explicit fussy_shared(bool refuse) {
+    if (refuse) {
+      throw refused();
+    }
+  }
+};
+
+TEST(ReservedHandle, StaysReservedIfTheConstructorThrows) {
+  concurrent_slot_map<fussy_shared> map(1);
+  const auto handle = map.reserve_handle();
+  EXPECT_THROW((void)map.emplace_at(handle, true), refused);
+  EXPECT_FALSE(map.contains(handle));
+  EXPECT_TRUE(map.emplace_at(handle, false));
+  EXPECT_TRUE(map.contains(handle));
+}
+
+/// Hooks that refuse a value.
+struct refuses_inserts_shared {
+  template <class T>
+  void on_insert(T& /*value*/, slot_handle<T> /*handle*/) const {
+    throw refused();
+  }
+};
+
+TEST(ReservedHandle, IsStaleIfOnInsertThrows) {
+  concurrent_slot_map<int, refuses_inserts_shared> map(1);
+  const auto handle = map.reserve_handle();
+  EXPECT_THROW((void)map.emplace_at(handle, 1), refused);
+  EXPECT_FALSE(map.emplace_at(handle, 1));
+  EXPECT_NE(map.reserve_handle(), handle);
+}
+
+TEST(ReservedHandle, IsFulfilledOrGivenUpByOneThread) {
+  shared_ints map(64);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<shared_ints::handle_type> handles(16);
+    for (auto& each : handles) {
+      each = map.reserve_handle();
+    }
+    std::array<std::atomic<int>, 16> made{};
+    std::array<bool, 16> erased{};
+    test::run_crew(3, [&](unsigned member) {
+      for (std::size_t i = 0; i < handles.size(); ++i) {
+        if (member == 2) {
+          erased[i] = map.erase(handles[i]);
+        } else {
+          made[i] += map.emplace_at(handles[i], 1) ? 1 : 0;
+        }
+      }
+    });
+    for (std::size_t i = 0; i < handles.size(); ++i) {
+      EXPECT_LE(made[i], 1);
+      EXPECT_EQ(map.contains(handles[i]), !erased[i]);
+    }
+    map.clear();
+    EXPECT_TRUE(map.empty());
+  }
+}
+
+/// A snapshot as a user would read it from a file.
+template <class T>
+struct saved_shared {
+  template <class... Rest>
+  explicit saved_shared(const concurrent_slot_map_snapshot<T, Rest...>& from)
+      : format(from.format),
+        max_size(from.max_size),
+        values(from.values.begin(), from.values.end()),
+        table(from.table.begin(), from.table.end()) {}
+  [[nodiscard]] concurrent_slot_map_snapshot<T> view() const {
+    return {format, max_size, values, table};
+  }
+  std::uint32_t format;
+  std::uint32_t max_size;
+  std::vector<T> values;
+  std::vector<std::uint64_t> table;
+};
+
+/// Fills a map so that it has values, free slots, used-up slots and reserved handles.
+std::vector<few_shared::handle_type> fill_shared(few_shared& map) {
+  std::vector<few_shared::handle_type> all;
+  for (int i = 0; i < 60; ++i) {
+    all.push_back(map.emplace(i));
+  }
+  for (std::size_t i = 0; i < 60; i += 3) {
+    map.erase(all[i]);
+  }
+  for (int i = 0; i < 10; ++i) {
+    all.push_back(map.emplace(100 + i));
+    map.erase(all.back());
+    all.push_back(map.emplace(200 + i));
+  }
+  all.push_back(map.reserve_handle());
+  return all;
+}
+
+TEST(ConcurrentSnapshot, GivesTheSameValuesHandlesAndReservedHandles) {
+  few_shared map(100);
+  const auto all = fill_shared(map);
+  EXPECT_NE(map.used_up_slots(), 0U);
+  const saved_shared<int> file(std::as_const(map).snapshot());
+  few_shared other(100);
+  const auto reserved = other.reserve_handle();
+  EXPECT_THROW(other.restore(file.view()), std::invalid_argument) << "not empty";
+  EXPECT_TRUE(other.erase(reserved));
+  other.restore(file.view());
+  EXPECT_EQ(other.size(), map.size());
+  EXPECT_EQ(other.used_up_slots(), map.used_up_slots());
+  for (const auto& each : all) {
+    EXPECT_EQ(shared_value(other, each), shared_value(map, each));
+  }
+  EXPECT_TRUE(other.emplace_at(all.back(), 5));
+  EXPECT_EQ(shared_value(other, all.back()), 5);
+  std::size_t fresh = 0;
+  while (const auto handle = other.try_emplace(1)) {
+    EXPECT_EQ(std::count(all.begin(), all.end(), handle), 0) << "a handle is given twice";
+    ++fresh;
+  }
+  EXPECT_EQ(other.size() + other.used_up_slots(), 100U) << "a slot is lost";
+  EXPECT_NE(fresh, 0U);
+}
+
+TEST(ConcurrentSnapshot, ItsValuesLeadToTheirHandles) {
+  shared_ints map(100);
+  std::vector<shared_ints::handle_type> all;
+  for (int i = 0; i < 10; ++i) {
+    all.push_back(map.emplace(i));
+  }
+  map.erase(all[0]);
+  map.erase(all[9]);
+  const auto now = map.snapshot();
+  EXPECT_EQ(now.values.size(), 8U);
+  std::size_t count = 0;
+  for (auto it = now.values.begin(); it != now.values.end(); ++it, ++count) {
+    EXPECT_EQ(shared_value(map, it.handle()), *it);
+  }
+  EXPECT_EQ(count, 8U);
+}
+
+TEST(ConcurrentSnapshot, RestoresIntoAMapThatHasBeenUsed) {
+  few_shared map(50);
+  const auto first = map.emplace(1);
+  const saved_shared<int> file(map.snapshot());
+  while (map.try_emplace(2)) {
+  }
+  map.clear();
+  while (map.try_emplace(3)) {
+  }
+  map.clear();
+  EXPECT_EQ(map.used_up_slots(), 50U);
+  map.restore(file.view());
+  EXPECT_EQ(shared_value(map, first), 1);
+  EXPECT_EQ(map.size(), 1U);
+  EXPECT_EQ(map.used_up_slots(), 50U - file.table.size());
+  map.clear();
+  EXPECT_TRUE(map.emplace(4)) << "the slot was free in the snapshot's table";
+}
+
+TEST(ConcurrentSnapshot, RefusesWhatIsNoSnapshot) {
+  few_shared map(20);
+  (void)map.emplace(1);
+  (void)map.emplace(2);
+  const saved_shared<int> good(map.snapshot());
+  few_shared other(20);
+  const auto refuses = [&](auto change) {
+    saved_shared<int> bad = good;
+    change(bad);
+    EXPECT_THROW(other.restore(bad.view()), std::invalid_argument);
+    EXPECT_TRUE(other.empty());
+  };
+  refuses([](auto& s) { s.format = slot_map_format; });
+  refuses([](auto& s) { s.format = 0; });
+  refuses([](auto& s) { s.max_size = 21; });
+  refuses([](auto& s) { s.values.pop_back(); });
+  refuses([](auto& s) { s.values.push_back(1); });
+  refuses([](auto& s) { s.table.pop_back(); });
+  refuses([](auto& s) { s.table.resize(21, 4); });
+  refuses([](auto& s) { s.table[0] |= 3U; });
+  refuses([](auto& s) { s.table[0] = 1; });
+  refuses([](auto& s) { s.table[0] = 3U << 2U | 1U; });
+  EXPECT_THROW(other.restore({}), std::invalid_argument);
+  other.restore(good.view());
+  EXPECT_EQ(other.size(), 2U);
+}
+
+/// A type whose copies throw on request.
+struct copied_shared {
+  copied_shared() { ++alive; }
+  copied_shared(const copied_shared& /*other*/) {
+    if (refuse_in > 0 && --refuse_in == 0) {
+      throw refused();
+    }
+    ++alive;
+  }
+  ~copied_shared() { --alive; }
+  static inline int alive = 0;
+  static inline int refuse_in = 0;
+};
+
+TEST(ConcurrentSnapshot, ARestoreWhoseCopyThrowsChangesNothing) {
+  {
+    concurrent_slot_map<copied_shared> from(8);
+    concurrent_slot_map<copied_shared> map(8);
+    for (int i = 0; i < 5; ++i) {
+      (void)from.emplace();
+    }
+    for (int at = 1; at <= 5; ++at) {
+      copied_shared::refuse_in = at;
+      EXPECT_THROW(map.restore(from.snapshot()), refused);
+      EXPECT_TRUE(map.empty());
+      EXPECT_EQ(copied_shared::alive, 5);
+    }
+    map.restore(from.snapshot());
+    EXPECT_EQ(map.size(), 5U);
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_TRUE(map.try_emplace()) << "a slot is lost";
+    }
+    EXPECT_FALSE(map.try_emplace());
+  }
+  EXPECT_EQ(copied_shared::alive, 0);
+}
+
+TEST(ConcurrentSnapshot, MovesValuesThatCannotBeCopied) {
+  using owned_shared = concurrent_slot_map<std::unique_ptr<int>>;
+  owned_shared map(4);
+  const auto handle = map.emplace(new int(1));
+  const auto now = map.snapshot();
+  std::vector<std::unique_ptr<int>> read;
+  read.push_back(std::make_unique<int>(2));
+  owned_shared other(4);
+  other.restore({now.format, now.max_size, read, now.table});
+  EXPECT_TRUE(other.read(handle, [](const std::unique_ptr<int>& value) { EXPECT_EQ(*value, 2); }));
+}
+
+}  // namespace
+}  // namespace lido
