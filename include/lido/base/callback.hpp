@@ -6,6 +6,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "lido/platform/compiler.hpp"  // refuses C++17
+
 namespace lido::inline v0::detail {
 
 /// A callable that accepts one argument. Pointers to members are excluded.

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "lido/platform/compiler.hpp"  // refuses C++17
+
 namespace lido::inline v0 {
 
 /// Kinds of caches for free slots. revocable: caches whose hits need no read-modify-write. If the

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "lido/platform/compiler.hpp"  // refuses C++17
+
 namespace lido::inline v0 {
 
 /// Kinds of misuse that a checked pool can find.

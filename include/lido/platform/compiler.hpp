@@ -6,6 +6,14 @@
 /// Written for GCC, Clang and cl; any other compiler is treated as GCC.
 #pragma once
 
+#if defined(_MSVC_LANG)  // for which __cplusplus is 199711 by default
+#if _MSVC_LANG <= 201703L
+#error "lido needs C++20: compile with /std:c++20"
+#endif
+#elif __cplusplus <= 201703L
+#error "lido needs C++20: compile with -std=c++20"
+#endif
+
 #include <cstddef>
 #include <cstdint>  // also defines __GLIBC__
 
