@@ -258,16 +258,13 @@ def values_of_slot_map(value):
 
 
 def secondary_map(value):
-    return f"{int(value['size_'])} entries"
+    return f"{items(value['handles_'])[1]} entries"
 
 
 def values_of_secondary_map(value):
-    first, count = items(value["entries_"])
-    for slot in range(count):
-        entry = first[slot]
-        payload = entry["value"]["_M_payload"]
-        if payload["_M_engaged"]:
-            yield f"[{handle_text(int(entry['generation']) << 32 | slot)}]", payload["_M_payload"]["_M_value"]
+    handles, count = items(value["handles_"])
+    for position in range(count):
+        yield f"[{handle_text(int(handles[position]['bits_']))}]", value["values_"]["data_"][position]
 
 
 class Printer:

@@ -95,7 +95,8 @@ def check_bare(text: str) -> None:
 
 NATVIS_OBJECTS = {  # of each type that lido.natvis shows
     "slot_handle": "row", "lease": "first", "resource_lease": "lent", "object_pool": "jobs",
-    "slot_allocator": "jobs.slots_.allocator_", "slot_map": "rows", "concurrent_slot_map": "bats"}
+    "slot_allocator": "jobs.slots_.allocator_", "slot_map": "rows", "secondary_map": "notes",
+    "concurrent_slot_map": "bats"}
 
 
 def natvis_questions(lido: str) -> list[tuple[str, str]]:

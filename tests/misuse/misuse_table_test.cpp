@@ -40,6 +40,25 @@ struct moves_its_map {
   }
 };
 
+/// An entry whose destructor erases another entry of the map that `map` points to.
+struct erases_another {
+  secondary_map<int, erases_another>* map = nullptr;
+
+  explicit erases_another(secondary_map<int, erases_another>* of) noexcept : map(of) {}
+  erases_another(erases_another&& other) noexcept : map(std::exchange(other.map, nullptr)) {}
+  ~erases_another() {
+    if (map != nullptr) {
+      map->erase({2, 1});
+    }
+  }
+};
+
+/// Fills `map` with an entry that erases another one, and with that other one.
+void add_two(secondary_map<int, erases_another>& map) {
+  map.emplace({1, 1}, &map);
+  map.emplace({2, 1}, nullptr);
+}
+
 /// An object pool that knows which objects are in use.
 struct tracked_traits : pool_traits<int> {
   static constexpr bool track_in_use = true;
@@ -318,6 +337,27 @@ const misuse_case misuses[] = {
        map.emplace(map);
      },
      "a copy of a slot map in a constructor or destructor of T"},
+    {"SecondaryMapEraseInADestructorOfAnErase",
+     [] {
+       secondary_map<int, erases_another> map;
+       add_two(map);
+       map.erase({1, 1});
+     },
+     "a destructor of a Value changed its secondary_map"},
+    {"SecondaryMapEraseInADestructorOfAnInsert",
+     [] {
+       secondary_map<int, erases_another> map;
+       add_two(map);
+       map.emplace({1, 2}, nullptr);
+     },
+     "a destructor of a Value changed its secondary_map"},
+    {"SecondaryMapEraseInADestructorOfAClear",
+     [] {
+       secondary_map<int, erases_another> map;
+       add_two(map);
+       map.clear();
+     },
+     "a destructor of a Value changed its secondary_map"},
     {"InsertRangeOfItself",
      [] {
        slot_map<int> map;

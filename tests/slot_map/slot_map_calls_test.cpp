@@ -1,4 +1,4 @@
-// sort, swap and the small calls of a slot map; secondary maps.
+// sort, swap and the small calls of a slot map.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -275,81 +275,6 @@ TEST(SlotMapInsertRange, AllOrNone) {
     EXPECT_TRUE(map.contains(one));
     EXPECT_EQ(map.insert_range(std::array{1, 2, 4, 5}).size(), 4U);
   }
-}
-
-using names = secondary_map<int, std::string>;
-
-TEST(SecondaryMap, FindsWhatWasInsertedUnderAHandle) {
-  number_map map;
-  names of;
-  const int_handle one = map.insert(1);
-  const int_handle two = map.insert(2);
-  EXPECT_EQ(of.find(one), nullptr);
-  EXPECT_EQ(*of.insert(two, "two"), "two");
-  EXPECT_EQ(of.find(one), nullptr);
-  ASSERT_NE(std::as_const(of).find(two), nullptr);
-  EXPECT_EQ(*of.find(two), "two");
-  EXPECT_EQ(*of.insert(two, "zwei"), "zwei");
-  EXPECT_EQ(of.size(), 1U);
-  EXPECT_TRUE(of.erase(two));
-  EXPECT_FALSE(of.erase(two));
-  EXPECT_EQ(of.size(), 0U);
-  EXPECT_EQ(of.insert({}, "null"), nullptr);
-}
-
-TEST(SecondaryMap, AnEntryIsNotThatOfALaterValueOfTheSlot) {
-  number_map map;
-  names of;
-  const int_handle old = map.insert(1);
-  (void)of.insert(old, "old");
-  map.erase(old);
-  const int_handle fresh = map.insert(2);
-  ASSERT_EQ(fresh.index(), old.index());
-  EXPECT_EQ(of.find(fresh), nullptr);
-  EXPECT_NE(of.insert(fresh, "fresh"), nullptr);
-  EXPECT_EQ(of.find(old), nullptr);
-  EXPECT_EQ(of.insert(old, "again"), nullptr);
-  EXPECT_FALSE(of.erase(old));
-  EXPECT_EQ(*of.find(fresh), "fresh");
-  EXPECT_EQ(of.size(), 1U);
-}
-
-TEST(SecondaryMap, ErasesWhatItsMapHasNoLonger) {
-  number_map map;
-  names of;
-  std::vector<int_handle> all;
-  for (int i = 0; i < 10; ++i) {
-    all.push_back(map.insert(i));
-    (void)of.insert(all.back(), std::to_string(i));
-  }
-  map.erase_if([](int value) { return value % 2 == 0; });
-  of.erase_stale(map);
-  EXPECT_EQ(of.size(), 5U);
-  std::string met;
-  of.for_each([&](std::string& name, int_handle own) {
-    EXPECT_EQ(std::to_string(map.at(own)), name);
-    met += name;
-  });
-  EXPECT_EQ(met, "13579");
-}
-
-TEST(SecondaryMap, FollowsAMapThatIsRestored) {
-  slot_map<int> map;
-  const auto old = map.insert(1);
-  const slot_map saved = map;
-  map.erase(old);
-  names of;
-  ASSERT_NE(of.insert(map.insert(2), "two"), nullptr);
-  map.restore(slot_map(saved).snapshot());
-  of.erase_stale(map);
-  EXPECT_NE(of.insert(old, "one"), nullptr) << "a handle that is valid again is refused";
-}
-
-TEST(SecondaryMap, TakesWhatCanOnlyBeMoved) {
-  secondary_map<int, std::unique_ptr<int>> of;
-  (void)of.insert({3, 1}, std::make_unique<int>(3));
-  (void)of.insert({100, 1}, std::make_unique<int>(100));
-  EXPECT_EQ(**of.find({3, 1}), 3);
 }
 
 }  // namespace
