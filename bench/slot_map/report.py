@@ -2,7 +2,7 @@
 """Turns the JSON of lido_bench_slot_map into one table per workload.
 
 Each cell is the median over the repetitions: nanoseconds for one object if the workload walks or
-adds many, otherwise for one operation. With one thread it is processor time.
+adds many, otherwise for one operation. The table of a workload about memory says its unit. With one thread it is processor time.
 """
 
 import argparse
@@ -23,6 +23,14 @@ MEANING = {
     "mixed": "a frame: 100 go, 50 come, all move, 16 are looked up, 50 come; ns an object",
     "breathe": "all but a twentieth go, the rest is walked, as many come; ns for one that comes",
     "snapshot": "copy all values and slots; memcpy: the values alone; ns an object",
+    "secondary_walk": "change the data of all objects, which all have some; ns an entry",
+    "secondary_walk_half": "the same, half of the objects have data",
+    "secondary_walk_sparse": "the same, one object in 64 has data",
+    "secondary_look_up": "find data by chance, half of the objects have some; ns a look-up",
+    "secondary_churn": "erase the data of one object, give some to another; ns for both",
+    "secondary_memory": "KiB for 101 entries of 16 bytes, beside a million objects",
+    "secondary_join_from_it": "walk the data of one object in 16, find the objects; ns an entry",
+    "secondary_join_into_it": "walk the objects, find the data of one in 16; ns an entry",
     "concurrent_churn": "each thread replaces objects of its own; wall ns for one operation of all",
     "concurrent_update": "each thread moves objects of its own; wall ns for one operation of all",
     "concurrent_look_up": "all threads read any object; wall ns for one operation of all",
@@ -43,7 +51,8 @@ def sort_into_tables(benchmarks):
         # Google Benchmark counts processor time unless told otherwise, here as in per_object.
         time = entry["real_time" if "/real_time" in entry["name"] else "cpu_time"]
         nanoseconds = entry["per_object"] * 1e9 if "per_object" in entry else time
-        tables[name["workload"]][name["contender"], column].append(nanoseconds)
+        kibibytes = entry["bytes"] / 1024 if "bytes" in entry else None
+        tables[name["workload"]][name["contender"], column].append(nanoseconds if kibibytes is None else kibibytes)
     return tables
 
 

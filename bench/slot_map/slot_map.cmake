@@ -18,7 +18,7 @@ function(lido_slot_map_bench target)
   endif()
 endfunction()
 
-lido_slot_map_bench(lido_bench_slot_map slot_map/values.cpp slot_map/concurrent.cpp)
+lido_slot_map_bench(lido_bench_slot_map slot_map/values.cpp slot_map/secondary.cpp slot_map/concurrent.cpp)
 if(TARGET bench_peer_tbb)
   target_link_libraries(lido_bench_slot_map PRIVATE bench_peer_tbb)
   target_compile_definitions(lido_bench_slot_map PRIVATE LIDO_BENCH_TBB)

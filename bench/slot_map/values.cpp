@@ -343,6 +343,7 @@ void register_holes() {
 }  // namespace
 
 void register_concurrent();
+void register_secondary();
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
@@ -369,6 +370,7 @@ int main(int argc, char** argv) {
   benchmark::RegisterBenchmark("snapshot/lido", copy_snapshot)->Arg(1000)->Arg(100'000);
   benchmark::RegisterBenchmark("snapshot/memcpy", copy_values)->Arg(1000)->Arg(100'000);
   benchmark::RegisterBenchmark("snapshot/lido_restore", restore)->Arg(1000)->Arg(100'000);
+  register_secondary();
   register_concurrent();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
