@@ -24,9 +24,12 @@ using lido::growth_failed;
 using lido::growth_stats;
 using lido::keep;
 using lido::lease;
+using lido::memory_region;
+using lido::memory_source;
 using lido::no_hooks;
 using lido::object_pool;
 using lido::object_pool_options;
+using lido::option_problem;
 using lido::pool_exhausted;
 using lido::pool_stats;
 using lido::pool_traits;
@@ -80,6 +83,7 @@ using lido::block_resource_options;
 using lido::block_size;
 using lido::block_stats;
 using lido::no_block;
+using lido::pmr_source;
 #endif
 
 #if defined(__cpp_lib_jthread)

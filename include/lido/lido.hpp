@@ -6,6 +6,7 @@
 
 #include "lido/checked.hpp"
 #include "lido/concurrent_slot_map.hpp"
+#include "lido/memory_source.hpp"
 #include "lido/object_pool.hpp"
 #include "lido/registry.hpp"
 #include "lido/slot_map.hpp"
@@ -14,6 +15,7 @@
 // These headers need parts of the standard library that some implementations lack.
 #if __has_include(<memory_resource>)
 #include "lido/block_resource.hpp"
+#include "lido/pmr_source.hpp"
 #endif
 #if defined(__cpp_lib_jthread)
 #include "lido/keyed_resource_pool.hpp"

@@ -46,6 +46,17 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
  public:
   /// Creates the state. `table` is the pointer that the hit path reads.
   allocator_state(const allocator_options& options, atomic<std::byte*>& table);
+  /// Memory for the state and its tables.
+  struct tables {
+    void* state;
+    char* name;
+    depot::tables of_depot;
+  };
+  [[nodiscard]] static tables take_tables(memory_cursor& memory, std::uint32_t capacity,
+                                          std::size_t name_size) noexcept;
+  /// Creates the state in memory of the program. `in` are the tables that take_tables returned.
+  allocator_state(const allocator_options& options, atomic<std::byte*>& table,
+                  const tables& in) noexcept;
   allocator_state(const allocator_state&) = delete;
   allocator_state& operator=(const allocator_state&) = delete;
   ~allocator_state();
@@ -68,6 +79,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     return exhausted_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] segment_table* segments() const noexcept { return segments_.get(); }
+  /// Returns true if the state lies in memory of the program.
+  [[nodiscard]] bool is_placed() const noexcept { return is_placed_; }
   /// Returns true if ThreadSanitizer must be told which thread held a slot before. In that case,
   /// the pool has no caches, so all slots pass through slow paths.
   [[nodiscard]] bool is_watched() const noexcept { return is_watched_; }
@@ -80,7 +93,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   /// Reports an event that began at `begin`, the result of `begin_event`.
   void end_event(traced_act what, std::int64_t begin, std::size_t slots) const noexcept {
     if (begin != 0) [[unlikely]] {
-      tell_event(what, name_, begin, slots);
+      tell_event(what, {name, name_size}, begin, slots);
     }
   }
 
@@ -149,6 +162,9 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   void remove(std::uint32_t slots) noexcept;
 
  private:
+  /// Creates everything except the table of segments. `in` is null for memory of the system.
+  allocator_state(const allocator_options& options, atomic<std::byte*>& table, const tables* in);
+
   // The table of caches.
   [[nodiscard]] static owned_cache& entry_in(std::byte* table, std::size_t offset) noexcept {
     return *static_cast<owned_cache*>(static_cast<void*>(table + offset));
@@ -303,7 +319,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   lido::cache_kind kind_;
   atomic<std::byte*> hidden_table_;  ///< table of a pool that takes no hits
   atomic<std::byte*>& table_;
-  const std::string name_;  ///< name of the pool, for traces
+  const std::string own_name_;  ///< characters of `name`, unless the state is placed
+  const bool is_placed_;
   const bool may_wait_;
   const std::uint8_t most_unreported_;
   const std::uint32_t fresh_reach_;  ///< a thread that has drawn more slots roams; see depot_home

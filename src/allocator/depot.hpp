@@ -9,11 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 #include <utility>
 
 #include "../freelist/treiber_list.hpp"
 #include "lido/base/assert.hpp"
+#include "lido/base/memory_cursor.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/base/tuning.hpp"
@@ -50,6 +52,11 @@ class depot_list {
   depot_list(const shared_list* others, std::uint32_t nodes, slot_index first, growth kind)
       : own_(others == nullptr ? nodes : 0, others == nullptr ? first : 0, kind),
         other_(others == nullptr ? nullptr : others->make(nodes, first, kind)) {}
+
+  /// Creates a list of Lido's own with the indices from `first` to nodes - 1. Requires: the same as
+  /// for zeroed_array::placed.
+  depot_list(std::uint32_t nodes, slot_index first, void* links) noexcept
+      : own_(nodes, first, zeroed_array<atomic<slot_index>>::placed{links}) {}
 
   /// Creates an empty list. A list of Lido's own uses the links of `owner`. Requires: `owner`
   /// outlives the list.
@@ -132,7 +139,39 @@ class depot {
   depot(std::uint32_t capacity, growth kind, const shared_list* others = nullptr)
       : depot(capacity, affordable_magazines(capacity), kind, others) {
     if (others == nullptr && capacity >= tuning::slots_for_shards) {
-      shards_ = make_shards(common_, std::make_index_sequence<tuning::shards>());
+      shards_.reset(
+          make_shards(::operator new (sizeof(shard_array), std::align_val_t{alignof(shard_array)}),
+                      common_, std::make_index_sequence<tuning::shards>()));
+    }
+  }
+
+  /// Memory for the tables of a depot of Lido's own lists.
+  struct tables {
+    void* magazines;
+    void* slot_links;
+    void* magazine_links;
+    void* shards;  ///< null if the depot has no shards
+  };
+  /// Takes zeroed memory for the tables of a depot from `memory`.
+  [[nodiscard]] static tables take_tables(memory_cursor& memory, std::uint32_t capacity) noexcept {
+    const std::uint32_t magazines = affordable_magazines(capacity);
+    // The order of initialisers is the order of the tables.
+    return {memory.take_zeros(magazines * sizeof(magazine), alignof(magazine)),
+            memory.take_zeros(treiber_list::bytes_needed(capacity), alignof(atomic<slot_index>)),
+            memory.take_zeros(treiber_list::bytes_needed(magazines), alignof(atomic<slot_index>)),
+            capacity < tuning::slots_for_shards
+                ? nullptr
+                : memory.take(sizeof(shard_array), alignof(shard_array))};
+  }
+
+  /// Creates a depot in which every slot is free, with low indices on top. Requires: `take_tables`
+  /// returned `in` for this capacity, and its memory outlives the depot.
+  depot(std::uint32_t capacity, const tables& in) noexcept
+      : magazines_(affordable_magazines(capacity), zeroed_array<magazine>::placed{in.magazines}),
+        common_(capacity, affordable_magazines(capacity), in) {
+    if (in.shards != nullptr) {
+      shards_ = {make_shards(in.shards, common_, std::make_index_sequence<tuning::shards>()),
+                 end_shards(/*is_placed=*/true)};
     }
   }
 
@@ -272,6 +311,11 @@ class depot {
                   kind),
           full(others, magazines, kind == growth::none ? 0 : magazines, kind),
           empty(others, full, magazines, kind) {}
+    /// Creates the common shard of a depot whose tables are in memory of the program.
+    shard(std::uint32_t capacity, std::uint32_t magazines, const tables& in) noexcept
+        : singles(capacity, magazines * magazine_size, in.slot_links),
+          full(magazines, 0, in.magazine_links),
+          empty(nullptr, full, magazines, growth::none) {}
     /// Creates a shard that shares the links of `common`. Requires: the lists of `common` are
     /// Lido's own.
     explicit shard(shard* common)
@@ -310,11 +354,24 @@ class depot {
 
   using shard_array = std::array<shard, tuning::shards>;
   template <std::size_t... Each>
-  static std::unique_ptr<shard_array> make_shards(shard& common,
-                                                  std::index_sequence<Each...> /*each*/) {
-    return std::unique_ptr<shard_array>(
-        new shard_array{(static_cast<void>(Each), shard(&common))...});
+  static shard_array* make_shards(void* memory, shard& common,
+                                  std::index_sequence<Each...> /*each*/) noexcept {
+    return ::new (memory) shard_array{(static_cast<void>(Each), shard(&common))...};
   }
+  class end_shards {
+   public:
+    end_shards() noexcept : is_placed_(false) {}
+    explicit end_shards(bool is_placed) noexcept : is_placed_(is_placed) {}
+    void operator()(shard_array* shards) const noexcept {
+      std::destroy_at(shards);
+      if (!is_placed_) {
+        ::operator delete (shards, std::align_val_t{alignof(shard_array)});
+      }
+    }
+
+   private:
+    bool is_placed_;  ///< the memory belongs to the program
+  };
 
   /// Returns the slot that a zeroed cell represents. Magazines are in ascending order; within a
   /// magazine, low slots come last.
@@ -387,7 +444,7 @@ class depot {
   }
 
   zeroed_array<magazine> magazines_;
-  std::unique_ptr<shard_array> shards_;  ///< null if there is only the common part
+  std::unique_ptr<shard_array, end_shards> shards_;  ///< null if there is only the common part
   shard common_;
 };
 

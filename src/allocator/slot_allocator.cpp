@@ -30,8 +30,26 @@ alignas(thread_stride) constinit std::byte unused_caches[cache_table_bytes] = {}
 
 // ---- slot_allocator -----------------------------------------------------------------------------
 
+namespace {
+
+allocator_state* make_state(const allocator_options& options, atomic<std::byte*>& table) {
+  if (options.memory == nullptr) {
+    return new allocator_state(options, table);
+  }
+  const allocator_state::tables in =
+      allocator_state::take_tables(*options.memory, options.capacity, options.name.size());
+  return ::new (in.state) allocator_state(options, table, in);
+}
+
+}  // namespace
+
 slot_allocator::slot_allocator(const allocator_options& options)
-    : table_(std::begin(unused_caches)), state_(new allocator_state(options, table_)) {}
+    : table_(std::begin(unused_caches)), state_(make_state(options, table_)) {}
+
+void slot_allocator::take_tables(memory_cursor& memory, std::uint32_t capacity,
+                                 std::size_t name_size) noexcept {
+  (void)allocator_state::take_tables(memory, capacity, name_size);
+}
 
 /// Checks that the caller uses the copy of the library that created the pool, and returns the
 /// state. Hits need no check, because a thread of another copy never has a hit; see number_ranges.
@@ -42,7 +60,11 @@ allocator_state& slot_allocator::state() const noexcept {
 }
 
 slot_allocator::~slot_allocator() {
-  delete &state();
+  if (allocator_state& own = state(); own.is_placed()) {
+    std::destroy_at(&own);
+  } else {
+    delete &own;
+  }
 }
 
 namespace {
@@ -239,7 +261,27 @@ std::size_t enough_for(const allocator_options& options) noexcept {
 
 }  // namespace
 
+allocator_state::tables allocator_state::take_tables(memory_cursor& memory, std::uint32_t capacity,
+                                                     std::size_t name_size) noexcept {
+  static_assert(alignof(allocator_state) <= cache_line);
+  void* const state = memory.take(sizeof(allocator_state), alignof(allocator_state));
+  const depot::tables of_depot = depot::take_tables(memory, capacity);
+  void* const characters = memory.take(name_size, alignof(char));
+  return {state, static_cast<char*>(characters), of_depot};
+}
+
 allocator_state::allocator_state(const allocator_options& options, atomic<std::byte*>& table)
+    : allocator_state(options, table, nullptr) {}
+
+allocator_state::allocator_state(const allocator_options& options, atomic<std::byte*>& table,
+                                 const tables& in) noexcept
+    : allocator_state(options, table, &in) {
+  LIDO_ASSERT(options.segments == nullptr && options.list == nullptr,
+              "a pool in memory of the program grows, or has another list");
+}
+
+allocator_state::allocator_state(const allocator_options& options, atomic<std::byte*>& table,
+                                 const tables* in)
     : pool_origin{&thread_numbers, nullptr, 0},
       slots_(options.geometry),
       unused_(std::begin(unused_caches)),
@@ -249,13 +291,16 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
       kind_(is_watched_ ? lido::cache_kind::none : usable_kind(options)),
       hidden_table_(unused_),
       table_(takes_hits() ? table : hidden_table_),
-      name_(options.name),
+      own_name_(in != nullptr ? std::string_view() : options.name),
+      is_placed_(in != nullptr),
       may_wait_(options.may_wait),
       most_unreported_(tuning::most_unreported(options.capacity)),
       fresh_reach_(static_cast<std::uint32_t>(tuning::fresh_bytes / options.geometry.stride())),
       enough_(enough_for(options)),
-      depot_(options.capacity, options.segments == nullptr ? growth::none : growth::by_steps,
-             options.list) {
+      depot_(in != nullptr ? depot(options.capacity, in->of_depot)
+                           : depot(options.capacity,
+                                   options.segments == nullptr ? growth::none : growth::by_steps,
+                                   options.list)) {
   LIDO_ASSERT(options.capacity >= 1 && options.capacity <= max_capacity,
               "a pool of no slots, or of more than have an index");
   if (options.segments != nullptr) {
@@ -267,8 +312,11 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast,performance-no-int-to-ptr)
     table.store(reinterpret_cast<std::byte*>(no_thread_offset), std::memory_order_relaxed);
   }
-  name = name_.data();
-  name_size = name_.size();
+  if (is_placed_) {
+    (void)options.name.copy(in->name, options.name.size());
+  }
+  name = is_placed_ ? in->name : own_name_.data();
+  name_size = options.name.size();
   // Takes a spare table here, and not when a thread first uses the pool. Nothing orders what
   // threads see of a table that is set later, so that table must consist of zeros that no thread
   // has written. A spare table was written by other threads.

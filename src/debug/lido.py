@@ -94,7 +94,7 @@ def checked_uses(first):
     while trace and trace["first"] != first:
         trace = trace["next"]
     for index in range(int(trace["capacity"]) if trace else 0):
-        record = inner(as_type(trace["pool"], "checked_slots")["records_"])[index]
+        record = as_type(trace["pool"], "checked_slots")["records_"][index]
         step = int(inner(record["steps_"]))
         if step % 2 != 0:
             thread, code_address = (inner(record[one]).address + step % KEPT_STEPS for one in ("threads_", "code_addresses_"))

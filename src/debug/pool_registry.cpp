@@ -60,13 +60,6 @@ template <class Condition>
   return {};
 }
 
-// NOLINTNEXTLINE(*-avoid-c-arrays): macros of the program may change the layout of containers
-[[nodiscard]] std::unique_ptr<const char[]> copy_of(std::string_view text) {
-  auto copy = std::make_unique<char[]>(text.size());  // NOLINT(*-avoid-c-arrays)
-  std::copy(text.begin(), text.end(), copy.get());
-  return copy;
-}
-
 }  // namespace
 
 void register_checked(pool_trace& pool) noexcept {
@@ -103,13 +96,8 @@ pool_trace find_owner(const void* object) noexcept {
 }
 
 registration::registration(registry& where, std::string_view kind, std::string_view name,
-                           describe fill, void* pool)
-    : where_(where),
-      kind_(kind),
-      text_(copy_of(name)),
-      name_(text_.get(), name.size()),
-      fill_(fill),
-      pool_(pool) {
+                           describe fill, void* pool) noexcept
+    : where_(where), kind_(kind), name_(name), fill_(fill), pool_(pool) {
   const std::unique_lock lock = lock_registry();
   // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): assigned under the mutex
   number_ = ++where_.numbers_;

@@ -1,6 +1,7 @@
 #include "lido/debug/slot_checks.hpp"
 
 #include <algorithm>
+#include <memory>
 
 #include "lido/base/address.hpp"
 #include "report_text.hpp"
@@ -62,13 +63,21 @@ void append_written(report_text& text, const std::byte* slot, std::size_t from,
   text << "\n";
 }
 
+slot_record* make_records(std::byte* memory, std::uint32_t capacity) noexcept {
+  static_assert(alignof(slot_record) <= cache_line);
+  auto* const records = static_cast<slot_record*>(static_cast<void*>(memory));
+  std::uninitialized_value_construct_n(records, capacity);
+  return records;
+}
+
 }  // namespace
 
 // NOLINTNEXTLINE(readability-function-size): macros of Valgrind
 checked_slots::checked_slots(std::string_view name, std::byte* first, std::uint32_t capacity,
-                             std::size_t stride, fill_pattern pattern)
+                             std::size_t stride, fill_pattern pattern, std::byte* records)
     : first_(first),
-      records_(std::make_unique<slot_record[]>(capacity)),
+      own_records_(records == nullptr ? std::make_unique<slot_record[]>(capacity) : nullptr),
+      records_(records == nullptr ? own_records_.get() : make_records(records, capacity)),
       admitted_(capacity),
       pattern_(pattern),
       name_(name),

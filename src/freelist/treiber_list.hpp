@@ -48,6 +48,15 @@ class basic_treiber_list final : public index_list {
     LIDO_ASSERT(kind == growth::none || first == nodes, "a list that grows starts with indices");
   }
 
+  /// Creates a list with the indices from `first` to nodes - 1, whose links are in `memory`.
+  /// Requires the same as the constructor above and zeroed_array::placed.
+  [[LIDO_ASSERTS]] basic_treiber_list(
+      std::uint32_t nodes, slot_index first,
+      typename zeroed_array<atomic<slot_index>>::placed memory) noexcept
+      : format_(nodes, 64), links_(nodes, memory), head_(format_.make(first, 0)) {
+    LIDO_ASSERT(nodes <= max_capacity && first <= nodes, "a list of more indices than there are");
+  }
+
   /// Selects the constructor of an empty list that uses the links of `owner`; see I5. Requires:
   /// `owner` outlives the list.
   struct sharing {

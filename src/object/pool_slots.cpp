@@ -16,6 +16,8 @@
 #include "lido/base/assert.hpp"
 #include "lido/base/error.hpp"
 #include "lido/base/fail.hpp"
+#include "lido/base/memory_cursor.hpp"
+#include "lido/base/option_problem.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/debug/misuse.hpp"
 #include "lido/debug/registry.hpp"
@@ -26,40 +28,43 @@ namespace lido::inline v0::detail {
 
 namespace {
 
-/// Limit of the caches of a warm pool. Even a new cache has room for this many slots, so that the
-/// cache never grows.
+/// Limit of the caches of a pool that is warm, or in memory of the program. Even a new cache has
+/// room for this many slots, so that the cache never grows.
 constexpr std::size_t most_cached_when_warm = 64;
 
-void check_growing(const object_pool_options& options, const slot_layout& layout) {
-  check_option(options.name, "max_capacity", options.max_capacity, 1, max_capacity);
+option_problem find_problem_of_growing(const object_pool_options& options,
+                                       const slot_layout& layout) {
+  if (option_problem found = out_of_range("max_capacity", options.max_capacity, 1, max_capacity)) {
+    return found;
+  }
   if (layout.record_bytes != 0) {
-    throw_invalid_option(options.name,
-                         "when_full::grow does not go with Traits::checked, which has a record of "
-                         "every slot from the start");
+    return {
+        option_problem::kind::option,
+        {"when_full::grow does not go with Traits::checked, which has a record of every slot from "
+         "the start"}};
   }
   if (options.list != nullptr && !options.list->can_grow()) {
-    throw_invalid_option(options.name, "list is one that cannot grow");
+    return {option_problem::kind::option, {"list is one that cannot grow"}};
   }
+  if (options.memory != nullptr) {
+    return {option_problem::kind::option,
+            {"when_full::grow does not go with memory, which cannot grow"}};
+  }
+  return {};
 }
 
-void check_fixed(const object_pool_options& options) {
-  check_option(options.name, "capacity", options.capacity, 1, max_capacity);
+option_problem find_problem_of_fixed(const object_pool_options& options) {
+  if (option_problem found = out_of_range("capacity", options.capacity, 1, max_capacity)) {
+    return found;
+  }
   if (options.max_capacity != 0) {
-    throw_invalid_option(options.name, "max_capacity is for when_full::grow");
+    return {option_problem::kind::option, {"max_capacity is for when_full::grow"}};
   }
-}
-
-/// Throws if an option is wrong, before any memory is requested.
-void check(const object_pool_options& options, const slot_layout& layout) {
-  if (options.when_full == when_full::grow) {
-    check_growing(options, layout);
-  } else {
-    check_fixed(options);
+  if (options.memory != nullptr && options.list != nullptr) {
+    return {option_problem::kind::option,
+            {"list does not go with memory, which has Lido's own list"}};
   }
-  check_option(options.name, "max_cached", options.max_cached, 0, slot_cache::most_items);
-  if (options.creation == creation::eager && !layout.keeps) {
-    throw_invalid_option(options.name, "creation is eager, but the pool keeps no objects");
-  }
+  return {};
 }
 
 /// Returns the maximum number of slots of the pool. Requires: the options are valid.
@@ -69,20 +74,16 @@ std::uint32_t most_slots(const object_pool_options& options) noexcept {
 }
 
 /// Returns the maximum number of slots of the pool. Throws the exceptions that the constructor of
-/// the pool documents.
+/// the pool documents, before any memory is requested.
 std::uint32_t checked_most_slots(const object_pool_options& options, const slot_layout& layout) {
-  check(options, layout);
-  const std::uint32_t most = most_slots(options);
-  if (most > PTRDIFF_MAX / layout.size) {
-    throw_bad_array_length();
-  }
-  check_option(options.name, "capacity", options.capacity, 0, most);
-  return most;
+  throw_if(pool_slots::find_problem(options, layout), options.name);
+  return most_slots(options);
 }
 
 allocator_options to_allocator(const object_pool_options& options, std::uint32_t capacity,
-                               slot_memory& memory) {
-  const std::size_t most = options.warm ? most_cached_when_warm : slot_cache::most_items;
+                               slot_memory& memory, memory_cursor& own) {
+  const bool is_fixed = options.warm || options.memory != nullptr;
+  const std::size_t most = is_fixed ? most_cached_when_warm : slot_cache::most_items;
   return {.geometry = memory.geometry(),
           .capacity = capacity,
           .caches = options.caches,
@@ -90,7 +91,8 @@ allocator_options to_allocator(const object_pool_options& options, std::uint32_t
           .may_wait = options.when_full == when_full::wait,
           .list = options.list,
           .segments = options.when_full == when_full::grow ? &memory : nullptr,
-          .name = options.name};
+          .name = options.name,
+          .memory = own.has_memory() ? &own : nullptr};
 }
 
 /// The number of forks that led to this process. In a pool that was created before the last fork,
@@ -123,15 +125,66 @@ void report_leak(const pool_stats& now, std::string_view name) noexcept {
 
 }  // namespace
 
+option_problem pool_slots::find_problem(const object_pool_options& options,
+                                        const slot_layout& layout) noexcept {
+  const bool grows = options.when_full == when_full::grow;
+  if (option_problem found =
+          grows ? find_problem_of_growing(options, layout) : find_problem_of_fixed(options)) {
+    return found;
+  }
+  if (option_problem found =
+          out_of_range("max_cached", options.max_cached, 0, slot_cache::most_items)) {
+    return found;
+  }
+  if (options.creation == creation::eager && !layout.keeps) {
+    return {option_problem::kind::option, {"creation is eager, but the pool keeps no objects"}};
+  }
+  const std::uint32_t most = most_slots(options);
+  if (most > PTRDIFF_MAX / layout.size) {
+    return {option_problem::kind::size, {"the size of all slots overflows"}};
+  }
+  if (option_problem found = out_of_range("capacity", options.capacity, 0, most)) {
+    return found;
+  }
+  return options.memory != nullptr
+             ? too_little_memory(options.memory, parts_needed(options, layout))
+             : option_problem();
+}
+
+/// Returns what the pool needs from a memory_source. Each part is taken here in the same order as
+/// in the constructor.
+memory_cursor pool_slots::parts_needed(const object_pool_options& options,
+                                       const slot_layout& layout) noexcept {
+  memory_cursor all;
+  (void)slot_memory::take_parts(all, layout, most_slots(options));
+  slot_allocator::take_tables(all, most_slots(options), options.name.size());
+  if (options.registry != nullptr) {
+    (void)all.take(sizeof(registration), alignof(registration));
+  }
+  return all;
+}
+
 pool_slots::pool_slots(const object_pool_options& options, const slot_layout& layout)
+    : pool_slots(options, layout, memory_cursor()) {}
+
+pool_slots::pool_slots(const object_pool_options& options, const slot_layout& layout,
+                       memory_cursor own)
     : max_capacity_(checked_most_slots(options, layout)),
-      memory_(layout, max_capacity_, options.when_full == when_full::grow),
+      piece_(options.memory,
+             options.memory != nullptr ? parts_needed(options, layout) : memory_cursor(),
+             options.name, own),
+      memory_(own.has_memory()
+                  ? slot_memory(layout, max_capacity_, own)
+                  : slot_memory(layout, max_capacity_, options.when_full == when_full::grow)),
       when_full_(options.when_full),
       forks_(forks),
       record_bytes_(layout.record_bytes) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-union-access): its lifetime begins here
-  std::construct_at(&allocator_, to_allocator(options, max_capacity_, memory_));
+  std::construct_at(&allocator_, to_allocator(options, max_capacity_, memory_, own));
   name_ = allocator().name();
+  if (options.registry != nullptr) {
+    entry_part_ = own.take(sizeof(registration), alignof(registration));
+  }
 }
 
 pool_slots::~pool_slots() {
@@ -157,13 +210,19 @@ void pool_slots::begin(const object_pool_options& options, object_keeper* keeper
     keeper_->create_in(memory_, slot);
   }
   if (options.registry != nullptr) {
-    entry_ = new registration(*options.registry, "object_pool", name_, *this);
+    entry_ = entry_part_ == nullptr
+                 ? new registration(*options.registry, "object_pool", name_, *this)
+                 : ::new (entry_part_) registration(*options.registry, "object_pool", name_, *this);
   }
 }
 
 // NOLINTNEXTLINE(readability-function-size): a loop over slots within a loop over batches
 void pool_slots::end(bool reports_leak) noexcept {
-  delete std::exchange(entry_, nullptr);
+  if (entry_part_ == nullptr) {
+    delete std::exchange(entry_, nullptr);
+  } else if (entry_ != nullptr) {
+    std::destroy_at(std::exchange(entry_, nullptr));
+  }
   if (const std::size_t count = allocator().count_waiting(); count != 0) {
     end_for_waiters(name_, count);
   }
@@ -245,6 +304,9 @@ slot_pool_stats pool_slots::stats(bool counts_hits) const noexcept {
 
 std::size_t pool_slots::bytes_needed(const object_pool_options& options,
                                      const slot_layout& layout) noexcept {
+  if (options.memory != nullptr) {
+    return parts_needed(options, layout).bytes();
+  }
   const std::uint32_t most = most_slots(options);
   [[maybe_unused]] const std::size_t asked =
       options.when_full == when_full::grow ? options.max_capacity : options.capacity;

@@ -5,11 +5,20 @@
 #include "../platform/platform.hpp"
 #include "lido/base/address_space.hpp"
 #include "lido/base/assert.hpp"
+#include "lido/base/memory_cursor.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/object/pool_slots.hpp"
 #include "lido/platform/compiler.hpp"
 
 namespace lido::inline v0::detail {
+
+namespace {
+
+std::size_t alignment_of(const slot_layout& layout) noexcept {
+  return (std::max)(layout.alignment, cache_line);
+}
+
+}  // namespace
 
 // The state of an empty slot is a zero byte, so the state of a slot need not be written before the
 // slot is used.
@@ -20,24 +29,44 @@ slot_memory::slot_memory(const slot_layout& layout, std::uint32_t capacity, bool
       capacity_(capacity) {
   const std::size_t bytes = layout_.size * capacity_;
   if (grows) {
-    addresses_ = new address_space(bytes, alignment());
+    addresses_ = new address_space(bytes, alignment_of(layout_));
     first_ = addresses_->data();
   } else {
-    first_ = static_cast<std::byte*>(::operator new (bytes, std::align_val_t{alignment()}));
+    first_ =
+        static_cast<std::byte*>(::operator new (bytes, std::align_val_t{alignment_of(layout_)}));
     // relaxed: no other thread knows the pool while it is being constructed
     backed_.store(capacity_, std::memory_order_relaxed);
   }
 }
 
-slot_memory::~slot_memory() {
-  if (addresses_ == nullptr) {
-    ::operator delete (first_, std::align_val_t{alignment()});
-  }
-  delete addresses_;
+slot_memory::parts slot_memory::take_parts(memory_cursor& memory, const slot_layout& layout,
+                                           std::uint32_t capacity) noexcept {
+  std::byte* const slots = memory.take(layout.size * capacity, alignment_of(layout));
+  std::byte* const states =
+      memory.take_zeros(layout.has_states ? capacity * sizeof(state) : 0, alignof(state));
+  std::byte* const records = memory.take(layout.record_bytes * capacity, cache_line);
+  return {slots, states, records};
 }
 
-std::size_t slot_memory::alignment() const noexcept {
-  return (std::max)(layout_.alignment, cache_line);
+slot_memory::slot_memory(const slot_layout& layout, std::uint32_t capacity,
+                         memory_cursor& memory) noexcept
+    : slot_memory(layout, capacity, take_parts(memory, layout, capacity)) {}
+
+slot_memory::slot_memory(const slot_layout& layout, std::uint32_t capacity,
+                         const parts& in) noexcept
+    : first_(in.slots),
+      states_(layout.has_states ? capacity : 0, zeroed_array<state>::placed{in.states}),
+      layout_(layout),
+      capacity_(capacity),
+      backed_(capacity),
+      records_(layout.record_bytes != 0 ? in.records : nullptr),
+      is_placed_(true) {}
+
+slot_memory::~slot_memory() {
+  if (addresses_ == nullptr && !is_placed_) {
+    ::operator delete (first_, std::align_val_t{alignment_of(layout_)});
+  }
+  delete addresses_;
 }
 
 std::size_t slot_memory::bookkeeping() const noexcept {

@@ -49,7 +49,7 @@ std::size_t memory_alignment(const block_settings& options) noexcept {
 /// Contains the checks of the blocks, and a copy of the name that outlives the checks.
 struct block_checks {
   block_checks(std::string_view of, std::byte* first, std::uint32_t blocks, std::size_t bytes)
-      : name(of), slots(name, first, blocks, bytes, {bytes, fill_pattern::least_whole}) {}
+      : name(of), slots(name, first, blocks, bytes, {bytes, fill_pattern::least_whole}, nullptr) {}
 
   const std::string name;
   checked_slots slots;
@@ -111,7 +111,10 @@ slot_pool_stats block_store::stats() const noexcept {
 }
 
 void block_store::enter(registry& where, std::string_view name) {
-  entry_ = std::make_unique<registration>(where, "block_resource", name, *this);
+  entry_name_ = std::make_unique<char[]>(name.size());  // NOLINT(*-avoid-c-arrays): see there
+  (void)name.copy(entry_name_.get(), name.size());
+  entry_ = std::make_unique<registration>(where, "block_resource",
+                                          std::string_view(entry_name_.get(), name.size()), *this);
 }
 
 }  // namespace lido::inline v0::detail

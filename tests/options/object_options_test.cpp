@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include "lido/block_resource.hpp"
 #include "lido/concurrent_slot_map.hpp"
 #include "lido/freelist/boost_list.hpp"
+#include "lido/memory_source.hpp"
 #include "lido/object_pool.hpp"
 #include "lido/registry.hpp"
 #include "lido/slot_map.hpp"
@@ -111,9 +113,16 @@ TEST(ObjectOptions, AreObeyed) {
          const pool_type pool(options{.capacity = bytes / sizeof(std::uint64_t), .warm = true});
          return test::resident_bytes() - before >= bytes;
        }},
+      {"memory",
+       [] {
+         alignas(128) std::array<std::byte, 4096> bytes;
+         memory_region region(bytes);
+         const pool_type pool(options{.capacity = 9, .memory = &region});
+         return region.left() < bytes.size();
+       }},
   };
-  [[maybe_unused]] const auto& [a, b, c, d, e, f, g, h, i, j] = options();
-  expect_all(rows, 10);
+  [[maybe_unused]] const auto& [a, b, c, d, e, f, g, h, i, j, k] = options();
+  expect_all(rows, 11);
 }
 
 TEST(SlotMapOptions, AreObeyed) {

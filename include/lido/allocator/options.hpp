@@ -18,6 +18,7 @@ class shared_list;
 
 namespace detail {
 
+class memory_cursor;
 class segment_memory;
 
 struct allocator_options {
@@ -29,6 +30,7 @@ struct allocator_options {
   const shared_list* list = nullptr;   ///< shared list; null selects Lido's own
   segment_memory* segments = nullptr;  ///< growing memory; null if all slots exist from the start
   std::string_view name = {};          ///< name of the pool, for traces
+  memory_cursor* memory = nullptr;     ///< memory of the program; null: the system's
 };
 
 }  // namespace detail

@@ -40,8 +40,8 @@ class slot_waiter;
 ///   maps the table of caches.
 class slot_allocator final {
  public:
-  /// Throws std::bad_alloc. Requires: 1 <= capacity <= max_capacity; `geometry` spans `capacity`
-  /// slots.
+  /// Throws std::bad_alloc, unless `options` name memory. Requires: 1 <= capacity <= max_capacity;
+  /// `geometry` spans `capacity` slots. In memory of the program, `list` and `segments` are null.
   explicit slot_allocator(const allocator_options& options);
   slot_allocator(const slot_allocator&) = delete;
   slot_allocator& operator=(const slot_allocator&) = delete;
@@ -117,6 +117,11 @@ class slot_allocator final {
   /// pool that has already grown to `capacity` slots. `list` is null for Lido's own shared list.
   [[nodiscard]] static std::size_t bytes_needed(std::uint32_t capacity, std::size_t stride,
                                                 bool grows, const shared_list* list) noexcept;
+
+  /// Takes from `memory` what an allocator with these options takes, so that a cursor without
+  /// memory finds out how many bytes that is.
+  static void take_tables(memory_cursor& memory, std::uint32_t capacity,
+                          std::size_t name_size) noexcept;
 
   /// Returns the same count as `exhausted` of stats(), but with a single load.
   [[nodiscard]] std::uint64_t count_exhausted() const noexcept;

@@ -24,6 +24,14 @@ enum class growth : bool { none, by_steps };
 template <class T>
 class zeroed_array {
  public:
+  /// Selects an array in `memory`, which outlives the array.
+  struct placed {
+    void* memory;
+  };
+  /// Requires: `at.memory` is aligned for a T, and contains `size` items whose bytes are zero.
+  zeroed_array(std::size_t size, placed at) noexcept
+      : fixed_(nullptr), size_(size), items_(static_cast<T*>(at.memory)) {}
+
   /// Throws std::bad_alloc.
   zeroed_array(std::size_t most, growth kind)
       // Allocates one extra item, so that the first item can be aligned.
@@ -98,7 +106,7 @@ class zeroed_array {
     return wanted < space_->size() ? wanted : space_->size();
   }
 
-  std::byte* fixed_;                ///< owned; null without items, or if the array grows
+  std::byte* fixed_;                ///< owned; null for none, as in an array that grows
   address_space* space_ = nullptr;  ///< owned; memory of an array that grows, else null
   atomic<std::size_t> size_;
   T* items_ = nullptr;

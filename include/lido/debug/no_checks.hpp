@@ -17,8 +17,8 @@ struct no_checks {
     static constexpr code_address here() noexcept { return {}; }
   };
 
-  constexpr no_checks(std::string_view /*name*/, std::byte* /*first*/,
-                      std::uint32_t /*capacity*/) noexcept {}
+  constexpr no_checks(std::string_view /*name*/, std::byte* /*first*/, std::uint32_t /*capacity*/,
+                      std::byte* /*records*/) noexcept {}
   constexpr void before_construction(void* /*slot*/, code_address /*at*/) const noexcept {}
   constexpr void after_construction(const void* /*object*/, code_address /*at*/) const noexcept {}
   constexpr void close() const noexcept {}

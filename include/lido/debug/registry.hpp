@@ -97,12 +97,12 @@ class registration {
   /// Fills in the statistics of `pool`. Called while a mutex of the process is held.
   using describe = void (*)(void* pool, pool_report& out);
 
-  /// Registers `pool`. `kind` must live as long as the entry. Throws std::bad_alloc.
+  /// Registers `pool`. `kind` and `name` must live as long as the entry.
   registration(registry& where, std::string_view kind, std::string_view name, describe fill,
-               void* pool);
+               void* pool) noexcept;
   /// Registers a pool of slots. The pool's `stats()` must return its statistics.
   template <class Pool>
-  registration(registry& where, std::string_view kind, std::string_view name, Pool& pool)
+  registration(registry& where, std::string_view kind, std::string_view name, Pool& pool) noexcept
       : registration(
             where, kind, name,
             [](void* one, pool_report& out) {
@@ -119,7 +119,6 @@ class registration {
 
   registry& where_;
   std::string_view kind_;
-  std::unique_ptr<const char[]> text_;  ///< characters of the name
   std::string_view name_;
   describe fill_;
   void* pool_;

@@ -50,10 +50,11 @@ void unregister_checked(pool_trace& pool) noexcept;
 /// It then refuses, and reads none of its other members.
 class checked_slots {
  public:
-  /// Fills all slots with `pattern`. Throws std::bad_alloc. `name` must live as long as this
-  /// object.
+  /// Fills all slots with `pattern`. The records are in the memory `records`, which is aligned to
+  /// a cache line, or in memory of the system if `records` is null. Throws std::bad_alloc. `name`
+  /// must live as long as this object.
   checked_slots(std::string_view name, std::byte* first, std::uint32_t capacity, std::size_t stride,
-                fill_pattern pattern);
+                fill_pattern pattern, std::byte* records);
   checked_slots(const checked_slots&) = delete;
   checked_slots& operator=(const checked_slots&) = delete;
 
@@ -110,7 +111,8 @@ class checked_slots {
   void tell_release(const void* slot) const noexcept;
 
   std::byte* const first_;
-  std::unique_ptr<slot_record[]> records_;
+  std::unique_ptr<slot_record[]> own_records_;  ///< null if the program provides the memory
+  slot_record* const records_;
   atomic<bool> ends_{false};
 
  private:
@@ -148,8 +150,8 @@ class slot_checks : public checked_slots {
   static constexpr std::size_t record_bytes = sizeof(slot_record);
   using code_address = detail::code_address;
 
-  slot_checks(std::string_view name, std::byte* first, std::uint32_t capacity)
-      : checked_slots(name, first, capacity, sizeof(T), pattern) {}
+  slot_checks(std::string_view name, std::byte* first, std::uint32_t capacity, std::byte* records)
+      : checked_slots(name, first, capacity, sizeof(T), pattern, records) {}
 
   /// Reports a write to the slot while it was in the free list. Takes the slow path in a thread
   /// whose id is not known. Under Valgrind, no thread's id is known.

@@ -93,7 +93,8 @@ class object_pool : private detail::complete_traits<Traits> {
   [[LIDO_ASSERTS]] explicit object_pool(const object_pool_options& options,
                                         hooks_type hooks = hooks_type())
       : slots_(options, layout()),
-        checks_(slots_.name(), slots_.memory().first(), slots_.max_capacity()),
+        checks_(slots_.name(), slots_.memory().first(), slots_.max_capacity(),
+                slots_.memory().records()),
         life_(std::move(hooks), checks_) {
     detail::scope_exit undo([this] { end(); });
     slots_.begin(options, life_.keeper());
@@ -223,7 +224,9 @@ class object_pool : private detail::complete_traits<Traits> {
 
   /// Returns the `stats().total_bytes` that a pool with `options` has before a thread uses it. If
   /// the pool grows, returns the value for max_capacity slots. Each thread that uses the pool adds
-  /// the bytes of its cache. Requires: a pool can be made with `options`.
+  /// the bytes of its cache. With `memory`, returns exactly how many bytes the pool takes from that
+  /// source, whose first byte must then be aligned to 128 bytes and to `alignof(T)`. Requires: a
+  /// pool can be made with `options`, apart from how many bytes the source has.
   [[nodiscard]] static std::size_t bytes_needed(const object_pool_options& options) noexcept {
     return detail::pool_slots::bytes_needed(options, layout());
   }
@@ -266,6 +269,15 @@ class object_pool : private detail::complete_traits<Traits> {
   std::size_t shrink_to(std::size_t count) noexcept { return slots_.shrink_to(count); }
 
  private:
+  friend detail::pool_maker;
+
+  /// Returns the first problem of `options`. A template, so that option_problem may be incomplete
+  /// here.
+  template <class Slots = detail::pool_slots>
+  [[nodiscard]] static auto find_problem(const object_pool_options& options) noexcept {
+    return Slots::find_problem(options, layout());
+  }
+
   /// An argument that only a constructor with an unconstrained first parameter accepts.
   struct anything {};
   /// True if a token in front of `Args` may be meant for T as well as for the wait.

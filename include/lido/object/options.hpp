@@ -10,7 +10,12 @@
 
 namespace lido::inline v0 {
 
+class memory_source;
 class registry;
+
+namespace detail {
+struct pool_maker;
+}  // namespace detail
 
 /// Chooses when a pool that keeps its objects creates them.
 ///
@@ -63,6 +68,13 @@ struct object_pool_options {
   /// Once it has called `prepare_thread()`, a thread never allocates when it uses the pool,
   /// provided that the pool has `creation::eager` or keeps no objects.
   bool warm = false;
+
+  /// Provides the memory for slots, objects and tables; null for memory of the system. All of this
+  /// memory is allocated in the constructor, `object_pool::bytes_needed` returns its size, and the
+  /// destructor gives it back. Only the table of thread caches comes from the system. Caches are
+  /// limited as with `warm`. Rejected together with `list`, and with `when_full::grow`, because
+  /// such memory cannot be extended in place. The source must outlive the pool.
+  memory_source* memory = nullptr;
 };
 
 /// Sets up the calling thread for all pools now. Without this call, the thread's first calls to

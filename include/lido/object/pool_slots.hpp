@@ -15,6 +15,7 @@
 #include "lido/allocator/slot_allocator.hpp"
 #include "lido/base/address.hpp"
 #include "lido/base/assert.hpp"
+#include "lido/base/memory_piece.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
@@ -22,7 +23,11 @@
 #include "lido/concurrency/zeroed_array.hpp"
 #include "lido/object/options.hpp"
 
-namespace lido::inline v0::detail {
+namespace lido::inline v0 {
+
+class option_problem;
+
+namespace detail {
 
 #if defined(__cpp_lib_jthread)
 using std::stop_token;
@@ -78,11 +83,25 @@ class slot_memory final : public segment_memory, public segment_fill {
  public:
   /// Throws std::bad_array_new_length if the size overflows, or std::bad_alloc.
   slot_memory(const slot_layout& layout, std::uint32_t capacity, bool grows);
+  /// Places the slots and their states in memory of the program, which outlives this object.
+  slot_memory(const slot_layout& layout, std::uint32_t capacity, memory_cursor& memory) noexcept;
   slot_memory(const slot_memory&) = delete;
   slot_memory& operator=(const slot_memory&) = delete;
   ~slot_memory();
 
+  /// Takes from `memory` what the slots, their states and their records take, in this order, so
+  /// that a cursor without memory finds out how many bytes that is.
+  struct parts {
+    std::byte* slots;
+    std::byte* states;
+    std::byte* records;
+  };
+  static parts take_parts(memory_cursor& memory, const slot_layout& layout,
+                          std::uint32_t capacity) noexcept;
+
   [[nodiscard]] std::byte* first() const noexcept { return first_; }
+  /// Returns the memory for the records of a checked pool, or null if that is the system's.
+  [[nodiscard]] std::byte* records() const noexcept { return records_; }
   [[nodiscard]] slot_geometry geometry() const noexcept { return {first_, layout_.size}; }
   [[nodiscard]] void* address_of(slot_index slot) const noexcept {
     return first_ + layout_.size * slot;
@@ -155,7 +174,7 @@ class slot_memory final : public segment_memory, public segment_fill {
     // subtracted.
     return address_bits(object) - address_bits(first_);
   }
-  [[nodiscard]] std::size_t alignment() const noexcept;
+  slot_memory(const slot_layout& layout, std::uint32_t capacity, const parts& in) noexcept;
 
   std::byte* first_ = nullptr;
   zeroed_array<state> states_;  ///< one for each slot, or none at all
@@ -164,6 +183,8 @@ class slot_memory final : public segment_memory, public segment_fill {
   atomic<std::uint32_t> backed_{0};
   object_keeper* keeper_ = nullptr;
   address_space* addresses_ = nullptr;  ///< owned; null unless the slots grow
+  std::byte* records_ = nullptr;
+  bool is_placed_ = false;  ///< the slots are in memory of the program
 };
 
 /// The slots of one pool: owns their memory, manages the free ones, and throws errors that name the
@@ -210,8 +231,15 @@ class pool_slots {
   [[nodiscard]] slot_pool_stats stats(bool counts_hits = false) const noexcept;
   [[nodiscard]] static std::size_t bytes_needed(const object_pool_options& options,
                                                 const slot_layout& layout) noexcept;
+  /// Returns the first problem that can be found without allocating memory.
+  [[nodiscard]] static option_problem find_problem(const object_pool_options& options,
+                                                   const slot_layout& layout) noexcept;
 
  private:
+  /// Uses `own` to divide the memory of the program.
+  pool_slots(const object_pool_options& options, const slot_layout& layout, memory_cursor own);
+  [[nodiscard]] static memory_cursor parts_needed(const object_pool_options& options,
+                                                  const slot_layout& layout) noexcept;
   void add(std::uint32_t count);
   [[noreturn]] void fail_to_grow(int error) const;
 
@@ -221,7 +249,8 @@ class pool_slots {
   union {
     slot_allocator allocator_;
   };
-  std::uint32_t max_capacity_;  ///< before `memory_`: this initialiser checks the options
+  std::uint32_t max_capacity_;  ///< before `piece_`: this initialiser checks the options
+  memory_piece piece_;          ///< memory of the program; empty if the system's is used
   slot_memory memory_;
   std::string_view name_;  ///< owned by the allocator
   when_full when_full_;
@@ -229,7 +258,9 @@ class pool_slots {
   bool eager_ = false;               ///< `reserve` creates objects in the slots that it adds
   std::uint32_t forks_;              ///< number of forks before the pool was made
   std::size_t record_bytes_;         ///< bytes of a slot's record
+  std::byte* entry_part_ = nullptr;  ///< memory of the program for `entry_`
   registration* entry_ = nullptr;    ///< owned; null if the pool is in no registry
 };
 
-}  // namespace lido::inline v0::detail
+}  // namespace detail
+}  // namespace lido::inline v0

@@ -154,7 +154,9 @@ class block_store {
   bool poisons_;  ///< the library is built with AddressSanitizer, not only the program
   slot_allocator slots_;
   std::unique_ptr<block_checks> checks_;  ///< null if the blocks are not checked
-  std::unique_ptr<registration> entry_;   ///< null if the blocks are in no registry
+  // NOLINTNEXTLINE(*-avoid-c-arrays): macros of the program may change the layout of containers
+  std::unique_ptr<char[]> entry_name_;
+  std::unique_ptr<registration> entry_;  ///< null if the blocks are in no registry
 };
 
 }  // namespace detail
