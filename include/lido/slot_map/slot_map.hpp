@@ -125,11 +125,22 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
     }));
   }
 
-  /// Adds a value under `handle`: one from another map, or the last one that its slot here has
-  /// given. Returns false, without effect, during a walk and in constructors of T. Also returns
-  /// false if the slot of `handle` has a value, has given a later handle, is used up, or lies
-  /// beyond `max_size()`. Closes holes, and searches all free slots. Unless max_size limits the
-  /// table, it may grow to 2^32 slots of 8 bytes each.
+  /// Reserves the handle of a value that `emplace_at` will construct later. Until then, the handle
+  /// is stale for all other functions, but `erase` gives it up. May be called during a walk.
+  /// Returns the null handle if values and reserved handles already number `max_size()`. Throws
+  /// std::bad_alloc, and std::length_error if no slot is left.
+  [[nodiscard, LIDO_ASSERTS]] handle_type reserve_handle() {
+    const bool room = store_.taken() + store_.reserved() < options_.max_size;
+    return room ? handle_type::from_bits(store_.reserve_handle()) : handle_type();
+  }
+
+  /// Adds a value under `handle`: a reserved one, one from another map, or the last one that its
+  /// slot here has given. Returns false, without effect, during a walk and in constructors of T.
+  /// Also returns false if the slot of `handle` has a value, has given a later handle, is used up,
+  /// or lies beyond `max_size()`. Closes holes. Takes constant time on average, apart from that and
+  /// from growth. Unless max_size limits the table, it may grow to 2^32 slots of 8 bytes each. If
+  /// constructing or moving the value throws, a reserved handle stays reserved; if on_insert
+  /// throws, it is stale.
   template <class... Args>
   [[nodiscard]] bool emplace_at(handle_type handle, Args&&... args) {
     if (!may_move() || !store_.can_emplace_as(handle.to_bits(), most())) {
@@ -188,12 +199,13 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
     return emplace(std::move(*value));
   }
 
-  /// Destroys the value. Returns false if the handle is stale. Leaves a hole if a walk is running,
-  /// if `compaction_mode` is not immediate, or if the move that would close the hole throws.
+  /// Destroys the value, or gives up a reserved handle. Returns false if the handle is stale.
+  /// Leaves a hole if a walk is running, if `compaction_mode` is not immediate, or if the move that
+  /// would close the hole throws.
   [[LIDO_ASSERTS]] bool erase(handle_type handle) noexcept {
     const std::uint32_t index = store_.find(handle.to_bits());
     if (index == detail::null_slot) {
-      return false;
+      return store_.give_up_reserved(handle.to_bits());
     }
     announce_erase(index);
     erase_announced(index, handle.to_bits());
@@ -229,7 +241,8 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
     return erased;
   }
 
-  /// Erases all values, so all handles become stale. During a walk, each value leaves a hole.
+  /// Erases all values, so their handles become stale. Reserved handles stay reserved. During a
+  /// walk, each value leaves a hole.
   [[LIDO_ASSERTS]] void clear() noexcept {
     for (std::uint32_t p = store_.next_value(0); p < store_.end(); p = store_.next_value(p + 1)) {
       announce_erase(p);
@@ -255,7 +268,9 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   /// Returns the value. Requires: the handle is not stale.
   [[nodiscard, LIDO_ASSERTS]] T& operator[](handle_type handle) noexcept {
     T* const found = find(handle);
-    LIDO_ASSERT(found != nullptr, "operator[] of a slot map with a stale handle");
+    LIDO_ASSERT(
+        found != nullptr,
+        ("operator[] of a slot map with a stale handle; the map is '" + name_ + "'").c_str());
     return *found;
   }
   [[nodiscard, LIDO_ASSERTS]] const T& operator[](handle_type handle) const noexcept {

@@ -29,8 +29,8 @@ struct table_image {
 inline constexpr std::uint32_t last_table_generation = 0x7FFF'FFFE;
 
 /// Maps handles to indices, with generations from 1 to `Last`. Not thread-safe. A slot without a
-/// value is free or vacant. Free slots form a list, which is stored in the table itself. A vacant
-/// slot still has an index, and the next value at that index uses the slot.
+/// value is free, vacant or reserved. Free slots form a list, which is stored in the table itself.
+/// A vacant slot still has an index, and the next value at that index uses the slot.
 ///
 /// The table stores one word per slot: the valid handle xor the index of its value. So a look-up is
 /// one xor of that word with the handle. If the generations are equal, the result is the index.
@@ -43,7 +43,8 @@ inline constexpr std::uint32_t last_table_generation = 0x7FFF'FFFE;
 ///  I2 A slot whose generations are used up is in no list. It may be vacant, and never has a value.
 ///  I3 The generation of a free or vacant slot carries a mark that no handle has. So looking up
 ///     a handle of another map fails, even if its generation is the one that the slot will give
-///     next.
+///     next. A slot whose handle is reserved has no mark. Its word encodes the index null_slot, so
+///     looking up the handle fails.
 template <std::uint32_t Last>
 class slot_table {
   static_assert(Last >= 1 && Last <= last_table_generation, "lido: generations are 1 to 2^31 - 2");
@@ -135,9 +136,9 @@ class slot_table {
     words_[static_cast<slot_index>(handle)] = handle ^ index;
   }
 
-  /// Returns true if the slot of `handle` may get a value under `handle`. The slot must be neither
-  /// in use nor used up, must have given no later handle, and must be one that a map of `most`
-  /// values may have.
+  /// Returns true if the slot of `handle` may get a value under `handle`. That is so if the handle
+  /// is reserved. Otherwise, the slot must be neither in use nor used up, must have given no later
+  /// handle, and must be one that a map of `most` values may have.
   [[nodiscard]] bool can_fill_as(std::uint64_t handle, std::size_t most) const noexcept {
     const auto slot = static_cast<slot_index>(handle);
     const auto wanted = static_cast<std::uint32_t>(handle >> 32U);
@@ -147,28 +148,69 @@ class slot_table {
     if (slot >= words_.size()) {
       return slot < most + used_up_ && wanted + 1 >= first_generation_;
     }
-    return (words_[slot] & unused) != 0 && !is_used_up(slot) && wanted + 1 >= generation(slot);
+    return is_reserved(handle) ||
+           ((words_[slot] & unused) != 0 && !is_used_up(slot) && wanted + 1 >= generation(slot));
   }
 
   /// Makes `slot` the one that `claim` returns next. Adds all slots up to `slot` if the table has
-  /// fewer. Searches the list from the slot that became free last. Throws the same as `prepare`.
-  /// Requires: no slot is vacant, and can_fill_as is true for a handle of `slot`.
+  /// fewer. Throws the same as `prepare`. Requires: no slot is vacant, and can_fill_as is true for
+  /// a handle of `slot`.
+  ///
+  /// Takes constant time on average, because `befores_` usually knows the slot before `slot` in the
+  /// list of free slots. That array is only a hint, which is validated before it is used. So only
+  /// this function maintains it.
   [[LIDO_ASSERTS]] void bring_forward(slot_index slot) {
     LIDO_ASSERT(slot >= words_.size() || (words_[slot] & unused) != 0,
                 "a slot with a value is brought forward");
     while (words_.size() <= slot) {
       add_slot();
     }
-    slot_index before = null_slot;
-    slot_index at = first_free_;
-    while (at != slot) {
-      before = std::exchange(at, static_cast<slot_index>(words_[at]));
-    }
-    if (before != null_slot) {
-      words_[before] = (words_[before] & generation_bits) | static_cast<slot_index>(words_[slot]);
-      words_[slot] = (words_[slot] & generation_bits) | std::exchange(first_free_, slot);
+    if (slot != first_free_) {
+      befores_.resize(words_.size(), null_slot);
+      const slot_index before = find_before(slot);
+      const slot_index next = next_free(slot);
+      link(before, next);
+      note_before(next, before);
+      link(slot, first_free_);
+      note_before(first_free_, slot);
+      first_free_ = slot;
     }
   }
+
+  /// Takes a free slot for a value that will be made later. Returns the bits of the value's handle,
+  /// which `find` refuses until then. Throws the same as `prepare`.
+  [[nodiscard, LIDO_ASSERTS]] std::uint64_t reserve_handle() {
+    prepare();
+    return reserve_first();
+  }
+  /// Does the same with the slot that `claim` would return. Requires: there is one.
+  [[LIDO_ASSERTS]] std::uint64_t reserve_first() noexcept {
+    const slot_index slot = claim(null_slot);
+    const std::uint64_t handle = next_handle(slot);
+    words_[slot] = handle ^ null_slot;
+    ++reserved_;
+    return handle;
+  }
+  [[nodiscard]] bool is_reserved(std::uint64_t handle) const noexcept {
+    const auto slot = static_cast<slot_index>(handle);
+    return slot < words_.size() && (handle & unused) == 0 && words_[slot] == (handle ^ null_slot);
+  }
+  /// Makes the slot of a reserved handle the one that `claim` returns next. Its next generation is
+  /// that of `handle`.
+  void use_reserved(std::uint64_t handle) noexcept {
+    const auto slot = static_cast<slot_index>(handle);
+    words_[slot] = word_without_value(static_cast<std::uint32_t>(handle >> 32U), first_free_);
+    first_free_ = slot;
+    --reserved_;
+  }
+  /// Frees the slot of a reserved handle, so that the handle becomes stale.
+  void give_up_reserved(std::uint64_t handle) noexcept {
+    const auto slot = static_cast<slot_index>(handle);
+    words_[slot] = word_without_value(generation_after(handle), null_slot);
+    give_up_index(slot);
+    --reserved_;
+  }
+  [[nodiscard]] std::size_t reserved() const noexcept { return reserved_; }
 
   /// Returns the next generation of `slot`. Requires: `slot` has no value.
   [[nodiscard]] std::uint32_t generation(slot_index slot) const noexcept {
@@ -188,10 +230,11 @@ class slot_table {
   /// Drops the free slots behind the last slot that is taken, used up or old. Frees their memory,
   /// except for what `reserve(count)` needs. New slots begin with the highest generation of the
   /// dropped slots. A slot that has given half of its generations is old; if it were dropped, each
-  /// new slot would soon be used up. Throws std::bad_alloc without effect. `taken(slot)` returns
-  /// true if `slot` has a value. Requires: no slot is vacant.
+  /// new slot would soon be used up. Throws std::bad_alloc without effect.
+  /// `has_value(slot)` returns true if `slot` has a value. Requires: no slot is vacant.
   template <class Taken>
-  void shrink(std::size_t count, Taken taken) {
+  void shrink(std::size_t count, Taken has_value) {
+    const auto taken = [&](slot_index slot) { return has_value(slot) || has_reserved(slot); };
     std::size_t keep = words_.size();
     std::uint32_t least = first_generation_;
     while (keep > 0 && !taken(static_cast<slot_index>(keep - 1)) &&
@@ -203,6 +246,7 @@ class slot_table {
     fewer.reserve((std::max)(keep, count + used_up_));
     fewer.assign(words_.begin(), middle);
     words_.swap(fewer);
+    befores_ = {};
     first_generation_ = least;
     first_free_ = null_slot;
     for (std::size_t i = keep; i > 0; --i) {
@@ -236,6 +280,8 @@ class slot_table {
       const std::uint32_t index = index_or_any(slot);
       if ((words_[slot] & unused) != 0) {
         ++(is_used_up(slot) ? used_up_ : free);
+      } else if (has_generation(slot) && has_reserved(slot)) {
+        ++reserved_;
       } else if (has_generation(slot) && index < owners.size() && owners[index] == null_slot) {
         owners[index] = slot;
         ++values;
@@ -250,7 +296,7 @@ class slot_table {
   [[nodiscard]] std::size_t used_up() const noexcept { return used_up_; }
 
   [[nodiscard]] std::size_t memory() const noexcept {
-    return words_.capacity() * sizeof(std::uint64_t);
+    return words_.capacity() * sizeof(std::uint64_t) + befores_.capacity() * sizeof(slot_index);
   }
 
  private:
@@ -283,6 +329,12 @@ class slot_table {
     return words_[slot] >> 32U == no_generation;
   }
 
+  /// Returns true if the handle of `slot` is reserved. Such a word encodes an index that no value
+  /// has.
+  [[nodiscard]] bool has_reserved(slot_index slot) const noexcept {
+    return (words_[slot] & unused) == 0 && index_or_any(slot) == null_slot;
+  }
+
   [[nodiscard]] bool has_generation(slot_index slot) const noexcept {
     return generation(slot) >= 1 && generation(slot) <= Last;
   }
@@ -300,6 +352,39 @@ class slot_table {
     return count == 0 && slot == null_slot;
   }
 
+  /// Returns the slot after the free slot `slot` in the list.
+  [[nodiscard]] slot_index next_free(slot_index slot) const noexcept {
+    return static_cast<slot_index>(words_[slot]);
+  }
+  void link(slot_index slot, slot_index next) noexcept {
+    words_[slot] = (words_[slot] & generation_bits) | next;
+  }
+  void note_before(slot_index slot, slot_index before) noexcept {
+    if (slot != null_slot) {
+      befores_[slot] = before;
+    }
+  }
+  /// Returns the slot before `slot` in the list of free slots. If the hint is wrong, searches the
+  /// list and corrects the hints on the way, and those of as many slots beyond `slot`. So the next
+  /// searches that have to go as far are rare. Requires: `slot` is in the list, but not first.
+  [[nodiscard]] slot_index find_before(slot_index slot) noexcept {
+    const slot_index hint = befores_[slot];
+    if (hint < words_.size() && (words_[hint] & unused) != 0 && !is_used_up(hint) &&
+        next_free(hint) == slot) {
+      return hint;
+    }
+    std::size_t steps = 0;
+    for (slot_index at = first_free_; at != slot; at = next_free(at)) {
+      note_before(next_free(at), at);
+      ++steps;
+    }
+    for (slot_index at = slot; steps != 0 && at != null_slot; at = next_free(at)) {
+      note_before(next_free(at), at);
+      --steps;
+    }
+    return befores_[slot];
+  }
+
   [[LIDO_SLOW_PATH]] void add_slot() {
     if (words_.size() >= max_capacity) {
       throw_length_error("lido: the indices of a slot map are used up");
@@ -309,7 +394,9 @@ class slot_table {
   }
 
   words words_;
+  std::vector<slot_index> befores_;  ///< hints for `bring_forward`
   std::size_t used_up_ = 0;
+  std::size_t reserved_ = 0;  ///< number of reserved handles
   std::uint32_t first_generation_ = 1;
   slot_index first_free_ = null_slot;
 };

@@ -216,11 +216,35 @@ class value_store {
     if (!can_emplace_as(handle, most)) {
       return false;
     }
-    table_.bring_forward(static_cast<slot_index>(handle));
+    const bool reserved = table_.is_reserved(handle);
+    if (reserved) {
+      table_.use_reserved(handle);
+    } else {
+      table_.bring_forward(static_cast<slot_index>(handle));
+    }
+    // If the move of `value` throws, its slot is again the one that `claim` returns next.
+    scope_exit keep_reserved([&]() noexcept {
+      if (reserved) {
+        (void)table_.reserve_first();
+      }
+    });
     (void)emplace_by([&](T* at, std::uint64_t /*handle*/) { make<T>(at, std::move(value)); },
                      handle);
+    keep_reserved.dismiss();
     return true;
   }
+
+  /// Reserves a handle for `emplace_as`. Throws std::bad_alloc or std::length_error.
+  [[nodiscard, LIDO_ASSERTS]] std::uint64_t reserve_handle() { return table_.reserve_handle(); }
+  /// Frees the slot of a reserved handle. Returns false if the handle is not reserved.
+  [[LIDO_SLOW_PATH]] bool give_up_reserved(std::uint64_t handle) noexcept {
+    const bool reserved = table_.is_reserved(handle);
+    if (reserved) {
+      table_.give_up_reserved(handle);
+    }
+    return reserved;
+  }
+  [[nodiscard]] std::size_t reserved() const noexcept { return table_.reserved(); }
 
   [[nodiscard]] bool can_emplace_as(std::uint64_t handle, std::size_t most) const noexcept {
     return table_.can_fill_as(handle, most);
