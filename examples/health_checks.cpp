@@ -1,6 +1,7 @@
 // A server that cannot be reached, then can: what its client answers to readiness checks.
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <iostream>
 #include <lido/resource_pool.hpp>
 #include <stdexcept>
@@ -12,7 +13,7 @@ using namespace std::chrono_literals;
 
 struct connection {};
 
-int main() {
+int main() try {
   std::atomic<bool> server_is_up{false};
   const auto connect = [&] {
     return server_is_up ? connection() : throw std::runtime_error("refused");
@@ -36,6 +37,9 @@ int main() {
   print();
   answers.begin_shutdown();
   print();
+} catch (const std::exception& problem) {
+  std::cerr << problem.what() << '\n';
+  return 1;
 }
 
 // Prints:

@@ -1,5 +1,6 @@
 // Pools in containers, although a pool can be neither copied nor moved.
 #include <deque>
+#include <exception>
 #include <iostream>
 #include <lido/object_pool.hpp>
 #include <map>
@@ -11,7 +12,7 @@ struct particle {
   float x = 0;
 };
 
-int main() {
+int main() try {
   // [snippet]
   using pool = lido::object_pool<particle>;
   const lido::object_pool_options options{.capacity = 64};
@@ -32,6 +33,9 @@ int main() {
     const auto lease = one->acquire();
     std::cout << one->stats().in_use << " of " << one->capacity() << '\n';
   }
+} catch (const std::exception& problem) {
+  std::cerr << problem.what() << '\n';
+  return 1;
 }
 
 // Prints:

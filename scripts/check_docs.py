@@ -3,7 +3,7 @@
 
  * A ```cpp or ```c block below `<!-- snippet: examples/first_pool.cpp -->` equals the lines between
    `// [snippet]` and `// [/snippet]` of that file; one below `<!-- snippet: examples/first_pool.cpp use -->`
-   those behind `// [snippet use]`.
+   those behind `// [snippet use]`. The page has a link to the file.
  * Relative links and pictures lead to a file of the repository, and an anchor to a heading.
  * Files named in a document exist.
  * Tests are named in docs/reference/tests.md alone, and each one named there exists.
@@ -68,6 +68,10 @@ def check_snippets(root: Path, file: Path, text: str) -> list[str]:
             errors.append(f"{where}: {match[1]} does not have exactly one // [{begin}] ... // [/snippet]")
         elif match[3].strip("\n") != wanted:
             errors.append(f"{where}: the block differs from the snippet in {match[1]}")
+    linked = {(file.parent / link).resolve() for link in LINK.findall(text)}
+    for name in sorted({match[1] for match in MARKER.finditer(text)}):
+        if (root / name).resolve() not in linked:
+            errors.append(f"{file.relative_to(root)}: no link to {name}, which has a snippet here")
     return errors
 
 

@@ -8,7 +8,7 @@ import check_docs
 README = """# Lido
 
 See the [tour](docs/tour.md#the-first-pool "a tour"), the [`code`](src/), [the web](https://example.org/x)
-and [below](#sample-code); `Boost.MySQL` and `a.b` are no tests. Not links: `[a](b)` and
+and [below](#sample-code) of [first](examples/first.cpp); `Boost.MySQL` and `a.b` are no tests. Not links: `[a](b)` and
 
 ```
 [c](d)
@@ -84,19 +84,25 @@ class Docs(TreeTest):
 
     def test_lost_example_is_found(self) -> None:
         (self.root / "examples/first.cpp").unlink()
-        self.assert_fault(self.errors(), "examples/first.cpp does not exist")
+        errors = self.errors()
+        self.assertEqual(len(errors), 2, errors)
+        self.assertTrue(any("examples/first.cpp does not exist" in error for error in errors), errors)
+        self.assertTrue(any("dead link examples/first.cpp" in error for error in errors), errors)
+
+    def test_lost_link_to_an_example_is_found(self) -> None:
+        self.seed("README.md", "[first](examples/first.cpp)", "first", "README.md", "no link to examples/first.cpp")
 
     def test_lost_region_is_found(self) -> None:
         self.seed("examples/first.cpp", "  // [/snippet]\n", "", "exactly one")
 
     def test_named_region_is_told_from_others(self) -> None:
         self.edit("examples/first.cpp", "  // [/snippet]\n", "  // [/snippet]\n  // [snippet use]\n  use();\n  // [/snippet]\n")
-        self.write("docs/use.md", "# Use\n\n<!-- snippet: examples/first.cpp use -->\n```cpp\nuse();\n```\n")
+        self.write("docs/use.md", "# Use\n\n<!-- snippet: examples/first.cpp use -->\n```cpp\nuse();\n```\n\n[first](../examples/first.cpp)\n")
         self.assert_clean(self.errors())
         self.seed("docs/use.md", "use();", "misuse();", "docs/use.md:3", "differs")
 
     def test_lost_named_region_is_found(self) -> None:
-        self.write("docs/use.md", "# Use\n\n<!-- snippet: examples/first.cpp use -->\n```cpp\nuse();\n```\n")
+        self.write("docs/use.md", "# Use\n\n<!-- snippet: examples/first.cpp use -->\n```cpp\nuse();\n```\n\n[first](../examples/first.cpp)\n")
         self.assert_fault(self.errors(), "docs/use.md:3", "exactly one // [snippet use]")
 
     def test_marker_without_a_block_is_found(self) -> None:
