@@ -35,6 +35,7 @@ using lido::pool_stats;
 using lido::pool_traits;
 using lido::prepare_thread;
 using lido::set_failure_handler;
+using lido::share;
 using lido::shared_list;
 using lido::slot_pool_stats;
 using lido::unlimited;

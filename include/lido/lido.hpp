@@ -9,6 +9,7 @@
 #include "lido/memory_source.hpp"
 #include "lido/object_pool.hpp"
 #include "lido/registry.hpp"
+#include "lido/shared_lease.hpp"
 #include "lido/slot_map.hpp"
 #include "lido/version.hpp"
 

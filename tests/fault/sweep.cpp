@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -16,7 +17,9 @@
 #include <cstdlib>
 #include <exception>
 #include <latch>
+#include <list>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -237,6 +240,16 @@ void use(Pool& pool) {
     count = 0;
     std::array<element<Pool>*, 12> many{};
     attempt([&] { pool.release_n(std::span(many).first(pool.try_acquire_n(many))); });
+    attempt([&] {
+      std::list<element<Pool>*> list(many.size());
+      if (pool.try_acquire_all(std::span(many))) {
+        std::copy(many.begin(), many.end(), list.begin());
+        pool.release_n(list);
+      }
+    });
+    std::array<typename Pool::lease_type, 12> leases;
+    attempt([&] { (void)pool.try_acquire_all(std::span(leases)); });
+    attempt([&] { (void)pool.try_acquire_n(std::span(leases).first(7)); });
   }
 }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <ostream>
 #include <utility>
@@ -109,6 +110,49 @@ const misuse_case misuses[] = {
        int* const object = pool.try_acquire_ptr(1);
        pool.release(object);
        pool.release(object);
+     },
+     "release of what is not in use"},
+    {"IndexOfAnObjectOfAnotherPool",
+     [] {
+       object_pool<int> pool(1);
+       object_pool<int> other(1);
+       (void)other.index_of(pool.acquire(1).get());
+     },
+     "index_of a pointer to no slot of this pool"},
+    {"IndexOfNull", [] { (void)object_pool<int>(1).index_of(nullptr); },
+     "index_of a pointer to no slot of this pool"},
+    {"IndexOfAMember",
+     [] {
+       object_pool<std::array<int, 2>> pool(1);
+       const void* const second = &(*pool.acquire())[1];
+       (void)pool.index_of(static_cast<const std::array<int, 2>*>(second));
+     },
+     "index_of a pointer to no slot of this pool"},
+    {"AtAnIndexBeyondTheEnd", [] { (void)object_pool<int>(3).at(3); },
+     "an index of no slot of this pool"},
+    {"AtAnIndexThatIsNotInUse",
+     [] {
+       object_pool<int, tracked_traits> pool(3);
+       (void)pool.at(pool.index_of(pool.acquire().get()));
+     },
+     "an index of an object that is not in use"},
+    {"AtAnIndexThatIsNotInUseInACheckedPool",
+     [] {
+       object_pool<int, checked_traits<int>> pool(3);
+       (void)pool.at(0);
+     },
+     "an index of an object that is not in use"},
+    {"ReleaseOfAForeignObjectInAList",
+     [] {
+       object_pool<int> pool(1);
+       object_pool<int> other(1);
+       other.release_n(std::list<int*>{nullptr, pool.try_acquire_ptr(1)});
+     },
+     "release of (a pointer to no object of this pool|what is not in use)"},
+    {"ReleaseTwiceInAList",
+     [] {
+       object_pool<int, tracked_traits> pool(2);
+       pool.release_n(std::list<int*>(2, pool.try_acquire_ptr(1)));
      },
      "release of what is not in use"},
     {"BytesOfTooManySlots", [] { (void)object_pool<int>::bytes_needed({.capacity = SIZE_MAX}); },

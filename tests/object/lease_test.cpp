@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <compare>
+#include <functional>
+#include <map>
+#include <set>
 #include <thread>
 #include <type_traits>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -141,6 +146,73 @@ TEST_F(Lease, MayEndInAnotherThread) {
   EXPECT_EQ(pool().stats().in_use, 0U);
 }
 
+TEST_F(Lease, OfNullIsEmpty) {
+  lease<tracked> held = nullptr;
+  EXPECT_TRUE(held == nullptr);
+  held = pool().acquire(5);
+  EXPECT_TRUE(held != nullptr);
+  EXPECT_TRUE(nullptr != held);
+  held = nullptr;
+  EXPECT_TRUE(nullptr == held);
+  EXPECT_EQ(tracked::counts().live(), 0);
+  held = nullptr;
+  held = {};
+  EXPECT_FALSE(held);
+}
+
+TEST_F(Lease, SwapsWithoutATemporary) {
+  object_pool<tracked> other(4);
+  auto first = pool().acquire(5);
+  auto second = other.acquire(6);
+  first.swap(second);
+  EXPECT_EQ(first->value(), 6);
+  using std::swap;
+  swap(first, second);
+  EXPECT_EQ(first->value(), 5);
+  first.swap(first);
+  EXPECT_EQ(first->value(), 5);
+  lease<tracked> empty;
+  first.swap(empty);
+  EXPECT_FALSE(first);
+  empty.reset();
+  second.reset();
+  EXPECT_EQ(pool().stats().in_use, 0U);
+  EXPECT_EQ(other.stats().in_use, 0U);
+}
+
+TEST_F(Lease, ComparesByTheAddressOfItsObject) {
+  object_pool<tracked> other(4);
+  const auto first = pool().acquire(5);
+  const auto second = other.acquire(5);
+  const lease<tracked> empty;
+  const std::less<const tracked*> before;
+  EXPECT_TRUE(first == first);  // NOLINT(misc-redundant-expression)
+  EXPECT_TRUE(first != second);
+  EXPECT_TRUE(empty == lease<tracked>());
+  EXPECT_EQ(first < second, before(first.get(), second.get()));
+  EXPECT_EQ(first > second, before(second.get(), first.get()));
+  EXPECT_TRUE(empty < first && first >= empty);
+  EXPECT_TRUE((first <=> first) == std::strong_ordering::equal);
+}
+
+TEST_F(Lease, IsAKeyOfContainers) {
+  std::set<lease<tracked>> ordered;
+  std::unordered_set<lease<tracked>> hashed;
+  std::map<lease<tracked>, int> map;
+  for (int i = 0; i < 2; ++i) {
+    ordered.insert(pool().acquire(i));
+    hashed.insert(pool().acquire(i));
+    map.emplace(pool().acquire(i), i);
+  }
+  ordered.insert(nullptr);
+  EXPECT_EQ(ordered.size(), 3U);
+  EXPECT_FALSE(*ordered.begin());
+  EXPECT_EQ(hashed.size(), 2U);
+  const auto& one = *hashed.begin();
+  EXPECT_EQ(std::hash<lease<tracked>>()(one), std::hash<tracked*>()(one.get()));
+  EXPECT_EQ(pool().stats().in_use, 6U);
+}
+
 TEST_F(Lease, IsTwoWords) {
   EXPECT_EQ(sizeof(lease<tracked>), 2 * sizeof(void*));
 }
@@ -150,6 +222,8 @@ TEST_F(Lease, IsMoveOnly) {
   EXPECT_FALSE(std::is_copy_assignable_v<lease<tracked>>);
   EXPECT_TRUE(std::is_nothrow_move_constructible_v<lease<tracked>>);
   EXPECT_TRUE(std::is_nothrow_move_assignable_v<lease<tracked>>);
+  EXPECT_TRUE(std::is_nothrow_swappable_v<lease<tracked>>);
+  EXPECT_FALSE((std::is_convertible_v<tracked*, lease<tracked>>));
 }
 
 /// A list whose nodes own their successors.

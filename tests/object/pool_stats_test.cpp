@@ -199,16 +199,33 @@ TEST(CountedHits, AndSlowAcquiresAreAllAcquires) {
     GTEST_SKIP() << "hits are those of revocable caches, which need membarrier(2)";
   }
   for (int i = 0; i < 500; ++i) {
-    (void)pool.acquire();
-    std::array<int*, 3> some{};
-    ASSERT_EQ(pool.try_acquire_n(some), 3U);
+    std::array<int*, 64> some{};  // so many that they are taken in a batch
+    ASSERT_EQ(pool.try_acquire_n(some), some.size());
     pool.release_n(some);
   }
+  for (int i = 0; i < 500; ++i) {
+    (void)pool.acquire();
+  }
   const slot_pool_stats stats = pool.stats();
-  EXPECT_EQ(stats.acquires, 2000U);
+  EXPECT_EQ(stats.acquires, 500U * 65);
   EXPECT_EQ(stats.acquires, stats.slow_acquires + stats.hits.value_or(0));
   EXPECT_GT(stats.hits, 400U);
   EXPECT_LE(stats.hits, 500U);
+}
+
+TEST(CountedHits, AreThoseOfFewObjectsAtOnceToo) {
+  object_pool<int, counted_ints> pool(1000);
+  if (pool.stats().caches != cache_kind::revocable) {
+    GTEST_SKIP() << "hits are those of revocable caches, which need membarrier(2)";
+  }
+  for (int i = 0; i < 500; ++i) {
+    std::array<int*, 3> some{};
+    ASSERT_TRUE(pool.try_acquire_all(some));
+    pool.release_n(some);
+  }
+  const slot_pool_stats stats = pool.stats();
+  EXPECT_EQ(stats.acquires, 1500U);
+  EXPECT_GT(stats.hits, 1400U);
 }
 
 TEST(CountedHits, AreUnknownWithoutTheTrait) {

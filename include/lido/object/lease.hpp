@@ -2,6 +2,9 @@
 /// Public. `lease<T>`: owns one object of a pool and returns it.
 #pragma once
 
+#include <compare>
+#include <cstddef>
+#include <string_view>
 #include <utility>
 
 #include "lido/base/assert.hpp"
@@ -19,13 +22,15 @@ class object_pool;
 /// Every `object_pool<T>` has the same `lease<T>`, whatever its options. A lease is move-only and
 /// has the size of two pointers. It is not thread-safe, but it may be moved to another thread and
 /// destroyed there. A non-empty lease must not outlive its pool. A T may have a `lease<T>` as a
-/// member.
+/// member. Leases are compared by the addresses of their objects.
 template <class T, class Traits = pool_traits<T>>
 class [[nodiscard]] lease {
   using pool_type = object_pool<T, Traits>;
 
  public:
   lease() noexcept = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): as for pointers
+  lease(std::nullptr_t /*null*/) noexcept {}
   lease(lease&& other) noexcept
       : object_(std::exchange(other.object_, nullptr)), pool_(other.pool_) {}
   /// Releases the previous object last, because that object may contain `other`. For example, the
@@ -36,6 +41,10 @@ class [[nodiscard]] lease {
     if (before != nullptr) {
       its_pool->release(before);
     }
+    return *this;
+  }
+  [[LIDO_ASSERTS]] lease& operator=(std::nullptr_t /*null*/) noexcept {
+    reset();
     return *this;
   }
   lease(const lease&) = delete;
@@ -66,6 +75,23 @@ class [[nodiscard]] lease {
   /// release it.
   [[nodiscard]] T* detach() noexcept { return std::exchange(object_, nullptr); }
 
+  void swap(lease& other) noexcept {
+    std::swap(object_, other.object_);
+    std::swap(pool_, other.pool_);
+  }
+  friend void swap(lease& left, lease& right) noexcept { left.swap(right); }
+
+  [[nodiscard]] friend bool operator==(const lease& left, const lease& right) noexcept {
+    return left.object_ == right.object_;
+  }
+  [[nodiscard]] friend bool operator==(const lease& left, std::nullptr_t /*null*/) noexcept {
+    return left.object_ == nullptr;
+  }
+  [[nodiscard]] friend std::strong_ordering operator<=>(const lease& left,
+                                                        const lease& right) noexcept {
+    return std::compare_three_way()(left.object_, right.object_);
+  }
+
  private:
   friend pool_type;
   lease(T* object, pool_type* pool) noexcept : object_(object), pool_(pool) {}
@@ -75,3 +101,11 @@ class [[nodiscard]] lease {
 };
 
 }  // namespace lido::inline v0
+
+/// Hashes the address of the object, so the hash of a lease is that of its `get()`.
+template <class T, class Traits>
+struct std::hash<lido::lease<T, Traits>> {
+  [[nodiscard]] std::size_t operator()(const lido::lease<T, Traits>& lease) const noexcept {
+    return std::hash<T*>()(lease.get());
+  }
+};

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <new>
 #include <span>
 #include <string_view>
@@ -25,6 +27,7 @@
 #include "lido/object/kept_objects.hpp"
 #include "lido/object/lease.hpp"
 #include "lido/object/options.hpp"
+#include "lido/object/pointer_range.hpp"
 #include "lido/object/pool_slots.hpp"
 #include "lido/object/traits.hpp"
 #include "lido/platform/compiler.hpp"
@@ -191,23 +194,78 @@ class object_pool : private detail::complete_traits<Traits> {
     put_slot(object);
   }
 
-  /// Acquires value-initialised objects and stores their addresses at the front of `out`. Returns
-  /// the number of acquired objects, which is less than out.size() only if the pool is exhausted.
-  /// If a constructor throws, no object stays acquired.
-  template <class = void>  // lets explicit instantiations compile if T needs arguments
-  [[nodiscard, LIDO_ALWAYS_INLINE]] std::size_t try_acquire_n(std::span<T*> out) {
-    return acquire_many(code_address::here(), out);
+  /// Acquires an object for each element of `out` and stores the addresses in `out`. Returns the
+  /// number of acquired objects, which is less than out.size() only if the pool is exhausted; their
+  /// addresses are at the front, and the other elements keep their values. Each object is made from
+  /// `args` as `acquire` makes one, but the arguments are passed as const lvalues. If a constructor
+  /// throws, no object stays acquired, and the pointers that this call has stored are null.
+  template <class... Args>
+  [[nodiscard, LIDO_ALWAYS_INLINE, LIDO_ASSERTS]] std::size_t try_acquire_n(std::span<T*> out,
+                                                                            const Args&... args) {
+    return acquire_many(code_address::here(), out, args...);
+  }
+
+  /// Acquires objects as the form above does, but stores leases. First releases the objects of all
+  /// leases in `out`. If a constructor throws, all leases in `out` are empty.
+  template <class... Args>
+  [[nodiscard, LIDO_ALWAYS_INLINE, LIDO_ASSERTS]] std::size_t try_acquire_n(
+      std::span<lease_type> out, const Args&... args) {
+    reset_all(out);
+    return acquire_many(code_address::here(), out, args...);
+  }
+
+  /// Acquires out.size() objects as `try_acquire_n` does, or none. Returns true if it has acquired
+  /// them. If it returns false or throws, all pointers in `out` are null.
+  ///
+  /// Constructs nothing before it has all slots. While it collects them, they count as in use. So
+  /// if other calls compete for the last slots, each of them may find too few.
+  template <class... Args>
+  [[nodiscard, LIDO_ALWAYS_INLINE, LIDO_ASSERTS]] bool try_acquire_all(std::span<T*> out,
+                                                                       const Args&... args) {
+    return acquire_all(code_address::here(), out, args...);
+  }
+
+  /// Acquires all or none as the form above does, but stores leases. First releases the objects of
+  /// all leases in `out`. If it returns false or throws, all leases in `out` are empty.
+  template <class... Args>
+  [[nodiscard, LIDO_ALWAYS_INLINE, LIDO_ASSERTS]] bool try_acquire_all(std::span<lease_type> out,
+                                                                       const Args&... args) {
+    reset_all(out);
+    return acquire_all(code_address::here(), out, args...);
   }
 
   /// Releases each of `objects`, with few trips to the shared free list. Null pointers have no
   /// effect. Requires: no object occurs twice, and none contains the array of pointers itself.
   [[LIDO_ALWAYS_INLINE, LIDO_ASSERTS]] void release_n(std::span<T* const> objects) noexcept {
-    release_many(code_address::here(), objects);
+    release_many(code_address::here(), objects.data(), objects.data() + objects.size());
+  }
+
+  /// Releases each object of a range of pointers that is not an array. Increments the iterator
+  /// before it destroys the object, so the range may be a list that is linked through its objects.
+  /// Requires: no object occurs twice, and iterating does not throw.
+  template <detail::pointer_range<T> Pointers>
+  [[LIDO_ALWAYS_INLINE, LIDO_ASSERTS]] void release_n(Pointers&& objects) noexcept {
+    release_many(code_address::here(), std::begin(objects), std::end(objects));
   }
 
   /// Returns true if `object` points to a slot of this pool, in use or not. Wait-free.
   [[nodiscard]] bool owns(const T* object) const noexcept {
     return slots_.memory().template owns<sizeof(T)>(object);
+  }
+
+  /// Returns the index of the slot that `object` points to. It is less than max_capacity(), and
+  /// stays the same for the lifetime of the pool. Slots are contiguous: the slot with index i
+  /// starts i * sizeof(T) bytes after the first one, whose alignment is alignof(T), but at least 64
+  /// bytes. Wait-free. Requires: `object` points to a slot of this pool, in use or not.
+  [[nodiscard, LIDO_ASSERTS]] std::uint32_t index_of(const T* object) const noexcept {
+    LIDO_ASSERT(owns(object), "index_of a pointer to no slot of this pool");
+    return slots_.memory().template index_of<sizeof(T)>(object);
+  }
+
+  /// Returns the object in the slot with this index. Wait-free. Requires: the object is in use.
+  [[nodiscard, LIDO_ASSERTS]] T& at(std::uint32_t index) noexcept { return *object_at(index); }
+  [[nodiscard, LIDO_ASSERTS]] const T& at(std::uint32_t index) const noexcept {
+    return *object_at(index);
   }
 
   /// Returns the number of slots. With `when_full::grow`, counts only slots that exist now.
@@ -239,17 +297,10 @@ class object_pool : private detail::complete_traits<Traits> {
   void for_each_in_use(F&& f) {
     static_assert(Traits::track_in_use || checks::active,
                   "lido: for_each_in_use needs Traits::track_in_use = true");
-    const auto is_used = [this](detail::slot_index slot) {
-      if constexpr (checks::active) {
-        return checks_.is_used(slot);
-      } else {
-        return slots_.memory().is_used(slot);
-      }
-    };
     const std::uint32_t count = slots_.memory().backed();
     for (detail::slot_index slot = 0; slot < count; ++slot) {
       if (is_used(slot)) {
-        f(*std::launder(static_cast<T*>(slots_.memory().address_of(slot))));
+        f(*in_slot(slot));
       }
     }
   }
@@ -361,56 +412,162 @@ class object_pool : private detail::complete_traits<Traits> {
     return lease_type(object, this);
   }
 
-  template <class = void>
-  std::size_t acquire_many(code_address at, std::span<T*> out) {
-    std::size_t count = 0;
-    detail::scope_exit undo([&] { release_many(at, out.first(count)); });
-    while (count < out.size()) {
-      std::array<void*, chunk> batch;
-      const std::size_t wanted = out.size() - count < chunk ? out.size() - count : chunk;
-      const std::size_t taken =
-          checks_.admits(at) ? slots_.allocator().acquire_n(std::span(batch).first(wanted)) : 0;
-      construct_many(at, std::span<void* const>(batch).first(taken), out, count);
-      if (taken < wanted) {
-        break;
-      }
+  // ---- many at once: a place is a pointer or a lease, in the caller's array --------------------
+
+  static void put(T*& place, T* object, object_pool* /*pool*/) noexcept { place = object; }
+  static void put(lease_type& place, T* object, object_pool* pool) noexcept {
+    place.object_ = object;
+    place.pool_ = pool;
+  }
+  static T* peek(T* place) noexcept { return place; }
+  static T* peek(const lease_type& place) noexcept { return place.get(); }
+
+  [[LIDO_ASSERTS]] static void reset_all(std::span<lease_type> leases) noexcept {
+    for (lease_type& each : leases) {
+      each.reset();
     }
-    undo.dismiss();
+  }
+
+  template <class Place, class... Args>
+  [[LIDO_ASSERTS]] std::size_t acquire_many(code_address at, std::span<Place> out,
+                                            const Args&... args) {
+    const std::size_t count = take_slots(at, out);
+    construct_all(at, out.first(count), args...);
     return count;
   }
 
-  template <class = void>
-  void construct_many(code_address at, std::span<void* const> batch, std::span<T*> out,
-                      std::size_t& count) {
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      // If a constructor throws, the caller releases the objects in `out`, and this function
-      // releases the slots that are not yet used.
-      detail::scope_exit give_back([&] { slots_.allocator().release_n(batch.subspan(i + 1)); });
-      out[count] = construct(at, batch[i]);
-      ++count;
-      give_back.dismiss();
+  template <class Place, class... Args>
+  [[LIDO_ASSERTS]] bool acquire_all(code_address at, std::span<Place> out, const Args&... args) {
+    const std::size_t count = out.size() <= max_capacity() ? take_slots(at, out) : 0;
+    if (count < out.size()) {
+      put_slots(out.first(count));
+      for (Place& each : out.subspan(count)) {
+        put(each, nullptr, this);
+      }
+      return false;
+    }
+    construct_all(at, out, args...);
+    return true;
+  }
+
+  /// Takes free slots and stores their addresses at the front of `out`. Returns their number, which
+  /// is less than out.size() only if the pool is exhausted.
+  template <class Place>
+  std::size_t take_slots(code_address at, std::span<Place> out) noexcept {
+    std::size_t count = 0;
+    // A few hits cost less than the fixed cost of a batch.
+    bool hits = out.size() < chunk;
+    while (hits && count < out.size() && checks_.admits(at)) {
+      void* slot = nullptr;
+      hits = slots_.allocator().template try_hit<Traits::counts>(slot);
+      if (!hits && (slot = slots_.allocator().acquire_after_miss()) == nullptr) {
+        return count;
+      }
+      put(out[count++], static_cast<T*>(slot), this);
+    }
+    return count == out.size() ? count : count + take_batches(at, out.subspan(count));
+  }
+
+  /// Takes slots as `take_slots` does, in batches.
+  template <class Place>
+  [[LIDO_SLOW_PATH]] std::size_t take_batches(code_address at, std::span<Place> out) noexcept {
+    std::size_t count = 0;
+    std::size_t wanted = 0;
+    std::size_t taken = 0;
+    while (count < out.size() && taken == wanted) {
+      std::array<void*, chunk> batch;
+      wanted = out.size() - count < chunk ? out.size() - count : chunk;
+      taken = checks_.admits(at) ? slots_.allocator().acquire_n(std::span(batch).first(wanted)) : 0;
+      for (std::size_t i = 0; i < taken; ++i) {
+        put(out[count++], static_cast<T*>(batch[i]), this);
+      }
+    }
+    return count;
+  }
+
+  /// Frees the slots in `places`, which contain no objects in use. The places are null afterwards.
+  template <class Place>
+  void put_slots(std::span<Place> places) noexcept {
+    while (!places.empty()) {
+      std::array<void*, chunk> batch;
+      const std::size_t size = places.size() < chunk ? places.size() : chunk;
+      for (std::size_t i = 0; i < size; ++i) {
+        batch[i] = peek(places[i]);
+        put(places[i], nullptr, this);
+      }
+      slots_.allocator().release_n(std::span<void* const>(batch).first(size));
+      places = places.subspan(size);
+    }
+  }
+
+  /// Constructs an object in each of the slots in `places`. If a constructor throws, destroys the
+  /// objects before that one and frees all the slots.
+  template <class Place, class... Args>
+  [[LIDO_ASSERTS]] void construct_all(code_address at, std::span<Place> places,
+                                      const Args&... args) {
+    std::size_t made = 0;
+    detail::scope_exit undo([&] {
+      put(places[made], nullptr, this);  // `construct` has freed this slot
+      put_slots(places.subspan(made + 1));
+      for (Place& each : places.first(made)) {
+        end_use(at, peek(each));
+        put(each, nullptr, this);
+      }
+    });
+    for (; made < places.size(); ++made) {
+      put(places[made], construct(at, peek(places[made]), args...), this);
+    }
+    undo.dismiss();
+  }
+
+  [[LIDO_ASSERTS]] void end_use(code_address at, T* object) noexcept {
+    if (checks_.try_end(object, at)) {
+      destroy(object);
+      put_slot(object);
     }
   }
 
   // NOLINTNEXTLINE(readability-function-size): objects within batches
-  [[LIDO_ASSERTS]] void release_many(code_address at, std::span<T* const> objects) noexcept {
-    while (!objects.empty()) {
+  template <class Next, class End>
+  [[LIDO_ASSERTS]] void release_many(code_address at, Next next, const End& end) noexcept {
+    while (next != end) {
       std::array<void*, chunk> batch;
       std::size_t admitted = 0;
-      for (; admitted < batch.size() && !objects.empty(); objects = objects.subspan(1)) {
-        batch[admitted] = objects.front();
-        LIDO_ASSERT(
-            checks::active || refuses || objects.front() == nullptr || owns(objects.front()),
-            "release of a pointer to no object of this pool");
-        LIDO_ASSERT(detail::address_bits(objects.data()) - detail::address_bits(batch[admitted]) >=
-                        sizeof(T),
-                    "release_n of an object that contains the array of objects");
-        if (batch[admitted] != nullptr && checks_.try_end(batch[admitted], at)) {
-          destroy(objects.front());
+      while (admitted < batch.size() && next != end) {
+        T* const object = *next;
+        LIDO_ASSERT(checks::active || refuses || object == nullptr || owns(object),
+                    "release of a pointer to no object of this pool");
+        if constexpr (std::is_pointer_v<Next>) {
+          LIDO_ASSERT(detail::address_bits(next) - detail::address_bits(object) >= sizeof(T),
+                      "release_n of an object that contains the array of objects");
+        }
+        ++next;
+        batch[admitted] = object;
+        if (object != nullptr && checks_.try_end(object, at)) {
+          destroy(object);
           ++admitted;
         }
       }
       slots_.allocator().release_n(std::span<void* const>(batch).first(admitted));
+    }
+  }
+
+  [[nodiscard]] T* in_slot(detail::slot_index slot) const noexcept {
+    return std::launder(static_cast<T*>(slots_.memory().address_of(slot)));
+  }
+  [[nodiscard, LIDO_ASSERTS]] T* object_at(detail::slot_index slot) const noexcept {
+    LIDO_ASSERT(slot < slots_.memory().backed(), "an index of no slot of this pool");
+    LIDO_ASSERT(is_used(slot), "an index of an object that is not in use");
+    return in_slot(slot);
+  }
+  /// Returns true if the object in the slot is in use, or if the pool does not track that.
+  [[nodiscard]] bool is_used([[maybe_unused]] detail::slot_index slot) const noexcept {
+    if constexpr (checks::active) {
+      return checks_.is_used(slot);
+    } else if constexpr (tracks) {
+      return slots_.memory().is_used(slot);
+    } else {
+      return true;
     }
   }
 
