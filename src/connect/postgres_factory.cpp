@@ -65,6 +65,20 @@ void hide(std::string& text, const std::string& value) {
   }
 }
 
+/// Returns a message of libpq or of the server as one line, for logs. "; " separates its parts.
+std::string on_one_line(std::string_view text) {
+  std::string line;
+  while (!text.empty()) {
+    const std::size_t end = (std::min)(text.find('\n'), text.size());
+    const std::size_t begin = text.find_first_not_of(" \t");
+    if (begin < end) {
+      line += (line.empty() ? "" : "; ") + std::string(text.substr(begin, end - begin));
+    }
+    text.remove_prefix((std::min)(end + 1, text.size()));
+  }
+  return line;
+}
+
 /// Returns the settings of a conninfo, with defaults from the environment. Only libpq knows the
 /// settings of a service file.
 settings read(const std::string& conninfo, const tcp_keep_alive& keep_alive) {
@@ -302,13 +316,15 @@ int collect(PGconn* raw, const create_context& limit, postgres_result& last) {
 /// Runs commands. Returns an empty string if they succeed in time, or the reason why they did not.
 std::string run(PGconn* raw, const std::string& commands, const create_context& limit) {
   if (PQsendQuery(raw, commands.c_str()) != 1) {
-    return PQerrorMessage(raw);
+    return on_one_line(PQerrorMessage(raw));
   }
   postgres_result last;
   if (const int failed = collect(raw, limit, last)) {
     return detail::text_of(failed);
   }
-  return PQresultStatus(last.get()) <= PGRES_TUPLES_OK ? "" : PQresultErrorMessage(last.get());
+  return PQresultStatus(last.get()) <= PGRES_TUPLES_OK
+             ? ""
+             : on_one_line(PQresultErrorMessage(last.get()));
 }
 
 /// Cancels the query. Returns true if the server has been notified. To notify the server, libpq
@@ -448,10 +464,10 @@ postgres_connection postgres_factory::create(const create_context& context) cons
     }
     told += begins ? without_values(failure, target) : fault;
     if (!has_others && (!begins || is_permanent(failure, made.get()))) {
-      throw permanent_failure(told);
+      throw permanent_failure(on_one_line(told));
     }
   }
-  throw std::runtime_error(told);
+  throw std::runtime_error(on_one_line(told));
 }
 
 bool postgres_factory::validate(postgres_connection& idle, const create_context& context) const {

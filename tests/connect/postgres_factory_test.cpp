@@ -90,6 +90,18 @@ void expect_no_secret(const std::string& conninfo) {
 }
 
 // jackc/pgx #1271, jackc/pgconn #51: the error for a malformed conninfo contains its password.
+TEST_F(PostgresFactory, AnErrorIsOneLine) {
+  const std::string closed = "host=127.0.0.1,127.0.0.1 user=lido port=1,1";
+  for (const std::string& conninfo : {server()->conninfo("wrong"), closed, std::string("port=0")}) {
+    const std::string told = permanent_failure_of(conninfo);
+    EXPECT_EQ(told.find('\n'), std::string::npos) << told;
+    EXPECT_EQ(told.find("; ;"), std::string::npos) << told;
+    EXPECT_NE(told.back(), ' ') << told;
+  }
+  const std::string told = permanent_failure_of(closed);
+  EXPECT_NE(told.find("; connection to server"), std::string::npos) << told;
+}
+
 TEST_F(PostgresFactory, NoPartOfAMalformedConninfoIsInAnError) {
   for (const char* const conninfo : {
            "host=127.0.0.1 user=u password=my s3cr3t dbname=d",
