@@ -28,10 +28,6 @@ namespace lido::inline v0::detail {
 
 namespace {
 
-/// Limit of the caches of a pool that is warm, or in memory of the program. Even a new cache has
-/// room for this many slots, so that the cache never grows.
-constexpr std::size_t most_cached_when_warm = 64;
-
 option_problem find_problem_of_growing(const object_pool_options& options,
                                        const slot_layout& layout) {
   if (option_problem found = out_of_range("max_capacity", options.max_capacity, 1, max_capacity)) {
@@ -83,7 +79,7 @@ std::uint32_t checked_most_slots(const object_pool_options& options, const slot_
 allocator_options to_allocator(const object_pool_options& options, std::uint32_t capacity,
                                slot_memory& memory, memory_cursor& own) {
   const bool is_fixed = options.warm || options.memory != nullptr;
-  const std::size_t most = is_fixed ? most_cached_when_warm : slot_cache::most_items;
+  const std::size_t most = is_fixed ? most_cached_when_fixed : slot_cache::most_items;
   return {.geometry = memory.geometry(),
           .capacity = capacity,
           .caches = options.caches,

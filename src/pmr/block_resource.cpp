@@ -1,11 +1,14 @@
 #include "lido/pmr/block_resource.hpp"
 
 #include <algorithm>
-#include <string>
+#include <memory>
+#include <new>
 #include <string_view>
 
 #include "lido/base/assert.hpp"
 #include "lido/base/fail.hpp"
+#include "lido/base/memory_cursor.hpp"
+#include "lido/base/option_problem.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/platform/compiler.hpp"
@@ -16,90 +19,170 @@ namespace detail {
 
 namespace {
 
-/// Throws if the size or an option is wrong.
-void refuse_problem(const block_settings& options, const block_size& size) {
-  const block_problem problem = find_problem(options, size);
-  refuse_option_if(problem == block_problem::bytes, options.name,
-                   {"block_bytes 0 is not at least 1"});
-  refuse_option_if(problem == block_problem::alignment, options.name,
-                   {"alignment ", std::to_string(options.alignment),
-                    " is not a power of two up to ", std::to_string(most_block_alignment)});
-  check_option(options.name, "blocks", size.blocks, 1, max_capacity);
-  check_option(options.name, "max_cached", options.max_cached, 0, slot_cache::most_items);
-  if (problem == block_problem::memory) {
-    throw_bad_array_length();
+/// Returns the first problem of the size or of an option.
+option_problem problem_of(const block_settings& options, const block_size& size) noexcept {
+  const block_problem found = find_problem(options, size);
+  if (found == block_problem::bytes) {
+    return {option_problem::kind::option, {"block_bytes 0 is not at least 1"}};
   }
+  if (found == block_problem::alignment) {
+    const bool any = options.memory != nullptr;
+    return {option_problem::kind::option,
+            {"alignment ", digits(options.alignment).view(), " is not a power of two",
+             any ? "" : " up to ", any ? "" : digits(most_block_alignment).view()}};
+  }
+  if (option_problem wrong = out_of_range("blocks", size.blocks, 1, max_capacity)) {
+    return wrong;
+  }
+  if (option_problem wrong =
+          out_of_range("max_cached", options.max_cached, 0, slot_cache::most_items)) {
+    return wrong;
+  }
+  return found == block_problem::memory
+             ? option_problem(option_problem::kind::size, {"the size of all blocks overflows"})
+             : option_problem();
 }
 
 }  // namespace
 
-/// Plans the memory of a block_resource. Contains the rounded sizes in ascending order. The blocks
-/// of the sizes lie one after another in a single piece of memory of `bytes` bytes. The constructor
-/// throws if a size is wrong, before memory for blocks is allocated.
-struct block_plan {
-  block_plan(const resource_settings& resource, std::span<const block_size> given)
-      : alignment(memory_alignment(resource.blocks)) {
-    const block_settings& options = resource.blocks;
-    if (given.empty()) {
-      sizes = {resource.only};
-    } else {
-      refuse_option_if(resource.only.bytes != 0 || resource.only.blocks != 0, options.name,
-                       {"sizes are given beside block_bytes or blocks"});
-      sizes.assign(given.begin(), given.end());
-    }
-    std::sort(sizes.begin(), sizes.end(),
-              [](const auto& left, const auto& right) { return left.bytes < right.bytes; });
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      refuse_problem(options, sizes[i]);
-      sizes[i].bytes = rounded_bytes(options, sizes[i].bytes);
-      refuse_option_if(i != 0 && sizes[i].bytes == sizes[i - 1].bytes, options.name,
-                       {"two sizes of ", std::to_string(sizes[i].bytes), " bytes"});
-      bytes = add(bytes, sizes[i]);
+/// Plans the memory of a block_resource: visits the rounded sizes in ascending order, and computes
+/// the size of all memory. The blocks of the sizes lie one after another. Allocates nothing.
+/// Requires: the settings and the sizes outlive the plan.
+class block_plan {
+ public:
+  block_plan(const resource_settings& resource, std::span<const block_size> given) noexcept
+      : options_(resource.blocks),
+        sizes_(given.empty() ? std::span(&resource.only, 1) : given),
+        alignment_(memory_alignment(resource.blocks)),
+        problem_(find_problem(resource, given)) {
+    for (block_size size = first(); !problem_ && size.blocks != 0; size = after(size)) {
+      bytes_ = end_of(bytes_, size);
     }
   }
 
+  [[nodiscard]] const option_problem& problem() const noexcept { return problem_; }
+
+  // The rest requires that there is no problem.
+
+  [[nodiscard]] std::size_t count() const noexcept { return sizes_.size(); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::size_t alignment() const noexcept { return alignment_; }
+  [[nodiscard]] block_size first() const noexcept { return after({}); }
+  /// Returns the smallest rounded size above `last`, or an empty size if there is none.
+  [[nodiscard]] block_size after(const block_size& last) const noexcept {
+    block_size next;
+    for (const block_size& each : sizes_) {
+      const std::size_t bytes = problem_ ? 0 : rounded_bytes(options_, each.bytes);
+      if (bytes > last.bytes && (next.bytes == 0 || bytes < next.bytes)) {
+        next = {bytes, each.blocks};
+      }
+    }
+    return next;
+  }
+  [[nodiscard]] std::size_t largest() const noexcept {
+    std::size_t most = 0;
+    for (const block_size& each : sizes_) {
+      most = (std::max)(most, rounded_bytes(options_, each.bytes));
+    }
+    return most;
+  }
   /// Returns the offset of the end of the blocks of `size` if they begin at `offset`. The next
   /// blocks may begin there.
-  [[nodiscard]] std::size_t add(std::size_t offset, const block_size& size) const {
-    const std::size_t more = rounded_up(size.bytes * size.blocks, alignment);
-    if (more > PTRDIFF_MAX || offset > PTRDIFF_MAX - more) {
-      throw_bad_array_length();
-    }
-    return offset + more;
+  [[nodiscard]] std::size_t end_of(std::size_t offset, const block_size& size) const noexcept {
+    return offset + rounded_up(size.bytes * size.blocks, alignment_);
   }
 
-  std::vector<block_size> sizes;
-  std::size_t alignment;  ///< alignment of all memory
-  std::size_t bytes = 0;
+ private:
+  [[nodiscard]] option_problem find_problem(const resource_settings& resource,
+                                            std::span<const block_size> given) const noexcept {
+    if (!given.empty() && (resource.only.bytes != 0 || resource.only.blocks != 0)) {
+      return {option_problem::kind::option, {"sizes are given beside block_bytes or blocks"}};
+    }
+    std::size_t bytes = 0;
+    for (const block_size& each : sizes_) {
+      if (option_problem found = problem_of(options_, each)) {
+        return found;
+      }
+      const std::size_t rounded = rounded_bytes(options_, each.bytes);
+      for (const block_size* other = sizes_.data(); other != &each; ++other) {
+        if (rounded_bytes(options_, other->bytes) == rounded) {
+          return {option_problem::kind::option,
+                  {"two sizes of ", digits(rounded).view(), " bytes"}};
+        }
+      }
+      const std::size_t more = rounded_up(rounded * each.blocks, alignment_);
+      if (more > PTRDIFF_MAX || bytes > PTRDIFF_MAX - more) {
+        return {option_problem::kind::size, {"the size of all blocks overflows"}};
+      }
+      bytes += more;
+    }
+    return {};
+  }
+
+  const block_settings& options_;
+  std::span<const block_size> sizes_;
+  std::size_t alignment_;  ///< alignment of all memory
+  option_problem problem_;
+  std::size_t bytes_ = 0;
 };
 
 larger_blocks::~larger_blocks() {
   std::destroy_n(stores_, count_);
 }
 
+/// The division of the memory of larger_blocks.
+struct larger_blocks::parts {
+  std::size_t stores;   ///< number of sizes except the smallest
+  std::size_t counts;   ///< number of counts of served requests
+  std::size_t entries;  ///< number of entries of the list
+
+  static constexpr std::size_t alignment = (std::max)(alignof(striped_count), alignof(block_store));
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    return counts * sizeof(striped_count) + stores * sizeof(block_store) + entries * sizeof(void*);
+  }
+};
+
+larger_blocks::parts larger_blocks::parts_for(const resource_settings& options,
+                                              const block_plan& plan) noexcept {
+  const std::size_t stores = plan.count() - 1;
+  return {stores, options.use_larger_blocks ? stores : 0,
+          (std::min)(most_ever_listed, plan.largest()) / granule + 1};
+}
+
+void larger_blocks::take_tables(memory_cursor& memory, const resource_settings& options,
+                                const block_plan& plan) noexcept {
+  (void)memory.take(parts_for(options, plan).bytes(), parts::alignment);
+  const block_size smallest = plan.first();
+  for (block_size size = plan.after(smallest); size.blocks != 0; size = plan.after(size)) {
+    block_store::take_tables(memory, options.blocks, size);
+  }
+}
+
 void larger_blocks::make(const resource_settings& options, const block_plan& plan,
-                         std::byte* memory) {
-  const std::size_t count = plan.sizes.size() - 1;
-  most_listed_ = (std::min)(most_ever_listed, plan.sizes.back().bytes);
-  const std::size_t entries = most_listed_ / granule + 1;
-  const std::size_t counts = options.use_larger_blocks ? count : 0;
-  memory_ = std::make_unique<aligned_buffer>(
-      counts * sizeof(striped_count) + count * sizeof(block_store) + entries * sizeof(void*),
-      (std::max)(alignof(striped_count), alignof(block_store)));
-  auto* const first_count = static_cast<striped_count*>(static_cast<void*>(memory_->data()));
-  std::uninitialized_value_construct_n(first_count, counts);
-  served_ = counts != 0 ? first_count : nullptr;
-  stores_ = static_cast<block_store*>(static_cast<void*>(first_count + counts));
-  listed_ = static_cast<block_store**>(static_cast<void*>(stores_ + count));
-  std::uninitialized_fill_n(listed_, entries, nullptr);
-  std::size_t offset = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    offset = plan.add(offset, plan.sizes[i]);
-    std::construct_at(stores_ + i, options.blocks, plan.sizes[i + 1], memory + offset);
+                         std::byte* memory, memory_cursor* own) {
+  const parts in = parts_for(options, plan);
+  most_listed_ = (std::min)(most_ever_listed, plan.largest());
+  memory_ =
+      own == nullptr ? std::make_unique<aligned_buffer>(in.bytes(), parts::alignment) : nullptr;
+  std::byte* const begin =
+      own == nullptr ? memory_->data() : own->take(in.bytes(), parts::alignment);
+  auto* const first_count = static_cast<striped_count*>(static_cast<void*>(begin));
+  std::uninitialized_value_construct_n(first_count, in.counts);
+  served_ = in.counts != 0 ? first_count : nullptr;
+  stores_ = static_cast<block_store*>(static_cast<void*>(first_count + in.counts));
+  listed_ = static_cast<block_store**>(static_cast<void*>(stores_ + in.stores));
+  std::uninitialized_fill_n(listed_, in.entries, nullptr);
+  block_size smaller = plan.first();
+  std::size_t offset = plan.end_of(0, smaller);
+  for (block_size size = plan.after(smaller); size.blocks != 0; size = plan.after(size)) {
+    block_store* const store = stores_ + count_;
+    std::construct_at(store, options.blocks, size, memory + offset, own);
     ++count_;
-    const std::size_t first = (std::min)(plan.sizes[i].bytes / granule + 1, entries);
-    const std::size_t last = (std::min)(plan.sizes[i + 1].bytes / granule + 1, entries);
-    std::fill(listed_ + first, listed_ + last, stores_ + i);
+    const std::size_t first = (std::min)(smaller.bytes / granule + 1, in.entries);
+    const std::size_t last = (std::min)(size.bytes / granule + 1, in.entries);
+    std::fill(listed_ + first, listed_ + last, store);
+    offset = plan.end_of(offset, size);
+    smaller = size;
   }
 }
 
@@ -145,33 +228,78 @@ namespace {
 }  // namespace
 }  // namespace detail
 
-block_resource::block_resource(const detail::resource_settings& options,
-                               std::span<const block_size> sizes)
-    : block_resource(options, detail::block_plan(options, sizes)) {}
+namespace {
+
+/// Throws if there is a problem, and returns the plan.
+const detail::block_plan& checked(const detail::block_plan& plan,
+                                  const detail::resource_settings& options) {
+  detail::throw_if(plan.problem(), options.blocks.name);
+  return plan;
+}
+
+/// Returns what the resource needs from a memory_source. Each part is taken here in the same order
+/// as in the constructor.
+detail::memory_cursor parts_needed(const detail::resource_settings& options,
+                                   const detail::block_plan& plan) noexcept {
+  detail::memory_cursor all;
+  (void)all.take(plan.bytes(), plan.alignment());
+  detail::block_store::take_tables(all, options.blocks, plan.first());
+  const bool several = plan.count() > 1;
+  if (several) {
+    detail::larger_blocks::take_tables(all, options, plan);
+  }
+  if (options.blocks.registry != nullptr) {
+    for (block_size size = plan.first(); size.blocks != 0; size = plan.after(size)) {
+      detail::block_store::take_entry(all, options.blocks.name, size.bytes, several);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::size_t block_resource::bytes_needed(const detail::resource_settings& options,
+                                         std::span<const block_size> sizes) noexcept {
+  const detail::block_plan plan(options, sizes);
+  LIDO_ASSERT(!plan.problem(), "bytes_needed with options that no resource can have");
+  return parts_needed(options, plan).bytes();
+}
+
+option_problem block_resource::find_problem(const detail::resource_settings& options,
+                                            std::span<const block_size> sizes) noexcept {
+  const detail::block_plan plan(options, sizes);
+  return plan.problem() || options.blocks.memory == nullptr
+             ? plan.problem()
+             : detail::too_little_memory(options.blocks.memory, parts_needed(options, plan));
+}
 
 block_resource::block_resource(const detail::resource_settings& options,
-                               const detail::block_plan& plan)
+                               std::span<const block_size> sizes)
+    : block_resource(options, detail::block_plan(options, sizes), detail::memory_cursor()) {}
+
+block_resource::block_resource(const detail::resource_settings& options,
+                               const detail::block_plan& plan, detail::memory_cursor own)
     : alignment_(options.blocks.alignment),
-      memory_(plan.bytes, plan.alignment),
-      smallest_(options.blocks, plan.sizes.front(), memory_.data()),
+      piece_(options.blocks.memory, parts_needed(options, checked(plan, options)),
+             options.blocks.name, own),
+      memory_(own.has_memory()
+                  ? detail::aligned_buffer(own.take(plan.bytes(), plan.alignment()), plan.bytes())
+                  : detail::aligned_buffer(plan.bytes(), plan.alignment())),
+      smallest_(options.blocks, plan.first(), memory_.data(), own.has_memory() ? &own : nullptr),
       upstream_(options.upstream != nullptr ? options.upstream : std::pmr::get_default_resource()),
       overflow_to_upstream_(options.overflow_to_upstream),
       name_(smallest_.name()) {
-  if (plan.sizes.size() > 1) {
-    larger_.make(options, plan, memory_.data());
+  detail::memory_cursor* const from = own.has_memory() ? &own : nullptr;
+  const bool several = plan.count() > 1;
+  if (several) {
+    larger_.make(options, plan, memory_.data(), from);
   }
   if (options.blocks.registry == nullptr) {
     return;
   }
-  const std::string name(name_);
-  const auto enter = [&](detail::block_store& store) {
-    store.enter(
-        *options.blocks.registry,
-        plan.sizes.size() == 1 ? name : name + "[" + std::to_string(store.block_bytes()) + "]");
-  };
-  enter(smallest_);
+  smallest_.enter(*options.blocks.registry, several, from);
   for (detail::block_store& store : larger_.all()) {
-    enter(store);
+    store.enter(*options.blocks.registry, several, from);
   }
 }
 

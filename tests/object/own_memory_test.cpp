@@ -26,35 +26,13 @@
 #include "support/crew.hpp"
 #include "support/drain.hpp"
 #include "support/failing_new.hpp"
+#include "support/own_buffer.hpp"
 
 namespace lido {
 namespace {
 
 using test::allocations;
-
-constexpr std::size_t aligned_for_all = 8192;
-
-/// Bytes of the program, full of garbage.
-class buffer {
- public:
-  explicit buffer(std::size_t size) : bytes_(size + aligned_for_all, std::byte{0xA5}) {
-    const auto start = detail::address_bits(bytes_.data());
-    first_ = (aligned_for_all - start % aligned_for_all) % aligned_for_all;
-    size_ = size;
-  }
-  [[nodiscard]] std::span<std::byte> span() noexcept {
-    return std::span(bytes_).subspan(first_, size_);
-  }
-  [[nodiscard]] bool contains(const void* address, std::size_t size) noexcept {
-    const auto offset = detail::address_bits(address) - detail::address_bits(span().data());
-    return offset < size_ && size <= size_ - offset;
-  }
-
- private:
-  std::vector<std::byte> bytes_;
-  std::size_t first_ = 0;
-  std::size_t size_ = 0;
-};
+using buffer = test::own_buffer;
 
 struct particle {
   std::array<float, 7> at{};
@@ -68,10 +46,6 @@ struct tracked : pool_traits<particle> {
 struct kept : pool_traits<particle> {
   using hooks = keep;
 };
-struct counted_entry {
-  std::size_t value = 0;
-};
-
 template <class Pool>
 std::string refusal_of(const object_pool_options& options) {
   try {

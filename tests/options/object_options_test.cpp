@@ -278,9 +278,16 @@ TEST(BlockOptions, AreObeyed) {
              options{.block_bytes = 8, .blocks = 1, .name = "nodes", .registry = &pools});
          return knows(pools, "nodes");
        }},
+      {"memory",
+       [] {
+         alignas(128) std::array<std::byte, 4096> bytes;
+         memory_region region(bytes);
+         const block_resource blocks(options{.block_bytes = 8, .blocks = 1, .memory = &region});
+         return region.left() < bytes.size() && blocks.owns(bytes.data());
+       }},
   };
-  [[maybe_unused]] const auto& [a, b, c, d, e, f, g, h, i, j, k] = options();
-  expect_all(rows, 11);
+  [[maybe_unused]] const auto& [a, b, c, d, e, f, g, h, i, j, k, l] = options();
+  expect_all(rows, 12);
 }
 
 }  // namespace

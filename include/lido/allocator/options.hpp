@@ -2,6 +2,7 @@
 /// Public. Options of a pool that are chosen at run time, since they cost nothing on a hit.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -20,6 +21,10 @@ namespace detail {
 
 class memory_cursor;
 class segment_memory;
+
+/// Limit of caches that must not allocate memory. Even a new cache has room for this many slots, so
+/// that the cache never grows.
+inline constexpr std::size_t most_cached_when_fixed = 64;
 
 struct allocator_options {
   slot_geometry geometry;      ///< address of slot 0, and the stride

@@ -53,10 +53,18 @@ class aligned_buffer {
     LIDO_ASSERT(std::has_single_bit(alignment), "an alignment that is no power of two");
   }
 
+  /// Refers to memory of the program, which outlives this object.
+  aligned_buffer(std::byte* data, std::size_t size) noexcept
+      : data_(data), size_(size), alignment_(0) {}
+
   aligned_buffer(const aligned_buffer&) = delete;
   aligned_buffer& operator=(const aligned_buffer&) = delete;
   // The sized form is not used, because Clang 14 declares it only with -fsized-deallocation.
-  ~aligned_buffer() { ::operator delete (data_, std::align_val_t{alignment_}); }
+  ~aligned_buffer() {
+    if (alignment_ != 0) {
+      ::operator delete (data_, std::align_val_t{alignment_});
+    }
+  }
 
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -64,7 +72,7 @@ class aligned_buffer {
  private:
   std::byte* data_;
   std::size_t size_;
-  std::size_t alignment_;
+  std::size_t alignment_;  ///< 0 for memory of the program
 };
 
 /// Allocates an array. Throws std::bad_alloc. Requires: `alignment` is a power of two.

@@ -9,7 +9,6 @@
 #include <memory>
 #include <memory_resource>
 #include <span>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "lido/base/error.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/huge_pages.hpp"
+#include "lido/base/memory_piece.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/striped_count.hpp"
@@ -29,7 +29,14 @@ namespace lido::inline v0 {
 
 template <class T>
 class block_allocator;
+class memory_source;
+class option_problem;
 class registry;
+
+namespace detail {
+class memory_cursor;
+struct pool_maker;
+}  // namespace detail
 
 /// Options of a `block_resource`. Use designated initialisers.
 struct block_resource_options {
@@ -46,9 +53,9 @@ struct block_resource_options {
   /// such block is free, `use_larger_blocks` decides whether the request gets a larger one.
   std::vector<block_size> sizes = {};
 
-  /// Alignment of every block, a power of two from 1 to 4096. Sizes of blocks are multiples of it,
-  /// so the default makes blocks of 32 bytes out of 24. Containers align a node like its type,
-  /// often to 8: then `.alignment = 8` wastes nothing.
+  /// Alignment of every block, a power of two from 1 to 4096, or any if `memory` is given. Sizes of
+  /// blocks are multiples of it, so the default makes blocks of 32 bytes out of 24. Containers
+  /// align a node like its type, often to 8: then `.alignment = 8` wastes nothing.
   std::size_t alignment = alignof(std::max_align_t);
 
   /// Name of the resource, for error messages. The resource copies it.
@@ -79,6 +86,12 @@ struct block_resource_options {
   /// Registry that lists the resource by name; null for none. If there are several sizes, each is
   /// listed separately, with a name such as `nodes[64]`.
   lido::registry* registry = nullptr;
+
+  /// Provides the memory for blocks and tables; null for memory of the system. All of it is
+  /// allocated in the constructor, `block_resource::bytes_needed` returns its size, and the
+  /// destructor gives it back. Only the tables of thread caches come from the system. Caches then
+  /// hold at most 64 blocks. The source must outlive the resource.
+  memory_source* memory = nullptr;
 };
 
 /// Statistics of the blocks of one size.
@@ -93,7 +106,7 @@ struct block_stats {
 
 namespace detail {
 
-struct block_plan;
+class block_plan;
 
 /// Options that are passed to the compiled library. They contain no standard containers, because
 /// those of a program with _GLIBCXX_DEBUG differ from those of the library.
@@ -114,9 +127,13 @@ class larger_blocks {
   larger_blocks& operator=(const larger_blocks&) = delete;
   ~larger_blocks();
 
-  /// Makes the stores. Called at most once. Throws std::bad_alloc; some of the stores may then
-  /// exist.
-  void make(const resource_settings& options, const block_plan& plan, std::byte* memory);
+  /// Makes the stores. Takes memory as block_store does. Called at most once. Throws
+  /// std::bad_alloc; some of the stores may then exist.
+  void make(const resource_settings& options, const block_plan& plan, std::byte* memory,
+            memory_cursor* own);
+  /// Takes from `memory` what `make` takes from `own`, in the same order.
+  static void take_tables(memory_cursor& memory, const resource_settings& options,
+                          const block_plan& plan) noexcept;
 
   [[nodiscard]] std::span<block_store> all() const noexcept { return {stores_, count_}; }
 
@@ -137,6 +154,10 @@ class larger_blocks {
   [[nodiscard]] std::uint64_t count_served(std::size_t size) const noexcept;
 
  private:
+  struct parts;
+  [[nodiscard]] static parts parts_for(const resource_settings& options,
+                                       const block_plan& plan) noexcept;
+
   /// Upper limit of `most_listed_`, in bytes.
   static constexpr std::size_t most_ever_listed = 4096;
 
@@ -174,16 +195,7 @@ class block_resource final : public std::pmr::memory_resource {
   /// Throws std::invalid_argument, with the name of the resource, if an option is invalid or if two
   /// sizes are equal after rounding. Also throws std::bad_array_new_length or std::bad_alloc.
   explicit block_resource(const block_resource_options& options)
-      : block_resource({.blocks = {.alignment = options.alignment,
-                                   .name = options.name,
-                                   .max_cached = options.max_cached,
-                                   .checked = options.checked,
-                                   .registry = options.registry},
-                        .only = {options.block_bytes, options.blocks},
-                        .upstream = options.upstream,
-                        .use_larger_blocks = options.use_larger_blocks,
-                        .overflow_to_upstream = options.overflow_to_upstream},
-                       options.sizes) {}
+      : block_resource(settings_of(options), options.sizes) {}
   block_resource(const block_resource&) = delete;
   block_resource& operator=(const block_resource&) = delete;
   ~block_resource() override = default;
@@ -208,6 +220,13 @@ class block_resource final : public std::pmr::memory_resource {
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
   [[nodiscard]] std::pmr::memory_resource* upstream() const noexcept { return upstream_; }
 
+  /// Returns exactly how many bytes a resource with `options` takes from `options.memory`, whose
+  /// first byte must be aligned to 128 bytes and to the alignment of blocks. Requires: a resource
+  /// can be made with `options`, apart from how many bytes the source has.
+  [[nodiscard]] static std::size_t bytes_needed(const block_resource_options& options) noexcept {
+    return bytes_needed(settings_of(options), options.sizes);
+  }
+
   /// Returns the number of different block sizes.
   [[nodiscard]] std::size_t count_sizes() const noexcept;
 
@@ -222,8 +241,29 @@ class block_resource final : public std::pmr::memory_resource {
   template <class T>
   friend class block_allocator;
 
+  friend detail::pool_maker;
+
+  [[nodiscard]] static detail::resource_settings settings_of(
+      const block_resource_options& options) noexcept {
+    return {.blocks = {.alignment = options.alignment,
+                       .name = options.name,
+                       .max_cached = options.max_cached,
+                       .checked = options.checked,
+                       .registry = options.registry,
+                       .memory = options.memory},
+            .only = {options.block_bytes, options.blocks},
+            .upstream = options.upstream,
+            .use_larger_blocks = options.use_larger_blocks,
+            .overflow_to_upstream = options.overflow_to_upstream};
+  }
+  [[nodiscard]] static std::size_t bytes_needed(const detail::resource_settings& options,
+                                                std::span<const block_size> sizes) noexcept;
+  [[nodiscard]] static option_problem find_problem(const detail::resource_settings& options,
+                                                   std::span<const block_size> sizes) noexcept;
+
   block_resource(const detail::resource_settings& options, std::span<const block_size> sizes);
-  block_resource(const detail::resource_settings& options, const detail::block_plan& plan);
+  block_resource(const detail::resource_settings& options, const detail::block_plan& plan,
+                 detail::memory_cursor own);
 
   void* do_allocate(std::size_t bytes, std::size_t alignment) override;
   void do_deallocate(void* address, std::size_t bytes, std::size_t alignment) override;
@@ -273,6 +313,7 @@ class block_resource final : public std::pmr::memory_resource {
       -> decltype(&resource.smallest_);
 
   std::size_t alignment_;
+  detail::memory_piece piece_;     ///< memory of the program; empty if the system's is used
   detail::aligned_buffer memory_;  ///< memory of all blocks
   detail::block_store smallest_;
   detail::larger_blocks larger_;

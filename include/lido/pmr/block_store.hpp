@@ -10,6 +10,7 @@
 #include "lido/allocator/slot_allocator.hpp"
 #include "lido/base/address.hpp"
 #include "lido/base/assert.hpp"
+#include "lido/base/placed.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/debug/code_address.hpp"
 #include "lido/debug/slot_shadow.hpp"
@@ -17,6 +18,8 @@
 
 namespace lido::inline v0 {
 
+class memory_source;
+class option_problem;
 class registry;
 
 /// A size of blocks, and the number of blocks of that size.
@@ -30,7 +33,7 @@ namespace detail {
 /// Unit of block sizes. It ensures that no two blocks share a byte of a sanitizer's shadow memory.
 inline constexpr std::size_t granule = 8;
 
-/// Largest possible alignment of a block.
+/// Largest possible alignment of a block in memory of the system.
 inline constexpr std::size_t most_block_alignment = 4096;
 
 [[nodiscard]] constexpr std::size_t rounded_up(std::size_t bytes, std::size_t unit) noexcept {
@@ -38,7 +41,8 @@ inline constexpr std::size_t most_block_alignment = 4096;
 }
 
 struct block_checks;
-class registration;
+struct block_entry;
+class memory_cursor;
 
 /// Settings that are the same for blocks of all sizes.
 struct block_settings {
@@ -47,6 +51,7 @@ struct block_settings {
   std::size_t max_cached;
   bool checked;
   lido::registry* registry;
+  memory_source* memory = nullptr;  ///< memory of the program; null for memory of the system
 };
 
 /// Reasons why options are invalid.
@@ -66,9 +71,14 @@ enum class block_problem : std::uint8_t { none, bytes, alignment, blocks, memory
 /// A store of adjacent blocks of one size. Thread-safe; its progress is that of `slot_allocator`.
 class block_store {
  public:
-  /// Divides `memory`, which the caller owns, into blocks. Throws std::bad_alloc. Requires:
-  /// find_problem finds no problem in the options, and `size` is rounded.
-  block_store(const block_settings& options, block_size size, std::byte* memory);
+  /// Divides `memory`, which the caller owns, into blocks. The tables are in memory from `own`, or
+  /// in memory of the system if `own` is null. Throws std::bad_alloc. Requires: find_problem finds
+  /// no problem in the options, and `size` is rounded.
+  block_store(const block_settings& options, block_size size, std::byte* memory,
+              memory_cursor* own = nullptr);
+  /// Takes from `memory` what the constructor takes from `own`, in the same order.
+  static void take_tables(memory_cursor& memory, const block_settings& options,
+                          const block_size& size) noexcept;
   block_store(const block_store&) = delete;
   block_store& operator=(const block_store&) = delete;
   ~block_store();
@@ -120,8 +130,12 @@ class block_store {
   [[nodiscard]] std::uint64_t overflowed() const noexcept { return slots_.count_exhausted(); }
   [[nodiscard]] std::string_view name() const noexcept { return slots_.name(); }
 
-  /// Registers the blocks. Called at most once, after construction. Throws std::bad_alloc.
-  void enter(registry& where, std::string_view name);
+  /// Registers the blocks. If `with_size` is true, the size of a block follows the name. Called at
+  /// most once, after construction. Takes memory as the constructor does. Throws std::bad_alloc.
+  void enter(registry& where, bool with_size, memory_cursor* own);
+  /// Takes from `memory` what `enter` takes from `own`, in the same order.
+  static void take_entry(memory_cursor& memory, std::string_view name, std::size_t block_bytes,
+                         bool with_size) noexcept;
 
  private:
   [[nodiscard, LIDO_FAST_PATH]] std::uintptr_t distance_to(const void* address) const noexcept {
@@ -153,10 +167,8 @@ class block_store {
   std::size_t unchecked_bytes_;  ///< bytes that `release` accepts: all, or 0 if checked
   bool poisons_;  ///< the library is built with AddressSanitizer, not only the program
   slot_allocator slots_;
-  std::unique_ptr<block_checks> checks_;  ///< null if the blocks are not checked
-  // NOLINTNEXTLINE(*-avoid-c-arrays): macros of the program may change the layout of containers
-  std::unique_ptr<char[]> entry_name_;
-  std::unique_ptr<registration> entry_;  ///< null if the blocks are in no registry
+  placed_ptr<block_checks> checks_;  ///< null if the blocks are not checked
+  placed_ptr<block_entry> entry_;    ///< null if the blocks are in no registry
 };
 
 }  // namespace detail
