@@ -50,5 +50,11 @@ TEST(HugePages, TheSystemIsAskedForThem) {
   EXPECT_NE(flags_at(memory->data()).find(" hg "), std::string::npos) << flags_at(memory->data());
 }
 
+TEST(HugePages, TheSystemIsNotAskedForThemIfTheyAreNotWanted) {
+  const auto memory = array_buffer(64 * huge_page, 64, page_kind::normal);
+  std::memset(memory->data(), 1, memory->size());
+  EXPECT_EQ(flags_at(memory->data()).find(" hg "), std::string::npos) << flags_at(memory->data());
+}
+
 }  // namespace
 }  // namespace lido::detail

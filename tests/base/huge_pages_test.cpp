@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "lido/slot_map.hpp"
@@ -63,6 +64,39 @@ TEST(HugePages, TheValuesOfALargeMapLieOnThem) {
     ASSERT_EQ(found != nullptr, i < many / 2);
     ASSERT_TRUE(found == nullptr || *found == i);
   }
+}
+
+// A map keeps the option when it grows and shrinks, and passes it on.
+TEST(HugePages, AMapDoesWithoutThemIfItsOptionsSaySo) {
+  using map_type = slot_map<std::uint64_t>;
+  const auto lies_on_them = [](map_type& map) { return address(&*map.begin()) % huge_page == 0; };
+  map_type map({.reserve = 400'000, .huge_pages = false});
+  const auto first = map.insert(0);
+  EXPECT_FALSE(lies_on_them(map));
+  for (std::uint64_t i = 1; i < 1'000'000; ++i) {
+    (void)map.insert(i);
+  }
+  EXPECT_FALSE(lies_on_them(map));
+  map_type copy(map);
+  EXPECT_FALSE(lies_on_them(copy));
+  copy.restore(map.snapshot());
+  EXPECT_FALSE(lies_on_them(copy));
+  copy.erase_if([](std::uint64_t value) { return value >= 500'000; });
+  copy.shrink_to_fit();
+  EXPECT_FALSE(lies_on_them(copy));
+  map_type moved(std::move(map));
+  // NOLINTNEXTLINE(bugprone-use-after-move): it keeps its options
+  map.reserve(400'000);
+  (void)map.insert(1);
+  EXPECT_FALSE(lies_on_them(map));
+  map_type huge;
+  huge.swap(moved);
+  EXPECT_EQ(huge.at(first), 0U);
+  moved.reserve(400'000);
+  (void)moved.insert(1);
+  EXPECT_TRUE(lies_on_them(moved));
+  moved = std::move(huge);
+  EXPECT_EQ(moved.at(first), 0U);
 }
 
 }  // namespace

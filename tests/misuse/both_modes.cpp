@@ -31,5 +31,6 @@ int main() {
   require(noted == 3 && leaks == 1, "a file with assertions does not check");
   misuse_without_assertions();
   require(noted == 3 && leaks == 1, "a file without assertions checks");
+  require(own_range_is_refused(), "a map inserts a range of its own values");
   (void)std::puts("report: both_modes");
 }

@@ -367,6 +367,29 @@ const misuse_case misuses[] = {
        map.for_each([&](int&) { const slot_map<int> other(std::move(map)); });
      },
      "a move of a slot map during a walk"},
+    {"AssignmentDuringAWalk",
+     [] {
+       slot_map<int> map;
+       map.emplace(1);
+       map.for_each([&](int&) { map = slot_map<int>(); });
+     },
+     "a swap or an assignment of a slot map during a walk"},
+    {"SwapOfMapsDuringAWalk",
+     [] {
+       slot_map<int> map;
+       slot_map<int> other;
+       map.emplace(1);
+       map.for_each([&](int&) { other.swap(map); });
+     },
+     "a swap or an assignment of a slot map during a walk"},
+    {"RestoreOfAConcurrentMapDuringAWalk",
+     [] {
+       concurrent_slot_map<int> map(1);
+       map.emplace(1);
+       const auto before = map.snapshot();
+       map.for_each([&](int&) { map.restore(before); });
+     },
+     "restore of a concurrent slot map during a walk"},
     {"MoveInAConstructor",
      [] {
        slot_map<moves_its_map> map;

@@ -12,6 +12,8 @@ void note_misuse(const char* message) noexcept;
 /// Commit the misuses below, in a file with assertions and in one without.
 void misuse_with_assertions();
 void misuse_without_assertions();
+/// Returns true if a map refuses to insert a range of its own values, in a file without assertions.
+bool own_range_is_refused();
 
 namespace lido::test {
 

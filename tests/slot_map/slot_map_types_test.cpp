@@ -22,7 +22,9 @@ constexpr std::array modes{compaction_mode::immediate, compaction_mode::deferred
                            compaction_mode::manual};
 
 static_assert(std::is_nothrow_move_constructible_v<slot_map<int>>);
-static_assert(!std::is_move_assignable_v<slot_map<int>>, "old handles might lead to new values");
+static_assert(std::is_nothrow_move_assignable_v<slot_map<int>>);
+static_assert(std::is_nothrow_swappable_v<slot_map<int>>);
+static_assert(std::is_copy_assignable_v<slot_map<int>>);
 
 TEST(SlotMapTypes, MoveOnlyValues) {
   for (const compaction_mode mode : modes) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <type_traits>
 
 #include "lido/base/assert.hpp"
 #include "lido/base/fail.hpp"
@@ -18,12 +19,17 @@ namespace lido::inline v0::detail {
 /// matter.
 inline constexpr std::size_t huge_page = std::size_t{2} << 20U;
 
+/// Chooses the pages of large arrays. `large` stands for huge pages. Normal pages suit arrays that
+/// are mostly unused, because then the first value in a page makes 4 KiB resident, not 2 MiB.
+enum class page_kind : bool { normal, large };
+
 /// Returns the alignment for an array. An array of at least one huge page begins at the start of a
 /// huge page. Accesses to it, in any order, then need a handful of address translations instead of
 /// one for every 4 KiB.
-[[nodiscard]] constexpr std::size_t array_alignment(std::size_t bytes,
-                                                    std::size_t alignment) noexcept {
-  return bytes < huge_page ? alignment : (std::max)(alignment, huge_page);
+[[nodiscard]] constexpr std::size_t array_alignment(std::size_t bytes, std::size_t alignment,
+                                                    page_kind pages = page_kind::large) noexcept {
+  return bytes < huge_page || pages == page_kind::normal ? alignment
+                                                         : (std::max)(alignment, huge_page);
 }
 
 /// Rounds `bytes` up to whole huge pages if that adds at most an eighth. Otherwise returns `bytes`,
@@ -76,25 +82,33 @@ class aligned_buffer {
 };
 
 /// Allocates an array. Throws std::bad_alloc. Requires: `alignment` is a power of two.
-[[nodiscard]] inline std::unique_ptr<aligned_buffer> array_buffer(std::size_t bytes,
-                                                                  std::size_t alignment) {
+[[nodiscard]] inline std::unique_ptr<aligned_buffer> array_buffer(
+    std::size_t bytes, std::size_t alignment, page_kind pages = page_kind::large) {
+  if (pages == page_kind::normal) {
+    return std::make_unique<aligned_buffer>(bytes, alignment);
+  }
   auto memory =
       std::make_unique<aligned_buffer>(array_bytes(bytes), array_alignment(bytes, alignment));
   advise_huge_pages(memory->data(), memory->size());
   return memory;
 }
 
-/// Allocates arrays of standard containers on huge pages. Sizes are not rounded up to whole huge
-/// pages, since containers do not ask how much memory they received.
+/// Allocates arrays of standard containers, on huge pages unless it is told otherwise. Sizes are
+/// not rounded up to whole huge pages, since containers do not ask how much memory they received.
 template <class T>
 class array_allocator {
  public:
   using value_type = T;
+  using propagate_on_container_copy_assignment = std::true_type;
+  using propagate_on_container_move_assignment = std::true_type;
+  using propagate_on_container_swap = std::true_type;
+  using is_always_equal = std::false_type;
 
-  array_allocator() noexcept = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): a container is made from a kind of pages
+  array_allocator(page_kind pages = page_kind::large) noexcept : pages_(pages) {}
   template <class U>
   // NOLINTNEXTLINE(google-explicit-constructor): as the standard asks
-  array_allocator(const array_allocator<U>& /*other*/) noexcept {}
+  array_allocator(const array_allocator<U>& other) noexcept : pages_(other.pages()) {}
 
   [[nodiscard]] T* allocate(std::size_t count) {
     if (count > (std::numeric_limits<std::size_t>::max)() / sizeof(T)) {
@@ -102,17 +116,23 @@ class array_allocator {
     }
     const std::size_t bytes = count * sizeof(T);
     void* const memory =
-        ::operator new (bytes, std::align_val_t{array_alignment(bytes, alignof(T))});
-    advise_huge_pages(memory, bytes);
+        ::operator new (bytes, std::align_val_t{array_alignment(bytes, alignof(T), pages_)});
+    if (pages_ == page_kind::large) {
+      advise_huge_pages(memory, bytes);
+    }
     return static_cast<T*>(memory);
   }
   void deallocate(T* memory, std::size_t count) noexcept {
-    ::operator delete (memory, std::align_val_t{array_alignment(count * sizeof(T), alignof(T))});
+    ::operator delete (memory,
+                       std::align_val_t{array_alignment(count * sizeof(T), alignof(T), pages_)});
   }
-  friend bool operator==(const array_allocator& /*left*/,
-                         const array_allocator& /*right*/) noexcept {
-    return true;
+  [[nodiscard]] page_kind pages() const noexcept { return pages_; }
+  friend bool operator==(const array_allocator& left, const array_allocator& right) noexcept {
+    return left.pages_ == right.pages_;
   }
+
+ private:
+  page_kind pages_;
 };
 
 }  // namespace lido::inline v0::detail

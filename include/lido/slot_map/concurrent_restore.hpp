@@ -62,7 +62,7 @@ class restoration {
       if (word != 0 && ((word & 3U) == 3 || generation < 1 || generation > map_.last_generation_)) {
         return false;
       }
-      values += content_of(word) == content::value ? 1 : 0;
+      values += content_of(word) == content::value ? 1U : 0U;
     }
     return table_.size() <= map_.max_size_ && values == count;
   }
@@ -83,7 +83,7 @@ class restoration {
       taken_.push_back(nullptr);
       taken_.back() = map_.slots_.allocator.acquire();
       LIDO_ASSERT(taken_.back() != nullptr, "a map is restored while other threads use it");
-      missing -= is_wanted(map_.geometry_.index_of(taken_.back())) ? 1 : 0;
+      missing -= is_wanted(map_.geometry_.index_of(taken_.back())) ? 1U : 0U;
     }
   }
   [[nodiscard]] bool is_wanted(std::uint32_t slot) const noexcept {
@@ -117,8 +117,8 @@ class restoration {
   void adopt_table() noexcept {
     std::size_t used_up = map_.used_up_slots();
     for (std::uint32_t slot = 0; slot < table_.size(); ++slot) {
-      used_up -= is_used_up(slot) ? 1 : 0;
-      used_up += table_[slot] == 0 ? 1 : 0;
+      used_up -= is_used_up(slot) ? 1U : 0U;
+      used_up += table_[slot] == 0 ? 1U : 0U;
       map_.states_[slot].restore(table_[slot] >> 2U, content_of(table_[slot]));
       if (content_of(table_[slot]) != content::nothing) {
         map_.end_.raise_above(slot);

@@ -305,7 +305,7 @@ class concurrent_slot_map {
     for (std::uint32_t slot = 0; slot < table.size(); ++slot) {
       const auto content = states_[slot].contents();
       table[slot] = states_[slot].generation() << 2U | static_cast<std::uint64_t>(content);
-      count += content == detail::slot_state::content::value ? 1 : 0;
+      count += content == detail::slot_state::content::value ? 1U : 0U;
     }
     return {concurrent_slot_map_format,
             max_size_,

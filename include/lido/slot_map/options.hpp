@@ -53,6 +53,11 @@ struct slot_map_options {
 
   compaction_mode compaction = compaction_mode::deferred;
 
+  /// Asks the system for huge pages for arrays of 2 MiB or more, which makes accesses in random
+  /// order faster. Switch it off for large maps that stay nearly empty. With it, the first value in
+  /// a page makes 2 MiB resident; without it, 4 KiB.
+  bool huge_pages = true;
+
   /// Name of the map, for error messages. The map copies it.
   std::string_view name = "unnamed";
 };

@@ -76,13 +76,20 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   }
 
   /// Moves the values; their handles now refer to this map. `other` is then empty and keeps its
-  /// options; its name and hooks are moved-from. Earlier handles, pointers and iterators must not
-  /// be used with a refilled `other`. Inserts into `other` allocate memory, despite `reserve`. If
-  /// moving Hooks throws, there is no effect. Requires: no walk of `other` is running, and no
-  /// constructor of T calls this. There is no assignment: it could redirect existing handles.
+  /// options; its name and hooks are moved-from. If `other` is refilled, it gives later
+  /// generations, so earlier handles stay stale there. Earlier pointers and iterators must not be
+  /// used with it. Inserts into `other` allocate memory, despite `reserve`. Takes time linear in
+  /// the slots of the table, about 0.3 ns each. If moving Hooks throws, there is no effect.
+  /// Requires: no walk of `other` is running, and no constructor of T calls this.
   [[LIDO_ASSERTS]] slot_map(slot_map&& other) noexcept(
       std::is_nothrow_move_constructible_v<Hooks>) = default;
-  slot_map& operator=(slot_map&&) = delete;
+  /// Replaces the content, options, name and hooks by those of `other`, as the constructor above
+  /// takes them. Destroys the old values without calling hooks. Earlier handles of this map must no
+  /// longer be used with it, since a handle of `other` may equal one of them. If moving or swapping
+  /// Hooks throws, no value has moved. Requires: no walk of either map is running, and no
+  /// constructor of T calls this.
+  [[LIDO_ASSERTS]] slot_map& operator=(slot_map&& other) noexcept(
+      std::is_nothrow_move_constructible_v<Hooks>&& std::is_nothrow_swappable_v<Hooks>) = default;
   /// Copies the values; handles of `other` refer to the copies, too. Copies Hooks without calling
   /// them. Throws whatever copying throws, and std::bad_alloc. Like that of std::vector, this
   /// constructor is declared for every T.
@@ -90,7 +97,14 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
     static_assert(std::is_copy_constructible_v<T>,
                   "lido: a copy of a slot_map copies its values, and this T cannot be copied");
   }
-  slot_map& operator=(const slot_map&) = delete;
+  /// Replaces everything by copies, as the constructor above makes them. If it throws, it has had
+  /// no effect. Otherwise behaves as the other assignment does.
+  [[LIDO_ASSERTS]] slot_map& operator=(const slot_map& other) {
+    static_assert(std::is_copy_constructible_v<T>,
+                  "lido: a copy of a slot_map copies its values, and this T cannot be copied");
+    core::operator=(other);
+    return *this;
+  }
   [[LIDO_ASSERTS]] ~slot_map() = default;
 
   /// Constructs a value from `args` as `object_pool::acquire` does, and returns its handle. Throws
@@ -155,10 +169,13 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
 
   /// Inserts each value of a range. Moves the values if the range's iterators yield rvalues, and
   /// copies them otherwise. Returns the handles in the order of the range. If the call throws, the
-  /// map keeps none of the values. Requires: the range contains no values of this map.
+  /// map keeps none of the values. Throws std::invalid_argument if the range is this map, or an
+  /// array that begins with a value of it. Requires: the range contains no values of this map.
   template <class Range>
   [[LIDO_ASSERTS]] std::vector<handle_type> insert_range(Range&& values) {
     LIDO_ASSERT(!has_first_of(values), "insert_range of values that are in this slot map");
+    detail::refuse_option_if(has_first_of(values), name_,
+                             {"insert_range of values that are in this map"});
     std::vector<handle_type> made;
     if constexpr (requires { std::size(values); }) {
       made.reserve(std::size(values));
@@ -244,6 +261,13 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   /// Erases all values, so their handles become stale. Reserved handles stay reserved. During a
   /// walk, each value leaves a hole.
   [[LIDO_ASSERTS]] void clear() noexcept {
+    if constexpr (std::is_trivially_destructible_v<T> && !detail::names_on_erase<Hooks>) {
+      if (may_move() && store_.is_dense()) {
+        store_.forget_all();
+        settle();
+        return;
+      }
+    }
     for (std::uint32_t p = store_.next_value(0); p < store_.end(); p = store_.next_value(p + 1)) {
       announce_erase(p);
       store_.erase(p, store_.handle_at(p));
@@ -396,6 +420,17 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
     }
     exchange(one, other);
     return true;
+  }
+
+  /// Exchanges everything with `other`, including options, name and hooks, in constant time.
+  /// Handles go with their values. Requires: no walk of either map is running, and no constructor
+  /// of T calls this.
+  [[LIDO_ASSERTS]] void swap(slot_map& other) noexcept(std::is_nothrow_swappable_v<Hooks>) {
+    core::swap_content(other);
+  }
+  [[LIDO_ASSERTS]] friend void swap(slot_map& a,
+                                    slot_map& b) noexcept(std::is_nothrow_swappable_v<Hooks>) {
+    a.swap(b);
   }
 
   /// Returns everything that `restore` needs, without copying it. Closes holes. Throws whatever

@@ -12,6 +12,7 @@
 #include "lido/base/assert.hpp"
 #include "lido/base/exceptions_agree.hpp"
 #include "lido/base/fail.hpp"
+#include "lido/base/huge_pages.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/platform/compiler.hpp"
@@ -37,7 +38,10 @@ class slot_map_core {
   using store = detail::value_store<T, last_generation>;
 
   [[LIDO_ASSERTS]] slot_map_core(const slot_map_options& options, Hooks hooks)
-      : hooks_(std::move(hooks)), name_(options.name), options_(checked(options)) {
+      : hooks_(std::move(hooks)),
+        name_(options.name),
+        options_(checked(options)),
+        store_(options.huge_pages ? page_kind::large : page_kind::normal) {
     (void)fitting_map<T, Hooks>();
     reserve(options_.reserve);
   }
@@ -58,9 +62,36 @@ class slot_map_core {
         store_(other.store_) {
     store_.reserve_slots(least_capacity_);
   }
-  slot_map_core& operator=(slot_map_core&&) = delete;
-  slot_map_core& operator=(const slot_map_core&) = delete;
+  [[LIDO_ASSERTS]] slot_map_core& operator=(slot_map_core&& other) noexcept(
+      std::is_nothrow_move_constructible_v<Hooks>&& std::is_nothrow_swappable_v<Hooks>) {
+    slot_map_core taken(std::move(other));
+    swap_content(taken);
+    return *this;
+  }
+  [[LIDO_ASSERTS]] slot_map_core& operator=(const slot_map_core& other) {
+    if (this != &other) {
+      slot_map_core copy(other);
+      swap_content(copy);
+    }
+    return *this;
+  }
   [[LIDO_ASSERTS]] ~slot_map_core() = default;
+
+  [[LIDO_ASSERTS]] void swap_content(slot_map_core& other) noexcept(
+      std::is_nothrow_swappable_v<Hooks>) {
+    LIDO_ASSERT(may_move() && other.may_move(),
+                "a swap or an assignment of a slot map during a walk, or in a constructor of T");
+    static_assert(std::is_swappable_v<Hooks>,
+                  "lido: a swap or an assignment of slot maps swaps their Hooks");
+    if constexpr (!std::is_empty_v<Hooks>) {
+      using std::swap;
+      swap(hooks_, other.hooks_);  // first: if it throws, nothing has changed
+    }
+    name_.swap(other.name_);
+    std::swap(options_, other.options_);
+    std::swap(least_capacity_, other.least_capacity_);
+    store_.swap(other.store_);
+  }
 
   [[nodiscard]] T& value_at(std::uint32_t index) const noexcept { return store_.values()[index]; }
   [[nodiscard]] handle_type handle_at(std::uint32_t index) const noexcept {

@@ -50,6 +50,8 @@ class slot_table {
   static_assert(Last >= 1 && Last <= last_table_generation, "lido: generations are 1 to 2^31 - 2");
 
  public:
+  explicit slot_table(page_kind pages = page_kind::large) noexcept : words_(pages) {}
+
   /// Returns the index of the value whose handle has the bits `handle`, or null_slot if the handle
   /// is stale.
   [[nodiscard]] std::uint32_t find(std::uint64_t handle) const noexcept {
@@ -212,7 +214,7 @@ class slot_table {
   }
   [[nodiscard]] std::size_t reserved() const noexcept { return reserved_; }
 
-  /// Returns the next generation of `slot`. Requires: `slot` has no value.
+  /// Returns the next generation of `slot`, or the present one if it has a value or is reserved.
   [[nodiscard]] std::uint32_t generation(slot_index slot) const noexcept {
     return static_cast<std::uint32_t>((words_[slot] & ~unused) >> 32U);
   }
@@ -225,6 +227,38 @@ class slot_table {
     }
   }
 
+  /// Frees all slots that have a value or are vacant, so that their handles become stale. Then the
+  /// list of free slots is in the order of memory.
+  void free_all() noexcept {
+    first_free_ = null_slot;
+    for (std::size_t i = words_.size(); i > 0; --i) {
+      const auto slot = static_cast<slot_index>(i - 1);
+      if (has_reserved(slot) || is_used_up(slot)) [[unlikely]] {
+        continue;
+      }
+      const bool given = (words_[slot] & unused) == 0;
+      words_[slot] =
+          word_without_value(given ? generation_after(handle(slot)) : generation(slot), null_slot);
+      give_up_index(slot);
+    }
+  }
+
+  /// Puts the list of free slots in the order of memory. Inserts then read the table from front to
+  /// back, instead of one distant word after another. Requires: no slot is vacant.
+  void sort_free() noexcept {
+    slot_index first = null_slot;
+    for (std::size_t i = words_.size(); i > 0; --i) {
+      const auto slot = static_cast<slot_index>(i - 1);
+      const std::uint64_t word = words_[slot];
+      const bool free = (word & unused) != 0 && !is_used_up(slot);
+      // Written without a branch, because free slots are at random places.
+      words_[slot] = free ? (word & generation_bits) | first : word;
+      first = free ? slot : first;
+    }
+    first_free_ = first;
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return words_.size(); }
   void reserve(std::size_t count) { words_.reserve(count + used_up_); }
 
   /// Drops the free slots behind the last slot that is taken, used up or old. Frees their memory,
@@ -242,7 +276,7 @@ class slot_table {
       least = (std::max)(least, generation(static_cast<slot_index>(--keep)));
     }
     const auto middle = words_.begin() + static_cast<std::ptrdiff_t>(keep);
-    words fewer;
+    words fewer(pages());
     fewer.reserve((std::max)(keep, count + used_up_));
     fewer.assign(words_.begin(), middle);
     words_.swap(fewer);
@@ -255,6 +289,21 @@ class slot_table {
         give_up_index(slot);
       }
     }
+  }
+
+  /// Moves the content to a new table. This one is then empty. Its new slots begin with a later
+  /// generation than any that it has given, so that it gives no handle twice. If there is none,
+  /// `prepare` throws std::length_error.
+  [[nodiscard]] slot_table take_content() noexcept {
+    std::uint32_t next = first_generation_;
+    for (slot_index slot = 0; slot < words_.size(); ++slot) {
+      const bool given = (words_[slot] & unused) == 0;
+      next = (std::max)(next, (std::min)(generation(slot) + (given ? 1 : 0), Last + 1));
+    }
+    slot_table taken(pages());
+    std::swap(*this, taken);
+    first_generation_ = next;
+    return taken;
   }
 
   /// Returns the words of all slots, and whatever else `load` needs.
@@ -291,6 +340,8 @@ class slot_table {
     }
     return values == owners.size() && has_all_free(free);
   }
+
+  [[nodiscard]] page_kind pages() const noexcept { return words_.get_allocator().pages(); }
 
   /// Returns the number of slots that will not be used again.
   [[nodiscard]] std::size_t used_up() const noexcept { return used_up_; }
@@ -365,8 +416,8 @@ class slot_table {
     }
   }
   /// Returns the slot before `slot` in the list of free slots. If the hint is wrong, searches the
-  /// list and corrects the hints on the way, and those of as many slots beyond `slot`. So the next
-  /// searches that have to go as far are rare. Requires: `slot` is in the list, but not first.
+  /// list. Corrects the hints on the way, and as many hints beyond `slot`, so that searches become
+  /// rare. Requires: `slot` is in the list, but not first.
   [[nodiscard]] slot_index find_before(slot_index slot) noexcept {
     const slot_index hint = befores_[slot];
     if (hint < words_.size() && (words_[hint] & unused) != 0 && !is_used_up(hint) &&
@@ -386,7 +437,7 @@ class slot_table {
   }
 
   [[LIDO_SLOW_PATH]] void add_slot() {
-    if (words_.size() >= max_capacity) {
+    if (words_.size() >= max_capacity || first_generation_ > Last) {
       throw_length_error("lido: the indices of a slot map are used up");
     }
     words_.push_back(word_without_value(first_generation_, first_free_));

@@ -29,8 +29,8 @@ class value_array {
 
   /// Allocates space for `capacity` values, and marks no index as a hole. Throws
   /// std::bad_array_new_length if the size overflows, or std::bad_alloc.
-  explicit value_array(std::uint32_t capacity)
-      : memory_(array_buffer(bytes_of(capacity), alignment)),
+  value_array(std::uint32_t capacity, page_kind pages)
+      : memory_(array_buffer(bytes_of(capacity), alignment, pages)),
         // The address is computed once here, not at every access. This makes a walk as fast as a
         // loop over an array.
         values_(static_cast<T*>(static_cast<void*>(memory_->data()))),
@@ -79,6 +79,9 @@ class value_array {
   void unmark_hole(std::uint32_t index) const noexcept {
     holes_[index / indices_per_word] &= ~(std::uint64_t{1} << (index % indices_per_word));
   }
+
+  /// Marks no index below `count` as a hole.
+  void unmark_first(std::uint32_t count) const noexcept { std::fill_n(holes_, words_of(count), 0); }
 
   /// Returns the hole bits of the aligned group of 64 indices around `index`, lowest index first. A
   /// set bit marks a hole.

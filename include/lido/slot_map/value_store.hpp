@@ -16,6 +16,7 @@
 
 #include "lido/base/address.hpp"
 #include "lido/base/assert.hpp"
+#include "lido/base/huge_pages.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/debug/slot_shadow.hpp"
@@ -58,21 +59,35 @@ class value_store {
   using table = slot_table<LastGeneration>;
 
  public:
-  value_store() noexcept = default;
+  explicit value_store(page_kind pages) noexcept : table_(pages) {}
   value_store(value_store&& other) noexcept
       : array_(std::exchange(other.array_, {})),
-        table_(std::exchange(other.table_, {})),
+        table_(other.table_.take_content()),
         end_(std::exchange(other.end_, 0)),
         holes_(std::exchange(other.holes_, 0)) {}
   value_store& operator=(value_store&&) = delete;
   /// Copies the values to the same indices, under the same handles. Requires: no index is open.
   [[LIDO_ASSERTS]] value_store(const value_store& other)
-      : array_(other.capacity()), table_(other.table_), end_(other.end_), holes_(other.holes_) {
+      : array_(other.capacity(), other.pages()),
+        table_(other.table_),
+        end_(other.end_),
+        holes_(other.holes_) {
     LIDO_ASSERT(!other.is_open(), "a copy of a slot map in a constructor or destructor of T");
     other.make_all_in(array_, [](const T& value) -> const T& { return value; });
   }
   value_store& operator=(const value_store&) = delete;
   [[LIDO_ASSERTS]] ~value_store() { erase_all(); }
+
+  /// Exchanges the contents. Requires: no index of either store is open.
+  [[LIDO_ASSERTS]] void swap(value_store& other) noexcept {
+    LIDO_ASSERT(!is_open() && !other.is_open(), "a swap of slot maps in a constructor of T");
+    std::swap(array_, other.array_);
+    std::swap(table_, other.table_);
+    std::swap(end_, other.end_);
+    std::swap(holes_, other.holes_);
+    changed();
+    other.changed();
+  }
 
   [[nodiscard]] std::uint32_t end() const noexcept { return end_; }
   [[nodiscard]] std::uint32_t holes() const noexcept {
@@ -86,6 +101,7 @@ class value_store {
   [[nodiscard]] bool is_open() const noexcept { return open_ != open_indices{}; }
   [[nodiscard]] std::uint32_t capacity() const noexcept { return array_.capacity(); }
   [[nodiscard]] T* values() const noexcept { return array_.values(); }
+  [[nodiscard]] page_kind pages() const noexcept { return table_.pages(); }
   [[nodiscard]] store_version version() const noexcept { return version_; }
   [[nodiscard]] std::uint64_t holes_around(std::uint32_t index) const noexcept {
     return array_.holes_around(index);
@@ -169,7 +185,7 @@ class value_store {
     /// Throws whatever T's constructor throws, std::bad_alloc, or std::bad_array_new_length.
     template <class... Args>
     larger_block(const value_store& store, std::uint32_t capacity, Args&&... args)
-        : array_(capacity), index_(store.end_) {
+        : array_(capacity, store.pages()), index_(store.end_) {
       (void)make_at(array_.values() + index_, std::forward<Args>(args)...);
     }
     larger_block(const larger_block&) = delete;
@@ -290,11 +306,33 @@ class value_store {
     }
   }
 
+  /// Returns true if freeing all slots at once takes no longer than visiting all indices.
+  [[nodiscard]] bool is_dense() const noexcept { return end_ >= table_.size() / dense_part; }
+
+  /// Erases all values without a visit to each. Requires: no index is open.
+  [[LIDO_ASSERTS]] void forget_all() noexcept {
+    LIDO_ASSERT(!is_open(), "values are forgotten in a constructor of T");
+    static_assert(std::is_trivially_destructible_v<T>);
+    table_.free_all();
+    if (end_ != 0) {
+      array_.unmark_first(end_);
+      slot_shadow<sizeof(T)>::close_all(static_cast<std::byte*>(static_cast<void*>(values())),
+                                        end_);
+    }
+    end_ = 0;
+    holes_ = 0;
+    changed();
+  }
+
   /// Forgets all holes. Requires: there is no value, and no index is open.
   [[LIDO_ASSERTS]] void forget_holes() noexcept {
     LIDO_ASSERT(size() == 0 && !is_open(), "holes are forgotten beside values");
+    const bool many = is_dense();
     end_ = 0;
     drop_holes_behind_end();
+    if (many) {
+      table_.sort_free();
+    }
   }
 
   /// Ensures that an `emplace` after the erase of `handle` needs no memory. Throws std::bad_alloc
@@ -308,6 +346,7 @@ class value_store {
     constexpr std::uint32_t word_ahead = 8;
     constexpr std::uint32_t index_ahead = 4;
     const scope_exit keep_the_rest([&] { drop_holes_behind_end(); });
+    const bool many = holes_ >= table_.size() / dense_part;
     while (holes_ != 0) {
       // Holes behind the end stay in the list until the outer loop reaches them.
       while (end_ != 0 && array_.is_hole(end_ - 1)) {
@@ -335,6 +374,9 @@ class value_store {
         moved(hole);
       }
     }
+    if (many) {
+      table_.sort_free();
+    }
   }
 
   /// Moves all values to a new block with room for `capacity` values; each keeps its index. If
@@ -343,7 +385,7 @@ class value_store {
   /// stay in the old block, some of them moved-from. Requires: capacity >= end().
   [[LIDO_ASSERTS]] void relocate(std::uint32_t capacity) {
     LIDO_ASSERT(capacity >= end_, "an array is relocated to a smaller one than its values need");
-    value_array<T> to(capacity);
+    value_array<T> to(capacity, pages());
     relocate_into(to);
   }
 
@@ -384,8 +426,8 @@ class value_store {
   [[nodiscard, LIDO_ASSERTS]] bool restore(const Values& values, const table_image& image,
                                            std::uint32_t capacity) {
     LIDO_ASSERT(values.size() <= capacity && !is_open(), "more values are restored than fit");
-    value_store fresh;
-    fresh.array_ = value_array<T>(capacity);
+    value_store fresh(pages());
+    fresh.array_ = value_array<T>(capacity, pages());
     fresh.reserve_slots(capacity);
     const auto end = static_cast<std::uint32_t>(values.size());
     const std::span<slot_index> owners = fresh.array_.first_slots(end);
@@ -416,6 +458,9 @@ class value_store {
 
  private:
   static constexpr std::uint32_t indices_per_word = value_array<T>::indices_per_word;
+  /// A pass over the whole table is worthwhile if it concerns at least one slot in `dense_part`.
+  /// The pass takes about a nanosecond a slot, and the work on one value or hole at least four.
+  static constexpr std::size_t dense_part = 4;
 
   template <class... Args>
   static T* make_at(T* address, Args&&... args) noexcept(makes_nothrow<T, Args...>) {
