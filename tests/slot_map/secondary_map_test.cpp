@@ -276,7 +276,8 @@ TEST(SecondaryMapCopy, MovesAndSwaps) {
   const std::string* const one = of.insert({1, 1}, "one");
   names other = std::move(of);
   EXPECT_EQ(other.find({1, 1}), one) << "a move moves no values";
-  EXPECT_TRUE(of.empty());  // NOLINT(bugprone-use-after-move): it may be used again
+  // NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move): it may be used again
+  EXPECT_TRUE(of.empty());
   EXPECT_FALSE(of.contains({1, 1}));
   EXPECT_EQ(*of.insert({1, 1}, "anew"), "anew");
   swap(of, other);
@@ -285,6 +286,9 @@ TEST(SecondaryMapCopy, MovesAndSwaps) {
   other = std::move(of);
   EXPECT_EQ(other.find({1, 1}), one);
   EXPECT_EQ(other.size(), 1U);
+  names& itself = other;
+  other = std::move(itself);
+  EXPECT_EQ(other.find({1, 1}), one);
 }
 
 /// Makes a map of the numbers 0 to `count` - 1, each under the slot of that number.
@@ -341,8 +345,8 @@ TEST(SecondaryMapWalk, VisitsEachOnceWhileTheCallbackErasesTheCurrentEntry) {
 }
 
 TEST(SecondaryMapWalk, MissesNoneWhileTheCallbackErasesOthers) {
-  std::minstd_rand random(7);
-  for (int round = 0; round < 200; ++round) {
+  for (std::uint32_t round = 0; round != 200; ++round) {
+    std::minstd_rand random(round + 1);
     auto of = numbers(30);
     std::vector<int> met(30);
     std::vector<bool> erased(30);

@@ -95,9 +95,16 @@ class secondary_map {
                   "lido: a copy of a secondary_map copies its values, and Value cannot be copied");
     std::uninitialized_copy_n(other.values_.data(), other.size(), values_.data());
   }
-  /// Replaces all entries by those of `other`. If copying throws, it has had no effect.
-  secondary_map& operator=(secondary_map other) noexcept {
-    swap(*this, other);
+  /// Replaces all entries by those of `other`, which is then empty.
+  secondary_map& operator=(secondary_map&& other) noexcept {
+    secondary_map moved(std::move(other));
+    swap(*this, moved);
+    return *this;
+  }
+  /// Replaces all entries by copies of those of `other`. If copying throws, it has had no effect.
+  secondary_map& operator=(const secondary_map& other) {
+    secondary_map copy(other);
+    swap(*this, copy);
     return *this;
   }
   ~secondary_map() { std::destroy_n(values_.data(), size()); }
@@ -240,9 +247,7 @@ class secondary_map {
       auto& value = map.values()[left];
       const step verdict = detail::visit_with(map, f, value, [handle] { return handle; });
       if constexpr (!std::is_const_v<Self>) {
-        if (detail::erases(verdict)) {
-          (void)map.erase(handle);
-        }
+        (void)(detail::erases(verdict) && map.erase(handle));
       }
       if (detail::stops(verdict)) {
         return false;
