@@ -276,10 +276,11 @@ TEST(SecondaryMapCopy, MovesAndSwaps) {
   const std::string* const one = of.insert({1, 1}, "one");
   names other = std::move(of);
   EXPECT_EQ(other.find({1, 1}), one) << "a move moves no values";
-  // NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move): it may be used again
+  // NOLINTBEGIN(bugprone-use-after-move,clang-analyzer-cplusplus.Move): it may be used again
   EXPECT_TRUE(of.empty());
   EXPECT_FALSE(of.contains({1, 1}));
   EXPECT_EQ(*of.insert({1, 1}, "anew"), "anew");
+  // NOLINTEND(bugprone-use-after-move,clang-analyzer-cplusplus.Move)
   swap(of, other);
   EXPECT_EQ(of.find({1, 1}), one);
   EXPECT_EQ(*other.find({1, 1}), "anew");

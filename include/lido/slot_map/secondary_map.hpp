@@ -103,8 +103,10 @@ class secondary_map {
   }
   /// Replaces all entries by copies of those of `other`. If copying throws, it has had no effect.
   secondary_map& operator=(const secondary_map& other) {
-    secondary_map copy(other);
-    swap(*this, copy);
+    if (this != &other) {
+      secondary_map copy(other);
+      swap(*this, copy);
+    }
     return *this;
   }
   ~secondary_map() { std::destroy_n(values_.data(), size()); }
@@ -130,6 +132,7 @@ class secondary_map {
         table_.has_had_later(handle.index(), handle.generation())) {
       return nullptr;
     }
+    // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): `value` owns what it is made of
     auto value = detail::make_aside<Value>(std::forward<Args>(args)...);
     const std::uint32_t old = table_.prepare(handle.index());
     const std::uint32_t position = old != detail::null_slot
