@@ -11,6 +11,7 @@
 #include "lido/registry.hpp"
 #include "lido/shared_lease.hpp"
 #include "lido/slot_map.hpp"
+#include "lido/try_make.hpp"
 #include "lido/version.hpp"
 
 // These headers need parts of the standard library that some implementations lack.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <new>
 
 #include "lido/base/address.hpp"
 #include "lido/base/assert.hpp"
@@ -12,6 +13,7 @@
 #include "lido/base/memory_cursor.hpp"
 #include "lido/base/memory_piece.hpp"
 #include "lido/base/option_problem.hpp"
+#include "lido/base/try_make.hpp"
 
 namespace lido::inline v0 {
 
@@ -97,6 +99,18 @@ memory_piece::memory_piece(memory_source* source, const memory_cursor& needed,
   bytes_ = needed.bytes();
   alignment_ = needed.alignment();
   parts = memory_cursor(data_);
+}
+
+bool has_memory(memory_source* source, std::size_t bytes) noexcept {
+  constexpr std::size_t alignment = 128;
+  void* const memory =
+      source != nullptr ? source->allocate(bytes, alignment) : ::operator new(bytes, std::nothrow);
+  if (memory != nullptr && source != nullptr) {
+    source->deallocate(memory, bytes, alignment);
+  } else {
+    ::operator delete(memory);
+  }
+  return memory != nullptr;
 }
 
 memory_piece::~memory_piece() {

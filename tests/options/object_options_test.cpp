@@ -189,9 +189,16 @@ TEST(ConcurrentSlotMapOptions, AreObeyed) {
          const map_type map(options{.max_size = 1, .name = "sparks", .registry = &pools});
          return knows(pools, "sparks");
        }},
+      {"memory",
+       [] {
+         alignas(128) std::array<std::byte, 4096> bytes;
+         memory_region region(bytes);
+         const map_type map(options{.max_size = 9, .memory = &region});
+         return region.left() < bytes.size();
+       }},
   };
-  [[maybe_unused]] const auto& [a, b, c, d] = options();
-  expect_all(rows, 4);
+  [[maybe_unused]] const auto& [a, b, c, d, e] = options();
+  expect_all(rows, 5);
 }
 
 TEST(BlockOptions, AreObeyed) {

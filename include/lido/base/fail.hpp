@@ -43,6 +43,21 @@ decltype(auto) attempt(const Body& body, [[maybe_unused]] const Failed& failed) 
 #endif
 }
 
+/// Returns the result of `body`. If `body` throws an `Error`, returns the result of
+/// `failed(error)`. Without exceptions, only `body` is called.
+template <class Error, class Body, class Failed>
+auto attempt_except(const Body& body, [[maybe_unused]] const Failed& failed) {
+#if defined(__cpp_exceptions)
+  try {
+    return body();
+  } catch (const Error& error) {
+    return failed(error);
+  }
+#else
+  return body();
+#endif
+}
+
 /// Returns the result of `body`. If `body` throws a std::exception, calls `note(exception)` and
 /// rethrows the exception.
 template <class Body, class Note>

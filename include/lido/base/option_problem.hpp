@@ -14,6 +14,7 @@ class memory_source;
 
 namespace detail {
 class memory_cursor;
+struct pool_maker;
 }  // namespace detail
 
 /// Describes why no pool can be made with given options, or states that nothing prevents it.

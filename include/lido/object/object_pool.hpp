@@ -80,6 +80,7 @@ class object_pool : private detail::complete_traits<Traits> {
 
  public:
   using value_type = T;
+  using options_type = object_pool_options;
   using lease_type = lease<T, Traits>;
   using hooks_type = typename Traits::hooks;
 

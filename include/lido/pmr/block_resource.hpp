@@ -18,6 +18,7 @@
 #include "lido/base/fail.hpp"
 #include "lido/base/huge_pages.hpp"
 #include "lido/base/memory_piece.hpp"
+#include "lido/base/option_problem.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/concurrency/striped_count.hpp"
@@ -192,6 +193,8 @@ class larger_blocks {
 /// Memory from upstream that was not deallocated stays allocated there.
 class block_resource final : public std::pmr::memory_resource {
  public:
+  using options_type = block_resource_options;
+
   /// Throws std::invalid_argument, with the name of the resource, if an option is invalid or if two
   /// sizes are equal after rounding. Also throws std::bad_array_new_length or std::bad_alloc.
   explicit block_resource(const block_resource_options& options)
@@ -260,6 +263,10 @@ class block_resource final : public std::pmr::memory_resource {
                                                 std::span<const block_size> sizes) noexcept;
   [[nodiscard]] static option_problem find_problem(const detail::resource_settings& options,
                                                    std::span<const block_size> sizes) noexcept;
+
+  [[nodiscard]] static option_problem find_problem(const block_resource_options& options) noexcept {
+    return find_problem(settings_of(options), options.sizes);
+  }
 
   block_resource(const detail::resource_settings& options, std::span<const block_size> sizes);
   block_resource(const detail::resource_settings& options, const detail::block_plan& plan,

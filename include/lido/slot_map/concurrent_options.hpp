@@ -7,12 +7,13 @@
 #include <string_view>
 
 #include "lido/allocator/slot_allocator.hpp"
-#include "lido/base/fail.hpp"
 #include "lido/base/pool_stats.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/debug/registry.hpp"
 
 namespace lido::inline v0 {
+
+class memory_source;
 
 /// Options of a `concurrent_slot_map`. Use designated initialisers.
 struct concurrent_slot_map_options {
@@ -28,17 +29,15 @@ struct concurrent_slot_map_options {
 
   /// Registry that lists the map by name; null for none.
   lido::registry* registry = nullptr;
+
+  /// Provides the memory for values and tables; null for memory of the system. All of it is
+  /// allocated in the constructor, `concurrent_slot_map::bytes_needed` returns its size, and the
+  /// destructor gives it back. Only the table of thread caches comes from the system. Caches then
+  /// hold at most 64 slots. The source must outlive the map.
+  memory_source* memory = nullptr;
 };
 
 namespace detail {
-
-/// Returns max_size. Throws std::invalid_argument if an option is out of range. Called before any
-/// memory is requested.
-inline std::uint32_t checked_size(const concurrent_slot_map_options& options) {
-  check_option(options.name, "max_size", options.max_size, 1, max_capacity);
-  check_option(options.name, "max_cached", options.max_cached, 0, slot_cache::most_items);
-  return static_cast<std::uint32_t>(options.max_size);
-}
 
 /// The slots of a concurrent map. The allocator is the first member because lido.py expects it at
 /// the address that the registry stores.

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "lido/allocator/slot_allocator.hpp"
-#include "lido/base/address_space.hpp"
 #include "lido/base/assert.hpp"
 #include "lido/base/error.hpp"
 #include "lido/base/exceptions_agree.hpp"
@@ -34,6 +33,7 @@
 #include "lido/object/construction.hpp"
 #include "lido/platform/compiler.hpp"
 #include "lido/slot_map/callbacks.hpp"
+#include "lido/slot_map/concurrent_memory.hpp"
 #include "lido/slot_map/concurrent_options.hpp"
 #include "lido/slot_map/concurrent_restore.hpp"
 #include "lido/slot_map/slot_handle.hpp"
@@ -79,37 +79,41 @@ class concurrent_slot_map {
                 "lido: a slot map holds objects: no references, arrays or const types");
 
  public:
+  using options_type = concurrent_slot_map_options;
   using value_type = T;
   using handle_type = slot_handle<T>;
   using const_iterator = slot_map_iterator<const concurrent_slot_map>;
   using const_snapshot =
       concurrent_slot_map_snapshot<T, slot_map_values<const_iterator>, std::vector<std::uint64_t>>;
 
-  /// Makes a map from `options`. Throws std::invalid_argument if an option is out of range,
-  /// std::bad_array_new_length if a size overflows, or std::bad_alloc.
+  /// Makes a map from `options`. Throws std::invalid_argument if an option is out of range or
+  /// `options.memory` has too few bytes, std::bad_array_new_length if a size overflows, or
+  /// std::bad_alloc.
   [[LIDO_ASSERTS]] explicit concurrent_slot_map(const concurrent_slot_map_options& options,
                                                 Hooks hooks = Hooks())
-      : name_(options.name),
-        max_size_(detail::checked_size(options)),
+      : memory_(options, layout),
+        max_size_(static_cast<std::uint32_t>(options.max_size)),
         index_bits_(static_cast<unsigned>(std::bit_width(std::uint64_t{max_size_}))),
         last_generation_(
             (std::min)({detail::slot_state::last_generation, detail::last_generation_with<Hooks>,
                         all_ones >> index_bits_})),
-        values_(bytes_of_values(max_size_), (std::max)(alignof(T), detail::cache_line)),
-        geometry_(values_.data(), sizeof(T)),
-        states_(std::make_unique<detail::slot_state[]>(max_size_)),
-        blocks_(std::make_unique<detail::walk_block[]>(count_blocks(max_size_))),
-        slots_{detail::slot_allocator({.geometry = geometry_,
-                                       .capacity = max_size_,
-                                       .max_cached = static_cast<std::uint32_t>(options.max_cached),
-                                       .name = name_}),
+        geometry_(memory_.values(), sizeof(T)),
+        states_(memory_.states()),
+        blocks_(memory_.blocks()),
+        slots_{detail::slot_allocator(
+                   {.geometry = geometry_,
+                    .capacity = max_size_,
+                    .max_cached = static_cast<std::uint32_t>(
+                        options.memory == nullptr
+                            ? options.max_cached
+                            : (std::min)(options.max_cached, detail::most_cached_when_fixed)),
+                    .name = options.name,
+                    .memory = memory_.own()}),
                max_size_ * sizeof(detail::slot_state) +
                    count_blocks(max_size_) * sizeof(detail::walk_block)},
+        name_(slots_.allocator.name()),
         hooks_(std::move(hooks)) {
     (void)detail::fitting_map<T, Hooks>();
-    if (values_.commit(0, values_.size()) != 0) {
-      detail::throw_bad_alloc();
-    }
     slots_.allocator.put_low_slots_first();
     if (options.registry != nullptr) {
       entry_.emplace(*options.registry, "concurrent_slot_map", name_, slots_);
@@ -136,7 +140,7 @@ class concurrent_slot_map {
         value_at(i).~T();
       }
     }
-    detail::slot_shadow<sizeof(T)>::open_all(values_.data(), end_.get());
+    detail::slot_shadow<sizeof(T)>::open_all(memory_.values(), end_.get());
   }
 
   /// Constructs a value from `args` and returns its handle. Throws pool_exhausted if all slots are
@@ -328,6 +332,14 @@ class concurrent_slot_map {
     detail::restoration<concurrent_slot_map>(*this).run(from);
   }
 
+  /// Returns exactly how many bytes a map with `options` takes from `options.memory`, whose first
+  /// byte must be aligned to 128 bytes and to `alignof(T)`. Requires: a map can be made with
+  /// `options`, apart from how many bytes the source has.
+  [[nodiscard]] static std::size_t bytes_needed(
+      const concurrent_slot_map_options& options) noexcept {
+    return detail::concurrent_map_memory::parts_needed(options, layout).bytes();
+  }
+
   [[nodiscard]] std::size_t max_size() const noexcept { return max_size_; }
   /// Returns the number of slots that a walk checks: all up to the highest one that has ever held a
   /// value. Wait-free.
@@ -353,19 +365,21 @@ class concurrent_slot_map {
   [[nodiscard]] const Hooks& hooks() const noexcept { return hooks_; }
 
  private:
+  friend detail::pool_maker;
+
+  [[nodiscard]] static option_problem find_problem(
+      const concurrent_slot_map_options& options) noexcept {
+    return detail::concurrent_map_memory::find_problem(options, layout);
+  }
+
   using access = detail::slot_state::access;
 
   template <class Map>
   static constexpr access access_of = std::is_const_v<Map> ? access::shared : access::alone;
   static constexpr std::uint32_t block_size = detail::walk_block::size;
+  static constexpr detail::value_layout layout{
+      .size = sizeof(T), .alignment = (std::max)(alignof(T), detail::cache_line)};
   static constexpr std::uint64_t all_ones = (std::numeric_limits<std::uint64_t>::max)();
-
-  static std::size_t bytes_of_values(std::uint32_t count) {
-    if (count > PTRDIFF_MAX / sizeof(T)) {
-      detail::throw_bad_array_length();
-    }
-    return count * sizeof(T);
-  }
 
   [[nodiscard]] std::uint32_t slot_of(handle_type handle) const noexcept {
     return static_cast<std::uint32_t>(handle.to_bits() & ~(all_ones << index_bits_));
@@ -398,7 +412,7 @@ class concurrent_slot_map {
   /// Returns the number of blocks that a walk visits.
   [[nodiscard]] std::uint32_t blocks() const noexcept { return count_blocks(end_.get()); }
   [[nodiscard]] static std::uint32_t count_blocks(std::uint32_t count) noexcept {
-    return count / block_size + (count % block_size != 0 ? 1 : 0);
+    return detail::concurrent_map_memory::count_blocks(count);
   }
   [[nodiscard]] detail::walk_block& block_of(std::uint32_t slot) const noexcept {
     return blocks_[slot / block_size];
@@ -580,7 +594,7 @@ class concurrent_slot_map {
       map.end_values(first, entered ? block.leave() : 0, [](std::uint32_t) { return true; });
     });
     const std::uint32_t end = first + (std::min)(block_size, map.max_size_ - first);
-    const detail::slot_state* const states = map.states_.get();
+    const detail::slot_state* const states = map.states_;
     std::conditional_t<std::is_const_v<Map>, const T, T>* const values = map.values();
     bool on = true;
     for (std::uint32_t slot = first; on && slot < end; ++slot) {
@@ -606,7 +620,7 @@ class concurrent_slot_map {
 
   template <class F>
   bool walk_alone(F& f, std::uint32_t first, std::uint32_t last) {
-    const detail::slot_state* const states = states_.get();
+    const detail::slot_state* const states = states_;
     T* const values = this->values();
     for (std::uint32_t slot = first; slot < last; ++slot) {
       if (states[slot].is_live() &&
@@ -630,17 +644,17 @@ class concurrent_slot_map {
     return verdict;
   }
 
-  std::string name_;
+  detail::concurrent_map_memory memory_;
   std::uint32_t max_size_;
   unsigned index_bits_;  ///< number of low bits of a handle that hold the slot index
   std::uint64_t last_generation_;
-  detail::address_space values_;
   detail::slot_geometry geometry_;
-  std::unique_ptr<detail::slot_state[]> states_;
-  std::unique_ptr<detail::walk_block[]> blocks_;
+  detail::slot_state* const states_;
+  detail::walk_block* const blocks_;
   mutable detail::walk_count walks_;
   // mutable, since a reader may have to destroy an erased value and release its slot.
   mutable detail::map_slots slots_;
+  std::string_view name_;  ///< owned by the allocator
   detail::walk_end end_;
   [[LIDO_NO_UNIQUE_ADDRESS]] mutable Hooks hooks_;
   alignas(detail::no_false_sharing) mutable detail::atomic<std::size_t> used_up_{0};
