@@ -109,7 +109,7 @@ if [ -n "$own" ]; then
     refuse "--contender $own: the class has the name of its file, and the header has no $own_name${others:+ but $others}; rename one of them"
   }
 fi
-programs=(lido_bench memory_resources life_cycles neighbours growth exhausted locked_caches footprint blocks statistics resource_costs rmw waiting
+programs=(lido_bench memory_resources life_cycles neighbours growth exhausted bulk locked_caches footprint blocks statistics resource_costs rmw waiting
   resource keyed)
 peers=brpc_model,dpdk,tcmalloc,jemalloc,mimalloc,malloc,boost_lockfree_stack,mutex_vector # the best known
 [ $quick -eq 0 ] || [ -n "$page" ] || refuse "--quick goes with --report"
@@ -266,7 +266,7 @@ for program in memory_resources life_cycles; do # programs of their own: their c
   echo "lido_bench_$program"
   python3 bench/report/tables.py "${results[@]}" "${report[@]}"
 done
-for program in neighbours growth exhausted locked_caches footprint blocks statistics resource_costs; do # tables of their own: there is no floor to compare with
+for program in neighbours growth exhausted bulk locked_caches footprint blocks statistics resource_costs; do # tables of their own: there is no floor to compare with
   has $program || continue
   echo
   echo "lido_bench_$program"

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -103,6 +104,14 @@ class dpdk_pool : public contender_defaults {
       return rte_mempool_get(pool_, &object) == 0 ? object : nullptr;
     }
     [[gnu::always_inline]] void release(void* object) { rte_mempool_put(pool_, object); }
+
+    /// Acquires all of `out`, or none.
+    [[gnu::always_inline]] bool acquire_all(std::span<void*> out) {
+      return rte_mempool_get_bulk(pool_, out.data(), static_cast<unsigned>(out.size())) == 0;
+    }
+    [[gnu::always_inline]] void release_all(std::span<void* const> objects) {
+      rte_mempool_put_bulk(pool_, objects.data(), static_cast<unsigned>(objects.size()));
+    }
 
    private:
     rte_mempool* pool_;

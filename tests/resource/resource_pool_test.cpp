@@ -53,6 +53,15 @@ std::uint64_t locks_of_two_threads(fake_pool& pool, int uses) {
   return pool.stats().mutex_locks - before - 1;
 }
 
+TEST(ResourcePool, ALeaseIsComparedWithNull) {
+  test::fake_server server;
+  fake_pool pool(test::fake_factory{&server}, {.max_size = 1});
+  fake_lease held = pool.acquire_for(20s);
+  EXPECT_TRUE(held != nullptr);
+  held.reset();
+  EXPECT_TRUE(held == nullptr && nullptr == held);
+}
+
 TEST(ResourcePool, AnIdleResourceCostsNoMutex) {
   test::fake_server server;
   fake_pool pool(test::fake_factory{&server}, {.max_size = 4, .maintenance = maintenance::by_tick});

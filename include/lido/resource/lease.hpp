@@ -3,6 +3,7 @@
 /// `acquire_result<R>`, the result of an acquire that does not throw.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -48,6 +49,10 @@ class [[nodiscard]] resource_lease {
   [[LIDO_ASSERTS]] ~resource_lease() { reset(); }
 
   [[nodiscard]] explicit operator bool() const noexcept { return grant_.slot != nullptr; }
+  [[nodiscard]] friend bool operator==(const resource_lease& lease,
+                                       std::nullptr_t /*null*/) noexcept {
+    return !lease;
+  }
   [[nodiscard, LIDO_ASSERTS]] R* get() const noexcept {
     return grant_.slot != nullptr ? std::addressof(value()) : nullptr;
   }
