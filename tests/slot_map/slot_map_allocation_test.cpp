@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
+#include "lido/concurrent_slot_map.hpp"
 #include "lido/slot_map.hpp"
 #include "support/failing_new.hpp"
 #include "support/few_generations.hpp"
@@ -85,6 +88,79 @@ TEST(SlotMapAllocation, AnEvictionThatFindsNoSlotChangesNothing) {
   EXPECT_EQ(map[map.emplace_or_evict(std::less<>(), 3)], 3);
   EXPECT_FALSE(map.contains(first));
   EXPECT_EQ(map.used_up_slots(), 1U);
+}
+
+/// Calls `act` with the first allocation failing, then with the second, and so on until none fails.
+/// Checks after each failure that nothing has changed.
+template <class Act, class Check>
+void sweep(const Act& act, const Check& unchanged) {
+  for (long at = 1;; ++at) {
+    bool failed = false;
+    {
+      const test::failing_allocations one(at, /*sticky=*/false);
+      try {
+        act();
+      } catch (const std::bad_alloc&) {
+        failed = true;
+      }
+    }
+    if (!failed) {
+      EXPECT_NE(at, 1) << "no allocation failed";
+      return;
+    }
+    unchanged();
+  }
+}
+
+TEST(SlotMapAllocation, ThatFailsInASnapshotRestoreOrAssignmentChangesNothing) {
+  slot_map<std::shared_ptr<int>> from({.compaction = compaction_mode::manual});
+  const auto shared = std::make_shared<int>(0);
+  const auto hole = from.emplace(shared);
+  const auto kept = from.emplace(shared);
+  from.erase(hole);
+  slot_map<std::shared_ptr<int>> map;
+  const auto old = map.emplace(shared);
+  const auto unchanged = [&] {
+    EXPECT_TRUE(map.contains(old) && map.size() == 1 && from.contains(kept));
+    EXPECT_EQ(shared.use_count(), 3);
+  };
+  sweep([&] { (void)std::as_const(from).snapshot(); }, unchanged);
+  sweep([&] { map.restore(std::as_const(from).snapshot()); }, unchanged);
+  EXPECT_TRUE(map.contains(kept));
+  map = slot_map<std::shared_ptr<int>>();
+  (void)map.emplace(shared);
+  sweep([&] { map = from; }, [&] { EXPECT_EQ(shared.use_count(), 3); });
+  EXPECT_TRUE(map.contains(kept));
+}
+
+TEST(SlotMapAllocation, ThatFailsUnderAGivenHandleLeavesTheHandleAsItWas) {
+  slot_map<int> map;
+  slot_handle<int> reserved;
+  sweep([&] { reserved = map.reserve_handle(); }, [&] { EXPECT_FALSE(reserved); });
+  const auto unchanged = [&] { EXPECT_TRUE(map.empty() && !map.contains(reserved)); };
+  sweep([&] { EXPECT_TRUE(map.emplace_at(reserved, 1)); }, unchanged);
+  EXPECT_EQ(map.at(reserved), 1);
+  slot_map<int> other;
+  sweep([&] { EXPECT_TRUE(other.emplace_at({40, 1}, 1)); }, [&] { EXPECT_TRUE(other.empty()); });
+  sweep([&] { EXPECT_TRUE(other.emplace_at({7, 1}, 1)); }, [&] { EXPECT_EQ(other.size(), 1U); });
+}
+
+TEST(SlotMapAllocation, ThatFailsInARestoreLosesNoSlotOfAConcurrentMap) {
+  concurrent_slot_map<int> from(100);
+  std::vector<slot_handle<int>> handles;
+  for (int i = 0; i < 100; ++i) {
+    handles.push_back(from.emplace(i));
+  }
+  for (std::size_t i = 0; i < 100; i += 2) {
+    from.erase(handles[i]);
+  }
+  concurrent_slot_map<int> map(100);
+  const auto now = from.snapshot();
+  sweep([&] { map.restore(now); }, [&] { EXPECT_TRUE(map.empty()); });
+  EXPECT_TRUE(map.contains(handles[1]));
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_TRUE(map.try_emplace(i)) << "a slot is lost";
+  }
 }
 
 }  // namespace

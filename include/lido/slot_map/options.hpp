@@ -35,9 +35,10 @@ struct slot_map_options {
 
   /// Number of values that the map always has memory for. If `reserve` equals `max_size`, the
   /// constructor allocates all memory, both for values and for the table. After that, as long as no
-  /// slot is used up, only two functions allocate: `shrink_to_fit` allocates a new table, and
-  /// `sort` a sort order. If a T is larger than 1 KiB, `swap`, `emplace_at` and (if the map is
-  /// full) `emplace_or_evict` allocate, too, because each of them briefly puts one T on the heap.
+  /// slot is used up, few functions allocate. `shrink_to_fit` allocates a new table, `sort` a sort
+  /// order, and `emplace_at` 4 bytes for each slot of the table. If a T is larger than 1 KiB,
+  /// `swap`, `emplace_at` and (if the map is full) `emplace_or_evict` allocate, too, because each
+  /// of them briefly puts one T on the heap.
   std::size_t reserve = 0;
 
   /// Unused capacity above which the map shrinks by itself. With `unlimited`, only `shrink_to_fit`

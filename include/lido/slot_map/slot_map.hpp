@@ -99,6 +99,7 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   }
   /// Replaces everything by copies, as the constructor above makes them. If it throws, it has had
   /// no effect. Otherwise behaves as the other assignment does.
+  // NOLINTNEXTLINE(cert-oop54-cpp): the base class checks for self-assignment
   [[LIDO_ASSERTS]] slot_map& operator=(const slot_map& other) {
     static_assert(std::is_copy_constructible_v<T>,
                   "lido: a copy of a slot_map copies its values, and this T cannot be copied");
@@ -422,12 +423,14 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
     return true;
   }
 
-  /// Exchanges everything with `other`, including options, name and hooks, in constant time.
-  /// Handles go with their values. Requires: no walk of either map is running, and no constructor
-  /// of T calls this.
+  /// Exchanges everything with `other`, including options, name and hooks, in constant time. The
+  /// handles of each map then belong to the other one. Requires: no walk of either map is running,
+  /// and no constructor of T calls this.
+  // NOLINTNEXTLINE(bugprone-exception-escape): it throws what swapping the hooks throws
   [[LIDO_ASSERTS]] void swap(slot_map& other) noexcept(std::is_nothrow_swappable_v<Hooks>) {
     core::swap_content(other);
   }
+  // NOLINTNEXTLINE(bugprone-exception-escape): it throws what swapping the hooks throws
   [[LIDO_ASSERTS]] friend void swap(slot_map& a,
                                     slot_map& b) noexcept(std::is_nothrow_swappable_v<Hooks>) {
     a.swap(b);
