@@ -39,6 +39,7 @@ std::span<slot_cache::cell> first_cells(owned_cache& cache) noexcept {
 // ---- an operation that missed -------------------------------------------------------------------
 
 void* allocator_state::acquire_after_miss(std::size_t offset) noexcept {
+  LIDO_ASSERT(!is_restarting(), "a destructor that release_all calls uses the pool");
   owned_cache* const own = own_cache_after_miss(offset);
   count_misses(own, 1);
   if (kind_ == lido::cache_kind::none || own == nullptr) {
@@ -75,6 +76,7 @@ void* allocator_state::settle_acquire(owned_cache& cache) noexcept {
 }
 
 void allocator_state::release_after_miss(std::size_t offset, void* slot) noexcept {
+  LIDO_ASSERT(!is_restarting(), "a destructor that release_all calls uses the pool");
   owned_cache* const own = own_cache_after_miss(offset);
   if (kind_ == lido::cache_kind::none || own == nullptr) {
     return release_past_cache(own, slot);
@@ -412,6 +414,7 @@ std::size_t allocator_state::acquire_n(std::span<void*> out) noexcept {
 }
 
 std::size_t allocator_state::acquire_n_without_growth(std::span<void*> out) noexcept {
+  LIDO_ASSERT(!is_restarting(), "a destructor that release_all calls uses the pool");
   (void)assign_thread_number();
   owned_cache* const self = own_cache();
   std::size_t count = self != nullptr && kind_ != lido::cache_kind::none ? hit_many(*self, out) : 0;
@@ -446,6 +449,7 @@ std::size_t allocator_state::hit_many(owned_cache& cache, std::span<void*> out) 
 }
 
 void allocator_state::release_n(std::span<void* const> slots) noexcept {
+  LIDO_ASSERT(!is_restarting(), "a destructor that release_all calls uses the pool");
   (void)assign_thread_number();
   owned_cache* const self = own_cache();
   const bool cached = self != nullptr && kind_ != lido::cache_kind::none && !self->limit.closed();

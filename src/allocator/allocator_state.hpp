@@ -24,7 +24,10 @@
 
 namespace lido::inline v0::detail {
 
+class free_slot_visitor;
 class segment_table;
+class slot_set;
+class used_slot_visitor;
 
 /// Size of a table of caches in bytes. The thread with number n uses entry n; entry 0 is never
 /// used.
@@ -53,7 +56,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     depot::tables of_depot;
   };
   [[nodiscard]] static tables take_tables(memory_cursor& memory, std::uint32_t capacity,
-                                          std::size_t name_size) noexcept;
+                                          std::size_t name_size, bool visits_free) noexcept;
   /// Creates the state in memory of the program. `in` are the tables that take_tables returned.
   allocator_state(const allocator_options& options, atomic<std::byte*>& table,
                   const tables& in) noexcept;
@@ -70,6 +73,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   [[nodiscard]] std::size_t acquire_n_without_growth(std::span<void*> out) noexcept;
   void release_n(std::span<void* const> slots) noexcept;
   [[nodiscard]] void* wait_for_slot(slot_waiter& me, const deadline& until) noexcept;
+  void visit_free(free_slot_visitor& visitor) noexcept;
+  void restart(used_slot_visitor* visitor);
   [[nodiscard]] std::size_t count_waiting() const noexcept { return waiters_.length(); }
   [[nodiscard]] slot_pool_stats stats(bool counts_hits) const noexcept;
   /// Adds the statistics of all caches to `stats`. Returns the hits of all caches.
@@ -293,6 +298,21 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   [[nodiscard]] std::size_t harvest_all(owned_cache* self, void** slot,
                                         const announcements& made) noexcept;
 
+  // All slots at once.
+  void set_all_aside(owned_cache* self) noexcept;
+  void visit_one(slot_index slot, free_slot_visitor& visitor) noexcept;
+  void empty_caches() noexcept;
+  template <class F>
+  void for_each_range(F f);
+  void visit_used(used_slot_visitor& visitor);
+  void take_free(slot_set& free) noexcept;
+  void forget_drawn() noexcept;
+  /// Returns true during the visits of a restart, which must not use the pool.
+  [[nodiscard]] bool is_restarting() const noexcept {
+    // relaxed: written by the thread that reads it, unless a precondition is violated
+    return restarts_.load(std::memory_order_relaxed);
+  }
+
   // Waiting threads. A thread that has put slots where other threads find them calls
   // `serve_waiters` or `close_for_waiters`.
   void serve_waiters(owned_cache* self) noexcept;
@@ -317,12 +337,14 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   std::uint32_t max_cached_;
   const bool is_watched_;
   lido::cache_kind kind_;
+  std::uint32_t forks_ = 0;          ///< number of forks since the pool was made
   atomic<std::byte*> hidden_table_;  ///< table of a pool that takes no hits
   atomic<std::byte*>& table_;
   const std::string own_name_;  ///< characters of `name`, unless the state is placed
   const bool is_placed_;
   const bool may_wait_;
   const std::uint8_t most_unreported_;
+  unscheduled_atomic<bool> restarts_{false};  ///< a restart visits slots; for assertions
   const std::uint32_t fresh_reach_;  ///< a thread that has drawn more slots roams; see depot_home
   const std::size_t enough_;         ///< mark at which threads stop reporting; see enough_for
   atomic<cell_block*> blocks_{nullptr};

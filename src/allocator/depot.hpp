@@ -87,6 +87,28 @@ class depot_list {
   [[nodiscard]] int extend_to(std::uint32_t nodes) noexcept {
     return other_ == nullptr ? own_.extend_to(nodes) : other_->extend_to(nodes);
   }
+  /// Removes all indices, and then stores those from `first` on. Requires: as index_list::restart;
+  /// if the list is Lido's own, the links of these indices are zeros.
+  void restart(slot_index first, std::uint32_t nodes) noexcept {
+    return other_ == nullptr ? own_.renew(first) : other_->restart(first, nodes);
+  }
+  /// Clears links before `restart`, if this is Lido's own list; see treiber_list.
+  void clear_links(slot_index first, slot_index last) noexcept {
+    if (other_ == nullptr) {
+      own_.clear_links(first, last);
+    }
+  }
+
+  /// Makes an empty list of Lido's own for the same nodes, which shares the links of this list if
+  /// this list is Lido's own. Throws std::bad_alloc. Requires: this list outlives the result.
+  [[nodiscard]] std::unique_ptr<treiber_list> make_sibling(std::uint32_t nodes, growth kind) {
+    return other_ == nullptr ? std::make_unique<treiber_list>(treiber_list::sharing{own_})
+                             : std::make_unique<treiber_list>(nodes, nodes, kind);
+  }
+  /// Makes such a list in `memory`. Requires: this list is Lido's own.
+  [[nodiscard]] treiber_list* make_sibling_in(void* memory) noexcept {
+    return ::new (memory) treiber_list(treiber_list::sharing{own_});
+  }
 
  private:
   [[nodiscard]] const index_list& list() const noexcept {
@@ -118,11 +140,14 @@ struct depot_home {
 /// common part. They leave the common part in whole runs, and each run goes to one thread. The
 /// lists of all shards share one array of links.
 ///
+/// A thread that visits all free slots, one after the other, first sets them aside: it moves them
+/// to a separate list. `take` uses the slots of this list only if there are no others.
+///
 /// Invariants
 ///  I1 Each magazine is in exactly one place: in a `full` list (it then contains 32 slots), in an
 ///     `empty` list, or in the hands of a thread.
-///  I2 Each slot is in exactly one place: in a list of singles, in a full magazine, in a cache, or
-///     in the hands of a thread.
+///  I2 Each slot is in exactly one place: in a list of singles, in a full magazine, in the list of
+///     slots set aside, in a cache, or in the hands of a thread.
 ///  I3 There are so few magazines that magazines and links together cost at most 8 bytes per slot,
 ///     not counting the heads of shards. If no empty magazine is left, slots go to `singles`, whose
 ///     links suffice for all slots.
@@ -135,14 +160,25 @@ class depot {
  public:
   /// Creates a depot in which every slot is free, with low indices on top. A depot that grows
   /// starts without slots. `others` is null for Lido's own lists; only a depot of such lists has
-  /// shards. Throws std::bad_alloc.
-  depot(std::uint32_t capacity, growth kind, const shared_list* others = nullptr)
+  /// shards. `sets_aside` is true if slots may be set aside. Throws std::bad_alloc.
+  depot(std::uint32_t capacity, growth kind, const shared_list* others = nullptr,
+        bool sets_aside = false)
       : depot(capacity, affordable_magazines(capacity), kind, others) {
     if (others == nullptr && capacity >= tuning::slots_for_shards) {
-      shards_.reset(
+      shards_ =
           make_shards(::operator new (sizeof(shard_array), std::align_val_t{alignof(shard_array)}),
-                      common_, std::make_index_sequence<tuning::shards>()));
+                      common_, std::make_index_sequence<tuning::shards>());
     }
+    note_untouched();
+    if (sets_aside) {
+      aside_ = common_.singles.make_sibling(capacity, kind).release();
+    }
+  }
+  depot(const depot&) = delete;
+  depot& operator=(const depot&) = delete;
+  ~depot() {
+    end_part(aside_);
+    end_part(shards_);
   }
 
   /// Memory for the tables of a depot of Lido's own lists.
@@ -151,9 +187,11 @@ class depot {
     void* slot_links;
     void* magazine_links;
     void* shards;  ///< null if the depot has no shards
+    void* aside;   ///< null if the depot sets no slots aside
   };
   /// Takes zeroed memory for the tables of a depot from `memory`.
-  [[nodiscard]] static tables take_tables(memory_cursor& memory, std::uint32_t capacity) noexcept {
+  [[nodiscard]] static tables take_tables(memory_cursor& memory, std::uint32_t capacity,
+                                          bool sets_aside) noexcept {
     const std::uint32_t magazines = affordable_magazines(capacity);
     // The order of initialisers is the order of the tables.
     return {memory.take_zeros(magazines * sizeof(magazine), alignof(magazine)),
@@ -161,17 +199,24 @@ class depot {
             memory.take_zeros(treiber_list::bytes_needed(magazines), alignof(atomic<slot_index>)),
             capacity < tuning::slots_for_shards
                 ? nullptr
-                : memory.take(sizeof(shard_array), alignof(shard_array))};
+                : memory.take(sizeof(shard_array), alignof(shard_array)),
+            sets_aside ? memory.take(sizeof(treiber_list), alignof(treiber_list)) : nullptr};
   }
 
   /// Creates a depot in which every slot is free, with low indices on top. Requires: `take_tables`
   /// returned `in` for this capacity, and its memory outlives the depot.
   depot(std::uint32_t capacity, const tables& in) noexcept
-      : magazines_(affordable_magazines(capacity), zeroed_array<magazine>::placed{in.magazines}),
+      : capacity_(capacity),
+        kind_(growth::none),
+        is_placed_(true),
+        magazines_(affordable_magazines(capacity), zeroed_array<magazine>::placed{in.magazines}),
         common_(capacity, affordable_magazines(capacity), in) {
     if (in.shards != nullptr) {
-      shards_ = {make_shards(in.shards, common_, std::make_index_sequence<tuning::shards>()),
-                 end_shards(/*is_placed=*/true)};
+      shards_ = make_shards(in.shards, common_, std::make_index_sequence<tuning::shards>());
+    }
+    note_untouched();
+    if (in.aside != nullptr) {
+      aside_ = common_.singles.make_sibling_in(in.aside);
     }
   }
 
@@ -191,6 +236,7 @@ class depot {
     error = error != 0 ? error : common_.full.extend_to(count);
     error = error != 0 ? error : common_.empty.extend_to(count);
     error = error != 0 ? error : magazines_.extend_to(count);
+    error = error != 0 || aside_ == nullptr ? error : aside_->extend_to(slots);
     for (std::uint32_t id = before; error == 0 && id < count; ++id) {
       common_.empty.push(id);
     }
@@ -218,6 +264,9 @@ class depot {
         slot = shard_at((at.shard + i) % parts()).singles.pop();
       }
     }
+    if (shards_ != nullptr && slot != null_slot) {
+      note_touched(untouched_single_, {&slot, 1});
+    }
     return slot;
   }
   void push_single(depot_home at, slot_index slot) noexcept {
@@ -228,6 +277,13 @@ class depot {
   /// of slots taken. Requires: out.size() >= max(want, magazine_size).
   [[nodiscard]] std::uint32_t take(depot_home at, std::span<slot_index> out,
                                    std::uint32_t want) noexcept {
+    const std::uint32_t count = take_stored(at, out, want);
+    return count == 0 && aside_ != nullptr ? aside_->pop_chain(out.first(want)) : count;
+  }
+
+  /// Takes slots in the same way as `take`, but none that are set aside.
+  [[nodiscard]] std::uint32_t take_stored(depot_home at, std::span<slot_index> out,
+                                          std::uint32_t want) noexcept {
     LIDO_ASSERT(out.size() >= (std::max)(want, magazine_size), "a take into too few cells");
     shard& own = shard_at(at.shard);
     std::uint32_t count = take_from(own, own, out, want);
@@ -261,8 +317,66 @@ class depot {
     own.singles.push_chain(slots.subspan(std::size_t{count} * magazine_size));
   }
 
+  /// Sets `slots` aside. Requires: the depot was constructed with `sets_aside`.
+  void set_aside(std::span<const slot_index> slots) noexcept {
+    LIDO_ASSERT(aside_ != nullptr, "a depot without a list for them sets slots aside");
+    aside_->push_chain(slots);
+  }
+  /// Pops a slot that is set aside. Returns null_slot if there is none. Requires: as `set_aside`.
+  [[nodiscard]] slot_index pop_aside() noexcept { return aside_->pop(); }
+
+  /// Takes slots before a restart, most_per_trip at a time, until only untouched slots are left.
+  /// Slots are untouched if they have never left a new or restarted depot. Returns 0 in the end.
+  /// Requires: no other thread uses the depot, and the next other call is `restart`.
+  [[nodiscard]] std::uint32_t take_touched(std::span<slot_index> out) noexcept {
+    const std::uint32_t magazine = untouched_magazine();
+    const std::uint32_t single = untouched_single();
+    const std::uint32_t count = take({}, out, most_per_trip);
+    // Untouched slots are below all others in their lists.
+    if (untouched_magazine() != magazine) {
+      common_.full.restart(affordable_magazines(capacity_), affordable_magazines(capacity_));
+    }
+    if (untouched_single() != single) {
+      common_.singles.restart(capacity_, capacity_);
+    }
+    return count;
+  }
+
+  /// Calls `f` for ranges of slots that include all touched slots, each with its first slot and the
+  /// slot after its last one. Requires: the depot does not grow; no other thread uses it.
+  template <class F>
+  void for_each_touched_range(F f) const {
+    f(slot_index{0}, untouched_magazine() * magazine_size);
+    f(affordable_magazines(capacity_) * magazine_size, untouched_single());
+  }
+
+  /// Stores every slot again, in the order of a new depot. A depot that grows is then empty, as a
+  /// new one is. Writes only to records of slots that were touched. Requires: no other thread uses
+  /// the depot.
+  void restart() noexcept {
+    const bool grows = kind_ == growth::by_steps;
+    const std::uint32_t magazines = affordable_magazines(capacity_);
+    if (!grows) {
+      for_each_touched_range(
+          [this](slot_index first, slot_index last) { common_.singles.clear_links(first, last); });
+      clear_magazines(untouched_magazine());
+    }
+    common_.restart(capacity_, grows ? capacity_ : magazines * magazine_size, magazines,
+                    grows ? magazines : 0);
+    for (std::uint32_t i = 1; i < parts(); ++i) {
+      shard_at(i).restart(capacity_, capacity_, magazines, magazines);
+    }
+    if (aside_ != nullptr) {
+      aside_->restart(capacity_, capacity_);
+    }
+    for (std::uint32_t id = 0; grows && id < magazines_.size(); ++id) {
+      common_.empty.push(id);
+    }
+    note_untouched();
+  }
+
   [[nodiscard]] bool empty() const noexcept {
-    bool bare = common_.is_bare();
+    bool bare = common_.is_bare() && (aside_ == nullptr || aside_->empty());
     for (std::uint32_t i = 1; i < parts() && bare; ++i) {
       bare = shard_at(i).is_bare();
     }
@@ -271,7 +385,7 @@ class depot {
 
   /// Returns a number that changes only when slots are pushed; see index_list.
   [[nodiscard]] std::uint64_t version() const noexcept {
-    std::uint64_t sum = common_.version();
+    std::uint64_t sum = common_.version() + (aside_ == nullptr ? 0 : aside_->version());
     for (std::uint32_t i = 1; i < parts(); ++i) {
       sum += shard_at(i).version();
     }
@@ -279,20 +393,24 @@ class depot {
   }
 
   [[nodiscard]] std::size_t memory() const noexcept {
-    return magazines_.size() * sizeof(magazine) + common_.memory() + (parts() - 1) * sizeof(shard);
+    const std::size_t aside = aside_ == nullptr ? 0 : sizeof(treiber_list) + aside_->memory();
+    return magazines_.size() * sizeof(magazine) + common_.memory() + (parts() - 1) * sizeof(shard) +
+           aside;
   }
   /// Returns what `memory()` returns for a depot with `capacity` slots.
-  [[nodiscard]] static std::size_t bytes_needed(std::uint32_t capacity,
-                                                const shared_list* others) noexcept {
+  [[nodiscard]] static std::size_t bytes_needed(std::uint32_t capacity, const shared_list* others,
+                                                bool sets_aside) noexcept {
     const std::uint32_t magazines = affordable_magazines(capacity);
+    const std::size_t links = others == nullptr ? 0 : treiber_list::bytes_needed(capacity);
+    const std::size_t aside = sets_aside ? sizeof(treiber_list) + links : 0;
     if (others != nullptr) {
-      return magazines * sizeof(magazine) + others->bytes_needed(capacity) +
+      return aside + magazines * sizeof(magazine) + others->bytes_needed(capacity) +
              // The factor is 2 because there is a list of full magazines and a list of empty
              // magazines.
              2 * others->bytes_needed(magazines);
     }
     const bool has_shards = capacity >= tuning::slots_for_shards;
-    return magazines * sizeof(magazine) + treiber_list::bytes_needed(capacity) +
+    return aside + magazines * sizeof(magazine) + treiber_list::bytes_needed(capacity) +
            treiber_list::bytes_needed(magazines) + (has_shards ? sizeof(shard_array) : 0);
   }
   void add_to(slot_pool_stats& stats) const noexcept {
@@ -323,6 +441,14 @@ class depot {
           full(nullptr, common->full, 0, growth::none),
           empty(nullptr, common->full, 0, growth::none) {}
 
+    /// Restarts the three lists, of which `empty` is then empty. Requires: as index_list::restart.
+    void restart(std::uint32_t nodes, slot_index first_single, std::uint32_t magazines,
+                 std::uint32_t first_full) noexcept {
+      singles.restart(first_single, nodes);
+      full.restart(first_full, magazines);
+      empty.restart(magazines, magazines);
+    }
+
     [[nodiscard]] bool is_bare() const noexcept { return singles.empty() && full.empty(); }
     [[nodiscard]] std::uint64_t version() const noexcept {
       return singles.version() + full.version();
@@ -342,7 +468,11 @@ class depot {
   };
 
   depot(std::uint32_t capacity, std::uint32_t magazines, growth kind, const shared_list* others)
-      : magazines_(magazines, kind), common_(capacity, magazines, kind, others) {}
+      : capacity_(capacity),
+        kind_(kind),
+        is_placed_(false),
+        magazines_(magazines, kind),
+        common_(capacity, magazines, kind, others) {}
 
   // Links cost 4 bytes per slot. A magazine costs 128 bytes, and each of its links in two lists
   // costs 4 bytes.
@@ -358,20 +488,15 @@ class depot {
                                   std::index_sequence<Each...> /*each*/) noexcept {
     return ::new (memory) shard_array{(static_cast<void>(Each), shard(&common))...};
   }
-  class end_shards {
-   public:
-    end_shards() noexcept : is_placed_(false) {}
-    explicit end_shards(bool is_placed) noexcept : is_placed_(is_placed) {}
-    void operator()(shard_array* shards) const noexcept {
-      std::destroy_at(shards);
+  template <class Part>
+  void end_part(Part* part) noexcept {
+    if (part != nullptr) {
+      std::destroy_at(part);
       if (!is_placed_) {
-        ::operator delete (shards, std::align_val_t{alignof(shard_array)});
+        ::operator delete (part, std::align_val_t{alignof(Part)});
       }
     }
-
-   private:
-    bool is_placed_;  ///< the memory belongs to the program
-  };
+  }
 
   /// Returns the slot that a zeroed cell represents. Magazines are in ascending order; within a
   /// magazine, low slots come last.
@@ -394,7 +519,7 @@ class depot {
   [[nodiscard]] std::uint32_t take_from(shard& from, shard& emptied, std::span<slot_index> out,
                                         std::uint32_t want) noexcept {
     if (want < magazine_size) {
-      if (const std::uint32_t count = from.singles.pop_chain(out.first(want)); count > 0) {
+      if (const std::uint32_t count = pop_singles(from, out.first(want)); count > 0) {
         return count;
       }
     }
@@ -403,15 +528,14 @@ class depot {
         count > 0) {
       return count;
     }
-    return from.singles.pop_chain(out.first(want));
+    return pop_singles(from, out.first(want));
   }
 
   /// Takes whole runs of common slots, so that no two threads get slots on the same cache line.
   [[nodiscard]] std::uint32_t take_fresh(shard& own, std::span<slot_index> out,
                                          std::uint32_t want) noexcept {
     if (want < magazine_size) {
-      if (const std::uint32_t count = common_.singles.pop_chain(out.first(magazine_size));
-          count > 0) {
+      if (const std::uint32_t count = pop_singles(common_, out.first(magazine_size)); count > 0) {
         return count;
       }
     }
@@ -423,6 +547,9 @@ class depot {
     std::array<slot_index, most_per_trip / magazine_size> ids;
     const std::uint32_t count =
         from.full.pop_chain(std::span(ids).first(std::min<std::size_t>(most, ids.size())));
+    if (&from == &common_) {
+      note_touched(untouched_magazine_, std::span<const slot_index>(ids).first(count));
+    }
     for (std::uint32_t m = 0; m < count; ++m) {
       for (std::uint32_t i = 0; i < magazine_size; ++i) {
         // relaxed: ordered by the pop from `full`
@@ -434,6 +561,59 @@ class depot {
     return count * magazine_size;
   }
 
+  /// Makes the magazines below `end` contain the slots that they contain in a new depot, and clears
+  /// their links.
+  // relaxed (whole function): no other thread uses the depot
+  void clear_magazines(std::uint32_t end) noexcept {
+    for (std::uint32_t id = 0; id < end; ++id) {
+      for (atomic<slot_index>& cell : magazines_[id].cells) {
+        cell.store(0, std::memory_order_relaxed);
+      }
+    }
+    common_.full.clear_links(0, end);
+  }
+
+  /// Returns the first magazine whose slots are all untouched.
+  [[nodiscard]] std::uint32_t untouched_magazine() const noexcept {
+    // relaxed: no other thread uses the depot
+    return untouched_magazine_.load(std::memory_order_relaxed);
+  }
+  /// Returns the first untouched slot that belongs to no magazine.
+  [[nodiscard]] std::uint32_t untouched_single() const noexcept {
+    // relaxed: as above
+    return untouched_single_.load(std::memory_order_relaxed);
+  }
+  /// Resets the marks. In a depot without shards, which is small or another library's, and in one
+  /// that grows, all slots count as touched.
+  // relaxed (whole function): as above
+  void note_untouched() noexcept {
+    const bool marks = shards_ != nullptr && kind_ == growth::none;
+    const std::uint32_t magazines = affordable_magazines(capacity_);
+    untouched_magazine_.store(marks ? 0 : magazines, std::memory_order_relaxed);
+    untouched_single_.store(marks ? magazines * magazine_size : capacity_,
+                            std::memory_order_relaxed);
+  }
+  /// Raises `mark` after `popped` were popped from a list of the common part. The last of them is
+  /// the highest untouched one, if there is any among them.
+  // relaxed (whole function): the marks are read only while no other thread uses the depot
+  static void note_touched(unscheduled_atomic<std::uint32_t>& mark,
+                           std::span<const slot_index> popped) noexcept {
+    std::uint32_t seen = mark.load(std::memory_order_relaxed);
+    while (!popped.empty() && popped.back() >= seen &&
+           !mark.compare_exchange_weak(seen, popped.back() + 1, std::memory_order_relaxed,
+                                       std::memory_order_relaxed)) {
+    }
+  }
+
+  /// Pops from the singles of `from`.
+  [[nodiscard]] std::uint32_t pop_singles(shard& from, std::span<slot_index> out) noexcept {
+    const std::uint32_t count = from.singles.pop_chain(out);
+    if (&from == &common_) {
+      note_touched(untouched_single_, std::span<const slot_index>(out).first(count));
+    }
+    return count;
+  }
+
   /// Takes empty magazines, first those of the shard `own`. Returns how many it took.
   [[nodiscard]] std::uint32_t take_empty(std::uint32_t own, std::span<slot_index> ids) noexcept {
     std::uint32_t count = 0;
@@ -443,8 +623,16 @@ class depot {
     return count;
   }
 
+  std::uint32_t capacity_;  ///< maximum number of slots
+  growth kind_;
+  bool is_placed_;  ///< the parts are in memory of the program
+  // All slots of the magazines from `untouched_magazine_` on, and all slots from
+  // `untouched_single_` on that belong to no magazine, are untouched; see take_touched.
+  unscheduled_atomic<std::uint32_t> untouched_magazine_{0};
+  unscheduled_atomic<std::uint32_t> untouched_single_{0};
   zeroed_array<magazine> magazines_;
-  std::unique_ptr<shard_array, end_shards> shards_;  ///< null if there is only the common part
+  shard_array* shards_ = nullptr;  ///< owned; null if there is only the common part
+  treiber_list* aside_ = nullptr;  ///< owned; slots set aside; null if none ever are
   shard common_;
 };
 

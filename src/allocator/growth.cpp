@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cerrno>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,6 +14,7 @@
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/backoff.hpp"
+#include "slot_set.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -256,27 +256,21 @@ int segment_table::reserve(std::uint32_t slots, segment_fill* fill) {
 
 // ---- removed segments ---------------------------------------------------------------------------
 
-/// Records the free slots that a shrinking thread has collected, with one bit per slot and one
-/// count per segment.
+/// Records the free slots that a shrinking thread has collected, and counts them in each segment.
 class segment_table::found_slots {
  public:
-  static constexpr std::uint32_t most_at_once = 64;
+  static constexpr std::uint32_t most_at_once = slot_set::slots_in_word;
 
   /// Allocates memory for the slots of the first `segments` segments.
   found_slots(const segment_table& table, std::uint32_t segments) noexcept
-      : table_(table),
-        words_((std::size_t{segments} * table.plan_.slots_of(0) + most_at_once - 1) / most_at_once),
-        bits_(zeros<std::uint64_t>(words_)),
-        counts_(zeros<std::uint32_t>(segments)) {}
+      : table_(table), slots_(std::size_t{segments} * table.plan_.slots_of(0)), counts_(segments) {}
 
   /// Returns false if there was no memory.
-  [[nodiscard]] bool is_valid() const noexcept { return bits_ != nullptr && counts_ != nullptr; }
+  [[nodiscard]] bool is_valid() const noexcept { return slots_.is_valid() && counts_.is_valid(); }
 
   void insert(std::span<const slot_index> slots) noexcept {
     for (const slot_index slot : slots) {
-      LIDO_ASSERT((bits_[slot / most_at_once] >> slot % most_at_once & 1U) == 0,
-                  "a free slot is stored twice");
-      bits_[slot / most_at_once] |= std::uint64_t{1} << slot % most_at_once;
+      slots_.insert(slot);
       ++counts_[slot / table_.plan_.slots_of(0)];
     }
   }
@@ -285,16 +279,16 @@ class segment_table::found_slots {
     return counts_[segment] == table_.plan_.slots_of(segment);
   }
 
-  [[nodiscard]] std::size_t words() const noexcept { return words_; }
+  [[nodiscard]] std::size_t words() const noexcept { return slots_.words(); }
 
   /// Writes the recorded slots of the word `at` to `out`, in descending order, but leaves out slots
   /// of segments that are not in service. Returns how many it wrote.
   [[nodiscard]] std::uint32_t list(std::size_t at,
                                    std::array<slot_index, most_at_once>& out) const noexcept {
     std::uint32_t count = 0;
-    for (std::uint64_t left = bits_[at]; left != 0;) {
+    for (slot_set::word left = slots_.word_at(at); left != 0;) {
       const auto bit = static_cast<unsigned>(std::bit_width(left)) - 1;
-      left -= std::uint64_t{1} << bit;
+      left -= slot_set::word{1} << bit;
       const auto slot = static_cast<slot_index>(at * most_at_once + bit);
       if (table_.states_[slot / table_.plan_.slots_of(0)] == segment_state::in_service) {
         out[count++] = slot;
@@ -304,23 +298,9 @@ class segment_table::found_slots {
   }
 
  private:
-  struct free_memory {
-    void operator()(void* memory) const noexcept { std::free(memory); }  // NOLINT(*-no-malloc)
-  };
-  template <class T>
-  using array = std::unique_ptr<T[], free_memory>;
-
-  /// Allocates zeroed memory without `new`, because a user's new-handler or `operator new` may use
-  /// this pool.
-  template <class T>
-  static array<T> zeros(std::size_t size) noexcept {
-    return array<T>(static_cast<T*>(std::calloc(size, sizeof(T))));  // NOLINT(*-no-malloc)
-  }
-
   const segment_table& table_;
-  std::size_t words_;
-  array<std::uint64_t> bits_;
-  array<std::uint32_t> counts_;
+  slot_set slots_;
+  zeros<std::uint32_t> counts_;
 };
 
 std::uint32_t segment_table::shrink_to(std::uint32_t slots) noexcept {

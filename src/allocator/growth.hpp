@@ -62,6 +62,27 @@ class segment_table {
     return growth_error_.load(std::memory_order_relaxed);
   }
 
+  /// Returns the slot after the last slot in service, or 0 if there is none. Requires: as
+  /// `for_each_in_service`.
+  [[nodiscard]] slot_index end_of_service() const noexcept {
+    slot_index end = 0;
+    for_each_in_service(
+        [&end](slot_index /*first*/, slot_index last) { end = end < last ? last : end; });
+    return end;
+  }
+
+  /// Calls `f` with the first slot of each segment in service, and with the slot after its last
+  /// one, highest segment first. Requires: no other thread uses the pool.
+  template <class F>
+  void for_each_in_service(F f) const {
+    for (std::uint32_t segment = plan_.segments(); segment-- > 0;) {
+      if (states_[segment] == segment_state::in_service) {
+        const slot_index first = plan_.first_of(segment);
+        f(first, first + plan_.slots_of(segment));
+      }
+    }
+  }
+
   /// Returns true if the capacity is at its maximum.
   [[nodiscard]] bool is_whole() const noexcept;
 

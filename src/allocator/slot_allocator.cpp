@@ -36,8 +36,8 @@ allocator_state* make_state(const allocator_options& options, atomic<std::byte*>
   if (options.memory == nullptr) {
     return new allocator_state(options, table);
   }
-  const allocator_state::tables in =
-      allocator_state::take_tables(*options.memory, options.capacity, options.name.size());
+  const allocator_state::tables in = allocator_state::take_tables(
+      *options.memory, options.capacity, options.name.size(), options.visits_free);
   return ::new (in.state) allocator_state(options, table, in);
 }
 
@@ -47,8 +47,8 @@ slot_allocator::slot_allocator(const allocator_options& options)
     : table_(std::begin(unused_caches)), state_(make_state(options, table_)) {}
 
 void slot_allocator::take_tables(memory_cursor& memory, std::uint32_t capacity,
-                                 std::size_t name_size) noexcept {
-  (void)allocator_state::take_tables(memory, capacity, name_size);
+                                 std::size_t name_size, bool visits_free) noexcept {
+  (void)allocator_state::take_tables(memory, capacity, name_size, visits_free);
 }
 
 /// Checks that the caller uses the copy of the library that created the pool, and returns the
@@ -171,6 +171,14 @@ void* slot_allocator::wait_for_slot(slot_waiter& me, const deadline& until) noex
   return received(own, own.wait_for_slot(me, until));
 }
 
+void slot_allocator::visit_free(free_slot_visitor& visitor) noexcept {
+  state().visit_free(visitor);
+}
+
+void slot_allocator::restart(used_slot_visitor* visitor) {
+  state().restart(visitor);
+}
+
 std::size_t slot_allocator::count_waiting() const noexcept {
   return state().count_waiting();
 }
@@ -184,9 +192,9 @@ slot_pool_stats slot_allocator::stats(bool counts_hits) const noexcept {
 }
 
 std::size_t slot_allocator::bytes_needed(std::uint32_t capacity, std::size_t stride, bool grows,
-                                         const shared_list* list) noexcept {
-  const std::size_t fixed =
-      sizeof(slot_allocator) + sizeof(allocator_state) + depot::bytes_needed(capacity, list);
+                                         const shared_list* list, bool visits_free) noexcept {
+  const std::size_t fixed = sizeof(slot_allocator) + sizeof(allocator_state) +
+                            depot::bytes_needed(capacity, list, visits_free);
   return grows ? fixed + segment_table::bytes_needed({stride, capacity, page_size()}) : fixed;
 }
 
@@ -262,10 +270,11 @@ std::size_t enough_for(const allocator_options& options) noexcept {
 }  // namespace
 
 allocator_state::tables allocator_state::take_tables(memory_cursor& memory, std::uint32_t capacity,
-                                                     std::size_t name_size) noexcept {
+                                                     std::size_t name_size,
+                                                     bool visits_free) noexcept {
   static_assert(alignof(allocator_state) <= cache_line);
   void* const state = memory.take(sizeof(allocator_state), alignof(allocator_state));
-  const depot::tables of_depot = depot::take_tables(memory, capacity);
+  const depot::tables of_depot = depot::take_tables(memory, capacity, visits_free);
   void* const characters = memory.take(name_size, alignof(char));
   return {state, static_cast<char*>(characters), of_depot};
 }
@@ -300,7 +309,7 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
       depot_(in != nullptr ? depot(options.capacity, in->of_depot)
                            : depot(options.capacity,
                                    options.segments == nullptr ? growth::none : growth::by_steps,
-                                   options.list)) {
+                                   options.list, options.visits_free)) {
   LIDO_ASSERT(options.capacity >= 1 && options.capacity <= max_capacity,
               "a pool of no slots, or of more than have an index");
   if (options.segments != nullptr) {
@@ -422,6 +431,7 @@ void allocator_state::on_fork(std::uint32_t survivor) noexcept {
     }
   }
   carrying_.store(0, std::memory_order_relaxed);
+  ++forks_;
   proof_.forget();
   waiters_.forget_all();
   open_caches_.store(entry(survivor).active ? 1 : 0, std::memory_order_relaxed);

@@ -115,7 +115,7 @@ allocator_state::survey allocator_state::look_around() const noexcept {
     seen.transit |= control.now() == slot_cache::phase::busy;
   }
   // (2) - this acquire-load synchronizes-with the release-fetch-sub (3), acquire.cpp (1),
-  // allocator/waiting.cpp (1)
+  // allocator/waiting.cpp (1), all_slots.cpp (1)
   seen.transit |= carrying_.load(std::memory_order_acquire) != 0;
   return seen;
 }
@@ -158,6 +158,22 @@ allocator_state::theft allocator_state::steal(owned_cache* self, void** slot,
   }
   end_event(traced_act::theft, begin, stolen);
   return stolen != 0 ? theft::some : refused ? theft::refused : theft::none;
+}
+
+/// Empties all caches into the depot, and waits until the threads that are exiting have emptied
+/// theirs. No heavy fence is needed, since no owner is in an operation. Requires: no other thread
+/// is in a call to the allocator, and the caller has seen all earlier calls.
+void allocator_state::empty_caches() noexcept {
+  exponential_backoff others;
+  for (survey now = look_around(); now.open || now.revoking || now.transit; now = look_around()) {
+    const std::uint32_t last = highest();
+    announcements made;
+    while (made.next <= last) {
+      revoke_some(made, last, /*take_over=*/true);
+      (void)harvest_all(nullptr, nullptr, made);
+    }
+    others.wait();
+  }
 }
 
 /// Announces thefts from the caches with numbers up to `last`, as many as one heavy fence serves.

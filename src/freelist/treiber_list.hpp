@@ -134,6 +134,26 @@ class basic_treiber_list final : public index_list {
     return links_.extend_to(nodes);
   }
 
+  /// Stores the indices from `first` on as one chain, as in a new list. The tag increases as in a
+  /// push (I3). Requires: the links of these indices are zeros (I4); no other thread uses the list.
+  // relaxed (whole function): no other thread uses the list
+  void renew(slot_index first) noexcept {
+    LIDO_ASSERT(first <= format_.end(), "a list of more indices than there are");
+    std::uint64_t head = head_.load(std::memory_order_relaxed);
+    while (!head_.compare_exchange_weak(head, format_.make(first, format_.tag_of(head) + 1),
+                                        std::memory_order_relaxed, std::memory_order_relaxed)) {
+    }
+  }
+
+  /// Restores the zeros of I4 in the links of the indices from `first` to `last` - 1. Requires: as
+  /// `renew`.
+  // relaxed (whole function): no other thread uses the list
+  void clear_links(slot_index first, slot_index last) noexcept {
+    for (slot_index index = first; index < last; ++index) {
+      links_[index].store(0, std::memory_order_relaxed);
+    }
+  }
+
  private:
   struct walked {
     std::uint32_t count;

@@ -77,7 +77,7 @@ std::uint32_t checked_most_slots(const object_pool_options& options, const slot_
 }
 
 allocator_options to_allocator(const object_pool_options& options, std::uint32_t capacity,
-                               slot_memory& memory, memory_cursor& own) {
+                               slot_memory& memory, bool keeps, memory_cursor& own) {
   const bool is_fixed = options.warm || options.memory != nullptr;
   const std::size_t most = is_fixed ? most_cached_when_fixed : slot_cache::most_items;
   return {.geometry = memory.geometry(),
@@ -87,9 +87,33 @@ allocator_options to_allocator(const object_pool_options& options, std::uint32_t
           .may_wait = options.when_full == when_full::wait,
           .list = options.list,
           .segments = options.when_full == when_full::grow ? &memory : nullptr,
+          .visits_free = keeps,
           .name = options.name,
           .memory = own.has_memory() ? &own : nullptr};
 }
+
+/// Destroys idle objects until no more than `most` objects are alive.
+class surplus_objects final : public free_slot_visitor {
+ public:
+  surplus_objects(slot_memory& memory, object_keeper& keeper, std::size_t most) noexcept
+      : memory_(memory), keeper_(keeper), most_(most) {}
+
+  [[nodiscard]] bool is_any() const noexcept { return keeper_.live() > most_; }
+
+  [[nodiscard]] bool wants(slot_index slot) const noexcept override {
+    return is_any() && memory_.has_object(slot);
+  }
+  void visit(slot_index slot) noexcept override {
+    platform::tell_acquire(memory_.address_of(slot));
+    keeper_.destroy_in(memory_, slot);
+    platform::tell_release(memory_.address_of(slot));
+  }
+
+ private:
+  slot_memory& memory_;
+  object_keeper& keeper_;
+  std::size_t most_;
+};
 
 /// The number of forks that led to this process. In a pool that was created before the last fork,
 /// objects that other threads of the parent held stay in use. Such a pool therefore reports no
@@ -153,7 +177,7 @@ memory_cursor pool_slots::parts_needed(const object_pool_options& options,
                                        const slot_layout& layout) noexcept {
   memory_cursor all;
   (void)slot_memory::take_parts(all, layout, most_slots(options));
-  slot_allocator::take_tables(all, most_slots(options), options.name.size());
+  slot_allocator::take_tables(all, most_slots(options), options.name.size(), layout.keeps);
   if (options.registry != nullptr) {
     (void)all.take(sizeof(registration), alignof(registration));
   }
@@ -176,7 +200,7 @@ pool_slots::pool_slots(const object_pool_options& options, const slot_layout& la
       forks_(forks),
       record_bytes_(layout.record_bytes) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-union-access): its lifetime begins here
-  std::construct_at(&allocator_, to_allocator(options, max_capacity_, memory_, own));
+  std::construct_at(&allocator_, to_allocator(options, max_capacity_, memory_, layout.keeps, own));
   name_ = allocator().name();
   if (options.registry != nullptr) {
     entry_part_ = own.take(sizeof(registration), alignof(registration));
@@ -281,7 +305,14 @@ void pool_slots::add(std::uint32_t count) {
 
 std::size_t pool_slots::shrink_to(std::size_t count) noexcept {
   const std::size_t least = std::min<std::size_t>(count, max_capacity_);
-  return grows() ? allocator().shrink_to(static_cast<std::uint32_t>(least)) : max_capacity_;
+  const std::size_t left =
+      grows() ? allocator().shrink_to(static_cast<std::uint32_t>(least)) : max_capacity_;
+  if (keeper_ != nullptr) {
+    if (surplus_objects surplus(memory_, *keeper_, count); surplus.is_any()) {
+      allocator().visit_free(surplus);
+    }
+  }
+  return left;
 }
 
 void pool_slots::fail_to_grow(int error) const {
@@ -310,8 +341,9 @@ std::size_t pool_slots::bytes_needed(const object_pool_options& options,
       asked == most && most != 0 && options.capacity <= most && most <= PTRDIFF_MAX / layout.size,
       "bytes_needed with options that no pool can have");
   const std::size_t slot = layout.size + layout.record_bytes + (layout.counts_states ? 1 : 0);
-  return most * slot + slot_allocator::bytes_needed(
-                           most, layout.size, options.when_full == when_full::grow, options.list);
+  return most * slot + slot_allocator::bytes_needed(most, layout.size,
+                                                    options.when_full == when_full::grow,
+                                                    options.list, layout.keeps);
 }
 
 }  // namespace lido::inline v0::detail

@@ -182,6 +182,91 @@ TEST_P(Depot, VersionOfAnEmptyDepotTellsWhatWasThereInBetween) {
   EXPECT_EQ(test::count_distinct(versions), versions.size());
 }
 
+TEST_P(Depot, RestartedOneHandsOutSlotsInTheOrderOfANewOne) {
+  for (const std::uint32_t capacity : capacities) {
+    SCOPED_TRACE(capacity);
+    const auto store = make(capacity);
+    const indices when_new = take_all(*make(capacity));
+    for (const std::uint32_t taken : {0U, 1U, 40U, capacity}) {
+      indices some;
+      while (some.size() < taken && !store->empty()) {
+        const indices more = take(*store, most_per_trip);
+        some.insert(some.end(), more.begin(), more.end());
+      }
+      some.resize(some.size() / 2);  // the others stay away
+      give_all(*store, some);
+      for (const slot_index slot : take(*store, 1)) {
+        store->push_single({}, slot);
+      }
+      store->restart();
+      if (GetParam().kind == growth::by_steps) {
+        EXPECT_TRUE(store->empty());
+        store->add(0, capacity);
+      }
+      EXPECT_EQ(take_all(*store), when_new);
+      store->restart();
+      if (GetParam().kind == growth::by_steps) {
+        store->add(0, capacity);
+      }
+    }
+  }
+}
+
+TEST_P(Depot, SlotsThatAreTakenBeforeARestartIncludeAllThatWereGivenBack) {
+  for (const std::uint32_t capacity : capacities) {
+    SCOPED_TRACE(capacity);
+    const auto store = make(capacity);
+    indices out = take(*store, most_per_trip);
+    const indices given(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(out.size() / 2));
+    out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(given.size()));
+    give_all(*store, given);
+    std::vector<bool> free(capacity);
+    std::array<slot_index, most_per_trip> some{};
+    while (const std::uint32_t count = store->take_touched(some)) {
+      for (const slot_index slot : std::span(some).first(count)) {
+        EXPECT_FALSE(free[slot]) << "slot " << slot << " was taken twice";
+        free[slot] = true;
+      }
+    }
+    if (GetParam().kind == growth::by_steps) {
+      EXPECT_EQ(std::count(free.begin(), free.end(), true), capacity - out.size());
+      continue;
+    }
+    indices used;
+    store->for_each_touched_range([&](slot_index first, slot_index last) {
+      for (slot_index slot = first; slot < last; ++slot) {
+        if (!free[slot]) {
+          used.push_back(slot);
+        }
+      }
+    });
+    std::sort(out.begin(), out.end());
+    EXPECT_EQ(used, out);
+  }
+}
+
+TEST_P(Depot, SlotsThatAreSetAsideAreTakenLast) {
+  const auto [name, lists, kind] = GetParam();
+  constexpr std::uint32_t slots = 200;
+  depot store(slots, kind, lists, /*sets_aside=*/true);
+  if (kind == growth::by_steps) {
+    ASSERT_EQ(store.extend_to(slots), 0);
+    store.add(0, slots);
+  }
+  std::array<slot_index, most_per_trip> some{};
+  for (std::uint32_t count = 0; (count = store.take_stored({}, some, most_per_trip)) != 0;) {
+    store.set_aside(std::span<const slot_index>(some).first(count));
+  }
+  EXPECT_FALSE(store.empty());
+  const slot_index one = store.pop_aside();
+  store.give({}, {&one, 1});
+  EXPECT_EQ(take(store, 1), indices{one});
+  EXPECT_EQ(store.pop_single({}), null_slot);
+  EXPECT_EQ(test::count_distinct(take_all(store)), slots - 1);
+  EXPECT_TRUE(store.empty());
+  EXPECT_EQ(store.pop_aside(), null_slot);
+}
+
 TEST_P(Depot, SlotsBelongToOneThreadAtATime) {
   constexpr std::uint32_t capacity = 500;
   const auto store = make(capacity);

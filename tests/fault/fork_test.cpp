@@ -61,6 +61,43 @@ TEST(Fork, ObjectsOfMissingThreadsStayInUse) {
             0);
 }
 
+/// A hook that forks in the first call; the child returns from the call, too.
+struct forking_hooks {
+  pid_t* child;
+  void destroy(int& /*object*/) const noexcept {
+    if (*child < 0) {
+      *child = ::fork();
+    }
+  }
+};
+struct forking_traits : pool_traits<int> {
+  using hooks = forking_hooks;
+};
+
+TEST(Fork, AHookThatShrinksAPoolMayFork) {
+  pid_t child = -1;
+  object_pool<int, forking_traits> pool({.capacity = 64}, forking_hooks{&child});
+  EXPECT_EQ(test::count_acquirable(pool), 64U);
+  (void)pool.shrink_to(0);
+  const bool good = pool.stats().live == 0 && test::count_acquirable(pool) == 64;
+  // An acquire that finds nothing must not wait for a thread that seems to carry slots.
+  const std::vector<int*> all = test::drain(pool);
+  bool refused = false;
+  for (int attempt = 0; attempt < 5 && !refused; ++attempt) {
+    const auto before = std::chrono::steady_clock::now();
+    refused = pool.try_acquire_ptr() == nullptr &&
+              std::chrono::steady_clock::now() - before < std::chrono::milliseconds(50);
+  }
+  test::release_all(pool, all);
+  if (child == 0) {
+    std::_Exit(good && refused ? 0 : 1);
+  }
+  EXPECT_TRUE(good && refused);
+  int status = 0;
+  (void)::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 using waited_for = test::preset_pool<int, pool_traits<int>, test::waits>;
 
 /// Checks the child of a fork beside two waiters, which has both slots of the pool.

@@ -8,6 +8,7 @@
 #include <list>
 #include <memory>
 #include <ostream>
+#include <thread>
 #include <utility>
 
 #include "lido/c/pool.h"
@@ -59,6 +60,16 @@ void add_two(secondary_map<int, erases_another>& map) {
   map.emplace({1, 1}, &map);
   map.emplace({2, 1}, nullptr);
 }
+
+/// An object whose destructor uses its pool.
+struct meddling {
+  object_pool<meddling>* pool = nullptr;
+  ~meddling() {
+    if (pool != nullptr) {
+      (void)pool->try_acquire_ptr();
+    }
+  }
+};
 
 /// An object pool that knows which objects are in use.
 struct tracked_traits : pool_traits<int> {
@@ -190,6 +201,25 @@ const misuse_case misuses[] = {
        pool.reset();
      },
      "pool 'jobs' ends with 1 of 10 objects in use"},
+    {"DestructorThatUsesItsPoolInReleaseAll",
+     [] {
+       object_pool<meddling> pool(8);
+       meddling* const object = pool.try_acquire_ptr();
+       object->pool = &pool;
+       pool.release_all();
+     },
+     "a destructor that release_all calls uses the pool"},
+    {"ReleaseAllBesideAWaiter",
+     [] {
+       object_pool<int> pool(1);
+       (void)pool.try_acquire_ptr(1);
+       const std::jthread waiter([&] { (void)pool.acquire_for(std::chrono::hours(1)); });
+       while (pool.stats().waiting == 0) {
+         std::this_thread::yield();
+       }
+       pool.release_all();
+     },
+     "release_all of a pool while a thread waits for it"},
     {"EmptyResourceLease", [] { (void)*resource_lease<connection>(); },
      "an empty lease has no resource"},
     {"KeptEmptyResourceLease", [] { resource_lease<connection>().keep(); },

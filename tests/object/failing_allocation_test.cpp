@@ -73,6 +73,43 @@ TEST_P(FailingAllocation, AllMemoryGoneInConstructionIsABadAllocAndLeaksNothing)
   EXPECT_GE(this->template fail_each_allocation_of_construction<pool>(/*sticky=*/true), 6);
 }
 
+TEST_P(FailingAllocation, InReleaseAllIsABadAllocWithoutEffect) {
+  string_pool pool(1000);
+  const std::vector<std::string*> all = test::drain(pool);
+  pool.release(all.back());
+  {
+    const failing_allocations plan(1, /*sticky=*/true);
+    EXPECT_THROW(pool.release_all(), std::bad_alloc);
+  }
+  EXPECT_EQ(pool.stats().in_use, 999U);
+  for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+    EXPECT_EQ(*all[i], "");
+  }
+  pool.release_all();
+  EXPECT_EQ(test::count_acquirable(pool), 1000U);
+}
+
+TEST_P(FailingAllocation, IsNoneInReleaseAllOfTrivialObjects) {
+  if (LIDO_TEST_ASAN) {
+    GTEST_SKIP() << "AddressSanitizer makes every pool track its objects";
+  }
+  pool_type pool(1000);
+  (void)test::drain(pool);
+  const failing_allocations plan(1, /*sticky=*/true);
+  EXPECT_NO_THROW(pool.release_all());
+  failing_allocations::stop();
+  EXPECT_EQ(test::count_acquirable(pool), 1000U);
+}
+
+TEST_P(FailingAllocation, IsNoneInAShrinkThatDestroysIdleObjects) {
+  test::keeping_pool<std::string, keep> pool(1000);
+  EXPECT_EQ(test::count_acquirable(pool), 1000U);
+  const failing_allocations plan(1, /*sticky=*/true);
+  (void)pool.shrink_to(10);
+  failing_allocations::stop();
+  EXPECT_EQ(pool.stats().live, 10U);
+}
+
 TEST_P(FailingAllocation, AtFirstUseLosesNothing) {
   for (long n = 1; n <= 5; ++n) {
     pool_type pool(1000);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <new>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -158,7 +159,7 @@ TEST_P(GrowingPool, BulkAcquireGrowsToo) {
 
 TEST_P(GrowingPool, BulkAcquireThatNeedsOneSlotMoreGrowsByASegment) {
   pool_type pool({.capacity = segment, .max_capacity = 3 * segment});
-  EXPECT_EQ(pool.try_acquire_n({}), 0U);
+  EXPECT_EQ(pool.try_acquire_n(std::span<item*>()), 0U);
   std::vector<item*> all(segment + 1);
   ASSERT_EQ(pool.try_acquire_n(all), segment + 1);
   EXPECT_EQ(pool.capacity(), 2 * segment);

@@ -34,6 +34,7 @@ struct allocator_options {
   bool may_wait = false;               ///< acquires wait in a full pool; affects only stats
   const shared_list* list = nullptr;   ///< shared list; null selects Lido's own
   segment_memory* segments = nullptr;  ///< growing memory; null if all slots exist from the start
+  bool visits_free = false;            ///< `visit_free` will be called
   std::string_view name = {};          ///< name of the pool, for traces
   memory_cursor* memory = nullptr;     ///< memory of the program; null: the system's
 };

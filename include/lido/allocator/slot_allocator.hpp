@@ -22,6 +22,34 @@ class deadline;
 class segment_fill;
 class slot_waiter;
 
+/// Visits free slots one at a time. No other thread can acquire the slot during a visit.
+class free_slot_visitor {
+ public:
+  free_slot_visitor() = default;
+  free_slot_visitor(const free_slot_visitor&) = delete;
+  free_slot_visitor& operator=(const free_slot_visitor&) = delete;
+
+  /// Returns true if `visit` is to be called for the slot.
+  [[nodiscard]] virtual bool wants(slot_index slot) const noexcept = 0;
+  virtual void visit(slot_index slot) noexcept = 0;
+
+ protected:
+  ~free_slot_visitor() = default;
+};
+
+/// Visits the slots that are in use when an allocator restarts.
+class used_slot_visitor {
+ public:
+  used_slot_visitor() = default;
+  used_slot_visitor(const used_slot_visitor&) = delete;
+  used_slot_visitor& operator=(const used_slot_visitor&) = delete;
+
+  virtual void visit(slot_index slot) noexcept = 0;
+
+ protected:
+  ~used_slot_visitor() = default;
+};
+
 /// Hands out addresses of free slots to any number of threads, and takes them back.
 ///
 /// Invariants
@@ -103,6 +131,19 @@ class slot_allocator final {
   /// Requires: `me` has not been used before.
   [[nodiscard]] void* wait_for_slot(slot_waiter& me, const deadline& until) noexcept;
 
+  /// Visits every free slot that `visitor` wants, in no particular order. A slot that another
+  /// thread is moving may be left out. During a visit, all other free slots can be acquired. An
+  /// acquire that finds no slot waits for the visit, within the limits of I2. A visit may use the
+  /// allocator, or fork. Requires: `visits_free` in the options.
+  void visit_free(free_slot_visitor& visitor) noexcept;
+
+  /// Makes every slot free, and hands out slots in the order of a new allocator from now on.
+  /// Before that, visits each slot in use, unless `visitor` is null. Throws std::bad_alloc, in
+  /// which case it has had no effect, unless `visitor` is null. Blocking: waits for threads that
+  /// are exiting. Requires: no other thread is in a call to the allocator or waits for a slot;
+  /// visits make no such call.
+  void restart(used_slot_visitor* visitor);
+
   /// Returns the number of threads in wait_for_slot. This number may be out of date as soon as it
   /// is returned.
   [[nodiscard]] std::size_t count_waiting() const noexcept;
@@ -115,13 +156,15 @@ class slot_allocator final {
   /// Returns the `bookkeeping_bytes` that stats() reports for a pool of `capacity` slots of
   /// `stride` bytes before any thread uses the pool. If `grows` is true, returns the value for a
   /// pool that has already grown to `capacity` slots. `list` is null for Lido's own shared list.
+  /// `visits_free` has the same meaning as in the options.
   [[nodiscard]] static std::size_t bytes_needed(std::uint32_t capacity, std::size_t stride,
-                                                bool grows, const shared_list* list) noexcept;
+                                                bool grows, const shared_list* list,
+                                                bool visits_free) noexcept;
 
   /// Takes from `memory` what an allocator with these options takes, so that a cursor without
   /// memory finds out how many bytes that is.
-  static void take_tables(memory_cursor& memory, std::uint32_t capacity,
-                          std::size_t name_size) noexcept;
+  static void take_tables(memory_cursor& memory, std::uint32_t capacity, std::size_t name_size,
+                          bool visits_free = false) noexcept;
 
   /// Returns the same count as `exhausted` of stats(), but with a single load.
   [[nodiscard]] std::uint64_t count_exhausted() const noexcept;

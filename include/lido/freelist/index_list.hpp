@@ -43,6 +43,16 @@ class index_list {
   /// one thread may call this. Returns 0, or the system's error number; after an error the list is
   /// unchanged.
   [[nodiscard]] virtual int extend_to(std::uint32_t /*nodes*/) noexcept { return ENOTSUP; }
+
+  /// Removes all indices, and then stores those from `first` to nodes - 1, the lowest on top.
+  /// Requires: `nodes` is the number of nodes, and no other thread uses the list.
+  void restart(slot_index first, std::uint32_t nodes) noexcept {
+    while (pop() != null_slot) {
+    }
+    while (nodes > first) {
+      push(--nodes);
+    }
+  }
 };
 
 }  // namespace detail

@@ -313,12 +313,40 @@ class object_pool : private detail::complete_traits<Traits> {
   /// stay. Blocking.
   void reserve(std::size_t count) { slots_.reserve(count); }
 
-  /// Removes segments whose slots are all free, highest addresses first, as long as at least
-  /// `count` slots remain. Gives the memory of removed segments back to the system. Returns the
-  /// number of remaining slots. A segment also stays if a thread is moving one of its slots at that
-  /// moment. Other threads can use the pool during the call, but an acquire that finds no slot
-  /// waits until all free slots have been checked, or until a hook has returned. Blocking.
+  /// Gives memory back: removes slots, and destroys idle objects. Returns the number of remaining
+  /// slots. Blocking.
+  ///
+  /// If the pool grows, removes segments whose slots are all free, highest addresses first, as long
+  /// as at least `count` slots remain. Gives the memory of removed segments back to the system. A
+  /// segment also stays if a thread is moving one of its slots at that moment.
+  ///
+  /// If the pool keeps objects, then destroys idle objects until at most `count` objects are alive,
+  /// whether in use or idle. Acquires of slots without an object create one again, even if idle
+  /// objects remain. Has no effect in a pool of fixed capacity that keeps no objects.
+  ///
+  /// Other threads can use the pool during the call, but an acquire that finds no slot waits until
+  /// all free slots have been checked, or until a hook has returned. A `destroy` hook may use the
+  /// pool. It must not wait for a slot that only its own return makes free.
   std::size_t shrink_to(std::size_t count) noexcept { return slots_.shrink_to(count); }
+
+  /// Destroys all objects in use, in no particular order, and makes all slots free. Afterwards the
+  /// pool hands out its slots in the order in which a new pool does.
+  ///
+  /// If T has a trivial destructor, does not visit the objects, unless the pool is checked or
+  /// tracks which objects are in use. Otherwise throws std::bad_alloc if there is no memory for one
+  /// bit per slot, in which case nothing has changed. Does not compile if the pool has hooks.
+  ///
+  /// Pointers to the objects are invalid afterwards. So are leases, which must be detached before
+  /// the call or after it. A checked pool, or AddressSanitizer, reports a later release of such an
+  /// object, unless its slot has been acquired again.
+  ///
+  /// Blocking: waits for threads that are exiting. Requires: no other thread uses the pool during
+  /// the call; no constructor or destructor of T calls this, and no destructor of T uses the pool
+  /// in any other way.
+  template <class = void>  // lets explicit instantiations compile if the pool has hooks
+  [[LIDO_ALWAYS_INLINE]] void release_all() {
+    end_all_uses(code_address::here());
+  }
 
  private:
   friend detail::pool_maker;
@@ -569,6 +597,33 @@ class object_pool : private detail::complete_traits<Traits> {
       return slots_.memory().is_used(slot);
     } else {
       return true;
+    }
+  }
+
+  template <class = void>
+  [[LIDO_ASSERTS]] void end_all_uses(code_address at) {
+    static_assert(!keeps,
+                  "lido: release_all is for pools without Traits::hooks: a pool that keeps its "
+                  "objects calls deactivate for each, so release them one by one");
+    class destroyer final : public detail::used_slot_visitor {
+     public:
+      destroyer(object_pool& pool, code_address at) noexcept : pool_(pool), at_(at) {}
+      void visit(detail::slot_index slot) noexcept override {
+        T* const object = pool_.in_slot(slot);
+        if (pool_.checks_.try_end(object, at_)) {
+          pool_.destroy(object);
+        }
+      }
+
+     private:
+      object_pool& pool_;
+      [[LIDO_NO_UNIQUE_ADDRESS]] code_address at_;
+    };
+    if constexpr (!std::is_trivially_destructible_v<T> || tracks || checks::active) {
+      destroyer each(*this, at);
+      slots_.allocator().restart(&each);
+    } else {
+      slots_.allocator().restart(nullptr);
     }
   }
 

@@ -55,6 +55,16 @@ void ledger::gave(std::size_t slot) {
   }
 }
 
+void ledger::begin_visit(std::size_t slot) {
+  require(!slots_.at(slot).held, "a slot in use is visited");
+  slots_.at(slot).content.write(execution::now().self());
+}
+
+void ledger::end_visit(std::size_t slot) {
+  require(slots_.at(slot).content.read() == execution::now().self(),
+          "a slot was acquired during its visit");
+}
+
 // Looks for one use of each slot, such that all of them and the refusal may have overlapped.
 bool ledger::justified(const span& refusal, std::vector<const span*>& chosen) const {
   if (chosen.size() == slots_.size()) {

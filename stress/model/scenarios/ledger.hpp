@@ -39,6 +39,9 @@ class ledger {
   /// Called before and after a release.
   void gives(std::size_t slot);
   void gave(std::size_t slot);
+  /// Called before and after a visit of a free slot, which is no use of the slot.
+  void begin_visit(std::size_t slot);
+  void end_visit(std::size_t slot);
 
   /// Checks all refusals, when all threads have ended.
   void check_refusals() const;

@@ -8,12 +8,14 @@ alignas(64) std::array<std::byte, 64 * pooled::most_slots> storage;
 
 }  // namespace
 
-pooled::pooled(std::uint32_t capacity, cache_kind caches, std::uint32_t max_cached, bool may_wait)
+pooled::pooled(std::uint32_t capacity, cache_kind caches, std::uint32_t max_cached, bool may_wait,
+               bool visits_free)
     : allocator_({.geometry = lido::detail::slot_geometry(storage.data(), stride),
                   .capacity = capacity,
                   .caches = caches,
                   .max_cached = max_cached,
-                  .may_wait = may_wait}),
+                  .may_wait = may_wait,
+                  .visits_free = visits_free}),
       books_(capacity) {}
 
 std::size_t pooled::number(const void* slot) {

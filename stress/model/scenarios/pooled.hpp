@@ -58,7 +58,7 @@ class pooled {
   static constexpr std::size_t most_slots = 16;
 
   explicit pooled(std::uint32_t capacity, cache_kind caches = cache_kind::revocable,
-                  std::uint32_t max_cached = 8, bool may_wait = false);
+                  std::uint32_t max_cached = 8, bool may_wait = false, bool visits_free = false);
 
   /// Returns a slot's number, or nothing.
   std::size_t acquire();
@@ -79,6 +79,31 @@ class pooled {
 
   std::vector<std::size_t> acquire_n(std::size_t count);
   void release_n(const std::vector<std::size_t>& numbers);
+
+  /// Visits the free slots for which `wants(slot)` is true, and calls `during()` in each visit.
+  template <class Wants, class During>
+  void visit_free(const Wants& wants, const During& during) {
+    class visitor final : public lido::detail::free_slot_visitor {
+     public:
+      visitor(ledger& books, const Wants& wants, const During& during)
+          : books_(books), wants_(wants), during_(during) {}
+      [[nodiscard]] bool wants(lido::detail::slot_index slot) const noexcept override {
+        return wants_(slot);
+      }
+      void visit(lido::detail::slot_index slot) noexcept override {
+        books_.begin_visit(slot);
+        during_();
+        books_.end_visit(slot);
+      }
+
+     private:
+      ledger& books_;
+      const Wants& wants_;
+      const During& during_;
+    };
+    visitor all(books_, wants, during);
+    allocator_.visit_free(all);
+  }
 
   /// Checks, when all threads have returned all slots but `held`, that one thread can acquire
   /// everything at once, the numbers agree, and each refusal was right.

@@ -1,0 +1,249 @@
+#include "lido/object_pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "lido/checked.hpp"
+#include "support/crew.hpp"
+#include "support/drain.hpp"
+#include "support/misuse_log.hpp"
+#include "support/pool_kinds.hpp"
+#include "support/resident.hpp"
+#include "support/sanitizers.hpp"
+#include "support/tracked_test.hpp"
+
+namespace lido {
+namespace {
+
+using test::tracked;
+
+constexpr std::array sizes_of_pools{std::size_t{1}, std::size_t{7}, std::size_t{40},
+                                    std::size_t{1000}, std::size_t{5000}};
+
+/// Pools of capacity `count`, fixed and growing.
+std::vector<object_pool_options> both_of(std::size_t count) {
+  return {{.capacity = count}, {.max_capacity = count, .when_full = when_full::grow}};
+}
+
+class ReleaseAll : public test::tracked_test,
+                   public ::testing::WithParamInterface<test::pool_kind> {
+ protected:
+  static std::size_t live() { return static_cast<std::size_t>(tracked::counts().live()); }
+};
+INSTANTIATE_TEST_SUITE_P(Kinds, ReleaseAll, test::pool_kinds, test::pool_kind_name);
+
+TEST_P(ReleaseAll, DestroysEachObjectInUseOnce) {
+  for (const std::size_t capacity : sizes_of_pools) {
+    for (const object_pool_options& options : both_of(capacity)) {
+      SCOPED_TRACE(capacity);
+      test::kind_pool<tracked, pool_traits<tracked>> pool(options);
+      std::vector<tracked*> all = test::drain(pool);
+      for (std::size_t i = 0; i < all.size(); i += 3) {
+        pool.release(all[i]);
+      }
+      pool.release_all();
+      EXPECT_EQ(live(), 0U);
+      EXPECT_EQ(pool.stats().in_use, 0U);
+      EXPECT_EQ(pool.stats().idle, capacity);
+      EXPECT_EQ(test::count_acquirable(pool), capacity);
+      EXPECT_FALSE(test::drain(pool).empty());
+      pool.release_all();
+      EXPECT_EQ(live(), 0U);
+      EXPECT_EQ(pool.capacity(), capacity);
+    }
+  }
+}
+
+TEST_P(ReleaseAll, OfTrivialObjectsFreesEverySlot) {
+  for (const std::size_t capacity : sizes_of_pools) {
+    for (const object_pool_options& options : both_of(capacity)) {
+      SCOPED_TRACE(capacity);
+      test::kind_pool<int, pool_traits<int>> pool(options);
+      for (int round = 0; round < 3; ++round) {
+        const std::vector<int*> all = test::drain(pool);
+        EXPECT_EQ(test::count_distinct(all), capacity);
+        pool.release(all[capacity / 2]);
+        pool.release_all();
+        EXPECT_EQ(pool.stats().in_use, 0U);
+        EXPECT_GE(pool.stats().high_water + 1, capacity);
+      }
+      EXPECT_EQ(test::count_acquirable(pool), capacity);
+    }
+  }
+}
+
+TEST_P(ReleaseAll, OfAnUnusedPoolHasNoEffect) {
+  for (const object_pool_options& options : both_of(100)) {
+    test::kind_pool<tracked, pool_traits<tracked>> pool(options);
+    const int before = tracked::counts().destroyed;
+    pool.release_all();
+    EXPECT_EQ(tracked::counts().destroyed, before);
+    EXPECT_EQ(test::count_acquirable(pool), 100U);
+  }
+}
+
+TEST_P(ReleaseAll, EmptiesTheCachesOfAllThreads) {
+  test::kind_pool<int, pool_traits<int>> pool(2000);
+  test::run_in_new_thread([&] { test::fill_own_cache(pool, 300); });
+  const test::parked_crew crew(3, [&](unsigned /*index*/) {
+    test::fill_own_cache(pool, 200);
+    (void)pool.try_acquire_ptr();
+  });
+  EXPECT_EQ(pool.stats().in_use, 3U);
+  pool.release_all();
+  EXPECT_EQ(pool.stats().in_use, 0U);
+  EXPECT_EQ(pool.stats().cached, 0U);
+  EXPECT_EQ(test::count_acquirable(pool), 2000U);
+}
+
+TEST_P(ReleaseAll, LetsThreadsThatHadCachesContinue) {
+  constexpr std::size_t capacity = 3000;
+  test::kind_pool<std::string, pool_traits<std::string>> pool(capacity);
+  std::atomic<int> round{0};
+  std::atomic<int> ready{0};
+  constexpr int rounds = 20;
+  std::vector<std::jthread> crew;
+  for (unsigned thread = 0; thread < 3; ++thread) {
+    crew.emplace_back([&] {
+      for (int own = 1; own <= rounds; ++own) {
+        round.wait(own - 1);
+        std::vector<std::string*> held;
+        for (std::size_t i = 0; i < capacity / 3; ++i) {
+          held.push_back(pool.try_acquire_ptr(std::size_t{40}, 'x'));
+        }
+        EXPECT_EQ(std::count(held.begin(), held.end(), nullptr), 0);
+        for (std::size_t i = 0; i < held.size(); i += 2) {
+          pool.release(held[i]);
+        }
+        ++ready;
+        ready.notify_all();
+      }
+    });
+  }
+  for (int own = 1; own <= rounds; ++own) {
+    ready = 0;
+    round = own;
+    round.notify_all();
+    for (int seen = ready; seen < 3; seen = ready) {
+      ready.wait(seen);
+    }
+    pool.release_all();
+    EXPECT_EQ(pool.stats().in_use, 0U);
+  }
+  EXPECT_EQ(test::count_acquirable(pool), capacity);
+}
+
+TEST_P(ReleaseAll, MayRunWhileThreadsThatUsedThePoolExit) {
+  test::kind_pool<tracked, pool_traits<tracked>> pool(500);
+  for (int round = 0; round < 100; ++round) {
+    std::atomic<bool> used{false};
+    std::jthread user([&] {
+      test::fill_own_cache(pool, 100);
+      (void)pool.try_acquire_ptr();
+      used = true;
+      used.notify_all();
+    });
+    used.wait(false);
+    pool.release_all();
+    EXPECT_EQ(live(), 0U);
+    EXPECT_EQ(pool.stats().in_use, 0U);
+  }
+  EXPECT_EQ(test::count_acquirable(pool), 500U);
+}
+
+template <class T>
+struct tracking : pool_traits<T> {
+  static constexpr bool track_in_use = true;
+};
+
+TEST_P(ReleaseAll, OfATrackingPoolLeavesNothingToWalk) {
+  test::kind_pool<tracked, tracking<tracked>> pool(100);
+  const std::vector<tracked*> all = test::drain(pool);
+  pool.release(all.front());
+  pool.release_all();
+  pool.for_each_in_use([](tracked& /*object*/) { ADD_FAILURE() << "an object is still in use"; });
+  EXPECT_EQ(live(), 0U);
+  EXPECT_EQ(test::count_acquirable(pool), 100U);
+}
+
+TEST_P(ReleaseAll, OfACheckedPoolReportsTheReleaseOfWhatWasInUse) {
+  test::misuse_log log;
+  test::kind_pool<tracked, checked_traits<tracked>> pool({.capacity = 10, .name = "level"});
+  tracked* const object = pool.try_acquire_ptr();
+  {
+    const auto lease = pool.acquire();
+    pool.release_all();
+    EXPECT_TRUE(log.entries().empty());
+    EXPECT_EQ(live(), 0U);
+    pool.release(object);
+    EXPECT_EQ(log.kinds(), std::vector{misuse_kind::double_release});
+  }
+  EXPECT_EQ(log.kinds(), (std::vector{misuse_kind::double_release, misuse_kind::double_release}));
+  EXPECT_EQ(log.entries().back().pool_name, "level");
+  EXPECT_EQ(live(), 0U);
+  EXPECT_EQ(test::count_acquirable(pool), 10U);
+}
+
+TEST_P(ReleaseAll, OfACheckedPoolKeepsWatchOverFreeSlots) {
+  test::misuse_log log;
+  {
+    test::kind_pool<std::array<std::uint64_t, 4>, checked_traits<std::array<std::uint64_t, 4>>>
+        pool(1);
+    auto* const object = pool.try_acquire_ptr();
+    pool.release_all();
+#if !LIDO_TEST_ASAN
+    (*object)[0] = 1;
+    EXPECT_EQ(test::count_acquirable(pool), 1U);
+    EXPECT_EQ(log.kinds(), std::vector{misuse_kind::write_after_release});
+#else
+    (void)object;
+#endif
+  }
+}
+
+std::vector<std::ptrdiff_t> order_of(const std::vector<int*>& objects) {
+  const int* const first = *std::min_element(objects.begin(), objects.end());
+  std::vector<std::ptrdiff_t> order;
+  std::transform(objects.begin(), objects.end(), std::back_inserter(order),
+                 [first](const int* object) { return object - first; });
+  return order;
+}
+
+TEST_P(ReleaseAll, HandsOutSlotsInTheOrderOfANewPool) {
+  for (const std::size_t capacity : sizes_of_pools) {
+    SCOPED_TRACE(capacity);
+    test::kind_pool<int, pool_traits<int>> pool({.capacity = capacity, .max_cached = 0});
+    std::vector<int*> all = test::drain(pool);
+    const std::vector<std::ptrdiff_t> when_new = order_of(all);
+    std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(capacity / 3), all.end());
+    test::release_all(pool, all);
+    if (capacity > 7) {
+      EXPECT_NE(order_of(test::drain(pool)), when_new);
+    }
+    pool.release_all();
+    EXPECT_EQ(order_of(test::drain(pool)), when_new);
+    pool.release_all();
+  }
+}
+
+#if !LIDO_TEST_ASAN && !LIDO_TEST_TSAN && !defined(_WIN32)
+TEST(ReleaseAllOfALargePool, TouchesNoBookkeepingThatWasNeverUsed) {
+  object_pool<int> pool(50'000'000);
+  test::fill_own_cache(pool, 100);
+  const std::size_t before = test::resident_bytes();
+  pool.release_all();
+  EXPECT_LT(test::resident_bytes(), before + (std::size_t{8} << 20U));
+}
+#endif
+
+}  // namespace
+}  // namespace lido
