@@ -330,6 +330,14 @@ bool block_resource::owns(const void* address) const noexcept {
   return first(*this, [&](const detail::block_store& one) { return one.owns(address); }) != nullptr;
 }
 
+void block_resource::release() noexcept {
+  const detail::code_address at = detail::caller();
+  smallest_.release_all(at);
+  for (detail::block_store& store : larger_.all()) {
+    store.release_all(at);
+  }
+}
+
 std::size_t block_resource::count_sizes() const noexcept {
   return 1 + larger_.all().size();
 }

@@ -133,6 +133,18 @@ bool block_store::release_checked(void* block, code_address at) noexcept {
   return true;
 }
 
+void block_store::release_all(code_address at) noexcept {
+  for (slot_index i = 0; is_checked() && i < bytes_ / block_bytes_; ++i) {
+    std::byte* const block = memory() + i * block_bytes_;
+    if (checks_->slots.is_used(i) && checks_->slots.try_end_use(block, at)) {
+      unpoison(block, block_bytes_);
+      checks_->slots.watch(block);
+    }
+  }
+  poison(memory(), bytes_);
+  slots_.restart(nullptr);
+}
+
 slot_pool_stats block_store::stats() const noexcept {
   slot_pool_stats stats = slots_.stats();
   stats.total_bytes += is_checked() ? checks_->slots.memory() : 0;

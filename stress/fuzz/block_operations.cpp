@@ -74,6 +74,8 @@ class block_session {
       const std::size_t what = input_.below(8);
       if (what == 7 && member != 0) {
         crew_.end(member);
+      } else if (what == 7) {
+        release();
       } else {
         crew_.run_as(member, [&] { what < 5 ? request() : give_back(); });
       }
@@ -160,6 +162,13 @@ class block_session {
                 "memory was written that somebody uses");
     const bool lies = one.source != upstream() && input_.below(4) == 3;
     blocks_.deallocate(one.address, lies ? input_.below(256) : one.bytes, one.alignment);
+  }
+
+  /// Makes all blocks free; upstream's memory stays in use.
+  void release() {
+    blocks_.release();
+    const auto is_block = [this](const served& one) { return one.source != upstream(); };
+    out_.erase(std::remove_if(out_.begin(), out_.end(), is_block), out_.end());
   }
 
   void compare() {

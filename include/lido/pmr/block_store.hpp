@@ -115,6 +115,9 @@ class block_store {
   bool release_checked(void* block, code_address at) noexcept;
   [[nodiscard]] bool is_checked() const noexcept { return checks_ != nullptr; }
 
+  /// Makes all blocks free. Requires: no other thread is in a call to the store.
+  void release_all(code_address at) noexcept;
+
   /// Returns true if `address` is within a block that `release` accepts.
   [[nodiscard, LIDO_FAST_PATH]] bool may_hit(const void* address) const noexcept {
     return distance_to(address) < unchecked_bytes_;
