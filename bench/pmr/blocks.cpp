@@ -1,11 +1,13 @@
 /// Measures costs of blocks other than hits. Resources with one size and with eight are made, used
 /// once and destroyed, beside the pools of the standard library. Pairs that find a resource full,
 /// or fit no block of it, are measured beside malloc and the resource upstream. Refusals are
-/// measured with and without an exception, beside those of an object pool.
+/// measured with and without an exception, beside those of an object pool. A frame takes blocks and
+/// returns all, one by one or at once.
 #include <benchmark/benchmark.h>
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <memory_resource>
@@ -183,6 +185,43 @@ void refused_by_pool(benchmark::State& state) {
   }
 }
 
+/// Takes 1,000 blocks, and returns them by `Ends::end(resource, blocks)`.
+template <typename Ends>
+void frame(benchmark::State& state) {
+  typename Ends::resource resource{Ends::make()};
+  std::array<void*, 1000> taken{};
+  for ([[maybe_unused]] auto _ : state) {
+    for (void*& place : taken) {
+      place = resource.allocate(small);
+    }
+    benchmark::DoNotOptimize(taken.data());
+    Ends::end(resource, taken);
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(taken.size()));
+}
+
+struct one_by_one {
+  using resource = lido::block_resource;
+  static resource make() { return resource{{.block_bytes = 32, .blocks = 1000}}; }
+  static void end(resource& of, const std::array<void*, 1000>& taken) {
+    for (void* const place : taken) {
+      of.deallocate(place, small);
+    }
+  }
+};
+
+struct all_at_once {
+  using resource = lido::block_resource;
+  static resource make() { return one_by_one::make(); }
+  static void end(resource& of, const std::array<void*, 1000>& /*taken*/) { of.release(); }
+};
+
+struct all_of_standard {
+  using resource = std::pmr::unsynchronized_pool_resource;
+  static resource make() { return resource{}; }
+  static void end(resource& of, const std::array<void*, 1000>& /*taken*/) { of.release(); }
+};
+
 using synchronized = of_standard<std::pmr::synchronized_pool_resource>;
 using unsynchronized = of_standard<std::pmr::unsynchronized_pool_resource>;
 
@@ -199,6 +238,9 @@ BENCHMARK_TEMPLATE(malloc_pair, 64)->Name("full/malloc")->Threads(1)->Threads(2)
 BENCHMARK_TEMPLATE(lido_pair, 100)->Name("misfit/lido")->Threads(1)->Threads(2)->Threads(8);
 BENCHMARK_TEMPLATE(upstream_pair, 100)->Name("misfit/upstream")->Threads(1)->Threads(2)->Threads(8);
 BENCHMARK_TEMPLATE(malloc_pair, 100)->Name("misfit/malloc")->Threads(1)->Threads(2)->Threads(8);
+BENCHMARK_TEMPLATE(frame, one_by_one)->Name("frame/lido_each");
+BENCHMARK_TEMPLATE(frame, all_at_once)->Name("frame/lido_release");
+BENCHMARK_TEMPLATE(frame, all_of_standard)->Name("frame/pmr_unsynchronized_release");
 BENCHMARK(larger_pair)->Name("full/lido_larger");
 BENCHMARK(refused_by_exception)->Name("refused/lido_throw")->Threads(1)->Threads(2);
 BENCHMARK(refused_by_null)->Name("refused/lido_try")->Threads(1)->Threads(2);
