@@ -189,12 +189,12 @@ void trace::write_points() {
 /// Writes the numbers as text, which ignores the locale of the stream.
 void trace::write_point(const curves& of, std::size_t in_use, std::size_t waiting) {
   const std::int64_t now = detail::read_event_clock();
-  std::string text = ",\n{\"name\":\"" + of.name + R"(","cat":"lido","ph":"C","pid":)";
-  text += std::to_string(detail::platform::process_id()) + ",\"ts\":" + std::to_string(now / 1000);
+  std::string text = R"({"name":")" + of.name + R"(","cat":"lido","ph":"C","pid":)";
+  text += std::to_string(detail::platform::process_id()) + R"(,"ts":)" + std::to_string(now / 1000);
   text += '.' + std::to_string(1000 + now % 1000).substr(1);
-  text += ",\"args\":{\"in_use\":" + std::to_string(in_use);
-  text += of.has_waiting ? ",\"waiting\":" + std::to_string(waiting) : "";
-  out_ << text << "}}";
+  text += R"(,"args":{"in_use":)" + std::to_string(in_use);
+  text += of.has_waiting ? R"(,"waiting":)" + std::to_string(waiting) : "";
+  out_ << ",\n" << text << "}}";
 }
 
 // NOLINTNEXTLINE(readability-convert-member-functions-to-static): it belongs to the running trace
