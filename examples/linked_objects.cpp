@@ -19,7 +19,7 @@ struct jobs_from {
       at = at->next;
       return *this;
     }
-    bool operator==(const iterator&) const = default;
+    bool operator==(const iterator& other) const { return at == other.at; }
   };
   job* head;
   [[nodiscard]] iterator begin() const { return {head}; }

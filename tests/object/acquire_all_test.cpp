@@ -11,7 +11,6 @@
 #include "lido/object_pool.hpp"
 #include "support/crew.hpp"
 #include "support/drain.hpp"
-#include "support/optimiser.hpp"
 #include "support/pool_kinds.hpp"
 #include "support/tracked_test.hpp"
 
@@ -137,7 +136,7 @@ TEST_P(AcquireAll, ReleasesTheLeasesThatItReplaces) {
     EXPECT_EQ(out.back()->value(), round);
     EXPECT_EQ(tracked::counts().live(), 20);
   }
-  out.push_back({});
+  out.emplace_back();
   EXPECT_FALSE(pool.try_acquire_all(out));
   EXPECT_EQ(std::count(out.begin(), out.end(), nullptr), 21);
   EXPECT_EQ(pool.stats().in_use, 0U);
@@ -157,7 +156,7 @@ TEST_P(AcquireAll, IsTracked) {
 // is within the capacity, and each burst is whole.
 TEST_P(AcquireAll, DemandOfExactlyTheCapacityIsAlwaysMet) {
   constexpr unsigned threads = 4;
-  int_pool pool(threads * 16);
+  int_pool pool(std::size_t{threads} * 16);
   std::array<unsigned, threads> failures{};
   test::run_crew(threads, [&](unsigned self) {
     std::array<int*, 16> out{};
@@ -179,15 +178,14 @@ TEST_P(AcquireAll, DemandAboveTheCapacityLosesAndDoublesNothing) {
   std::array<unsigned, threads> wrong{};
   test::run_crew(threads, [&](unsigned self) {
     std::array<int*, 9> out{};
+    const int mark = static_cast<int>(self);
+    const auto is_wrong = [&](const int* one, bool all) {
+      return all ? one == nullptr || *one != mark : one != nullptr;
+    };
     for (int round = 0; round < 20'000; ++round) {
-      const bool all = pool.try_acquire_all(out, static_cast<int>(self));
-      for (int* const one : out) {
-        wrong.at(self) +=
-            (one != nullptr) != all || (all && *one != static_cast<int>(self)) ? 1 : 0;
-      }
-      for (int* const one : std::span(out).first(all ? out.size() : 0)) {
-        test::keep_bytes(one);
-      }
+      const bool all = pool.try_acquire_all(out, mark);
+      wrong.at(self) += static_cast<unsigned>(
+          std::count_if(out.begin(), out.end(), [&](int* one) { return is_wrong(one, all); }));
       pool.release_n(out);
     }
   });

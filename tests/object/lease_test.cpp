@@ -185,7 +185,7 @@ TEST_F(Lease, ComparesByTheAddressOfItsObject) {
   const auto first = pool().acquire(5);
   const auto second = other.acquire(5);
   const lease<tracked> empty;
-  const std::less<const tracked*> before;
+  const std::less<> before;
   EXPECT_TRUE(first == first);  // NOLINT(misc-redundant-expression)
   EXPECT_TRUE(first != second);
   EXPECT_TRUE(empty == lease<tracked>());

@@ -556,8 +556,8 @@ class object_pool : private detail::complete_traits<Traits> {
     }
   }
 
-  // NOLINTNEXTLINE(readability-function-size): objects within batches
   template <class Next, class End>
+  // NOLINTNEXTLINE(readability-function-size): objects within batches
   [[LIDO_ASSERTS]] void release_many(code_address at, Next next, const End& end) noexcept {
     while (next != end) {
       std::array<void*, chunk> batch;
