@@ -4,6 +4,8 @@
 
 #include "../platform/platform.hpp"
 #include "lido/base/address.hpp"
+#include "lido/base/fail.hpp"
+#include "lido/base/memory_source.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -13,6 +15,31 @@ void advise_huge_pages(void* data, std::size_t bytes) noexcept {
   const std::uintptr_t last = (begin + bytes) / huge_page * huge_page;
   if (first < last) {
     platform::advise_huge_pages(static_cast<std::byte*>(data) + (first - begin), last - first);
+  }
+}
+
+void* allocate_array(std::size_t bytes, std::size_t alignment, const array_source& from) {
+  if (from.memory == nullptr) {
+    void* const array =
+        ::operator new (bytes, std::align_val_t{array_alignment(bytes, alignment, from.pages)});
+    if (from.pages == page_kind::large) {
+      advise_huge_pages(array, bytes);
+    }
+    return array;
+  }
+  void* const array = from.memory->allocate(bytes, alignment);
+  if (array == nullptr) {
+    throw_bad_alloc();
+  }
+  return array;
+}
+
+void free_array(void* array, std::size_t bytes, std::size_t alignment,
+                const array_source& from) noexcept {
+  if (from.memory == nullptr) {
+    ::operator delete (array, std::align_val_t{array_alignment(bytes, alignment, from.pages)});
+  } else {
+    from.memory->deallocate(array, bytes, alignment);
   }
 }
 

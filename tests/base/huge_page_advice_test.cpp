@@ -44,16 +44,16 @@ TEST(HugePages, TheSystemIsAskedForThem) {
   if (!system_takes_advice()) {
     GTEST_SKIP() << "the system takes no such advice";
   }
-  const auto memory = array_buffer(2 * huge_page, 64);
-  ASSERT_EQ(address(memory->data()) % huge_page, 0U);
-  std::memset(memory->data(), 1, memory->size());
-  EXPECT_NE(flags_at(memory->data()).find(" hg "), std::string::npos) << flags_at(memory->data());
+  const array_buffer memory(2 * huge_page, 64, page_kind::large);
+  ASSERT_EQ(address(memory.data()) % huge_page, 0U);
+  std::memset(memory.data(), 1, memory.size());
+  EXPECT_NE(flags_at(memory.data()).find(" hg "), std::string::npos) << flags_at(memory.data());
 }
 
 TEST(HugePages, TheSystemIsNotAskedForThemIfTheyAreNotWanted) {
-  const auto memory = array_buffer(64 * huge_page, 64, page_kind::normal);
-  std::memset(memory->data(), 1, memory->size());
-  EXPECT_EQ(flags_at(memory->data()).find(" hg "), std::string::npos) << flags_at(memory->data());
+  const array_buffer memory(64 * huge_page, 64, page_kind::normal);
+  std::memset(memory.data(), 1, memory.size());
+  EXPECT_EQ(flags_at(memory.data()).find(" hg "), std::string::npos) << flags_at(memory.data());
 }
 
 }  // namespace

@@ -157,11 +157,26 @@ TEST(SlotMapOptions, AreObeyed) {
          map.erase(first);
          return map.holes() == 0;
        }},
+      {"huge_pages",
+       [] {
+         constexpr std::size_t values = (std::size_t{64} << 20U) / sizeof(std::uint64_t);
+         const std::size_t before = test::resident_bytes();
+         map_type map(options{.reserve = values, .huge_pages = false});
+         (void)map.emplace(1U);
+         return test::resident_bytes() - before < detail::huge_page;
+       }},
       {"name",
        [] { return map_type(options{.max_size = 1, .name = "sparks"}).name() == "sparks"; }},
+      {"memory",
+       [] {
+         alignas(128) std::array<std::byte, 4096> bytes;
+         memory_region region(bytes);
+         const map_type map(options{.max_size = 9, .reserve = 9, .memory = &region});
+         return region.left() < bytes.size();
+       }},
   };
-  [[maybe_unused]] const auto& [a, b, c, d, e] = options();
-  expect_all(rows, 5);
+  [[maybe_unused]] const auto& [a, b, c, d, e, f, g] = options();
+  expect_all(rows, 7);
 }
 
 TEST(ConcurrentSlotMapOptions, AreObeyed) {

@@ -6,12 +6,16 @@
 #include <bit>
 #include <cstddef>
 #include <limits>
-#include <memory>
 #include <new>
 #include <type_traits>
+#include <utility>
 
 #include "lido/base/assert.hpp"
 #include "lido/base/fail.hpp"
+
+namespace lido::inline v0 {
+class memory_source;
+}  // namespace lido::inline v0
 
 namespace lido::inline v0::detail {
 
@@ -81,17 +85,67 @@ class aligned_buffer {
   std::size_t alignment_;  ///< 0 for memory of the program
 };
 
-/// Allocates an array. Throws std::bad_alloc. Requires: `alignment` is a power of two.
-[[nodiscard]] inline std::unique_ptr<aligned_buffer> array_buffer(
-    std::size_t bytes, std::size_t alignment, page_kind pages = page_kind::large) {
-  if (pages == page_kind::normal) {
-    return std::make_unique<aligned_buffer>(bytes, alignment);
+/// Where arrays come from: pages of the system, or memory of the program.
+struct array_source {
+  // NOLINTNEXTLINE(google-explicit-constructor): a kind of pages is a source
+  array_source(page_kind of = page_kind::large, memory_source* from = nullptr) noexcept
+      : pages(of), memory(from) {}
+  friend bool operator==(const array_source& left, const array_source& right) noexcept {
+    return left.pages == right.pages && left.memory == right.memory;
   }
-  auto memory =
-      std::make_unique<aligned_buffer>(array_bytes(bytes), array_alignment(bytes, alignment));
-  advise_huge_pages(memory->data(), memory->size());
-  return memory;
-}
+
+  page_kind pages;
+  memory_source* memory;  ///< null for memory of the system
+};
+
+/// Allocates an array, on huge pages if `from` asks for them. Throws std::bad_alloc, and whatever
+/// the source throws. Requires: `alignment` is a power of two.
+[[nodiscard]] void* allocate_array(std::size_t bytes, std::size_t alignment,
+                                   const array_source& from);
+/// Frees an array. Requires: allocate_array with the same arguments returned it.
+void free_array(void* array, std::size_t bytes, std::size_t alignment,
+                const array_source& from) noexcept;
+
+/// Owns the memory of one array, or none.
+class array_buffer {
+ public:
+  array_buffer() noexcept = default;
+  /// Throws the same as allocate_array. On huge pages, the size may be rounded up.
+  array_buffer(std::size_t bytes, std::size_t alignment, const array_source& from)
+      : from_(from),
+        size_(from.memory == nullptr && from.pages == page_kind::large ? array_bytes(bytes)
+                                                                       : bytes),
+        alignment_(alignment),
+        data_(static_cast<std::byte*>(allocate_array(size_, alignment, from))) {}
+  array_buffer(array_buffer&& other) noexcept
+      : from_(other.from_),
+        size_(std::exchange(other.size_, 0)),
+        alignment_(other.alignment_),
+        data_(std::exchange(other.data_, nullptr)) {}
+  /// Requires: this object owns no memory.
+  [[LIDO_ASSERTS]] array_buffer& operator=(array_buffer&& other) noexcept {
+    LIDO_ASSERT(data_ == nullptr, "an array is replaced without being freed");
+    from_ = other.from_;
+    size_ = std::exchange(other.size_, 0);
+    alignment_ = other.alignment_;
+    data_ = std::exchange(other.data_, nullptr);
+    return *this;
+  }
+  ~array_buffer() {
+    if (data_ != nullptr) {
+      free_array(data_, size_, alignment_, from_);
+    }
+  }
+
+  [[nodiscard]] std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+  array_source from_;
+  std::size_t size_ = 0;
+  std::size_t alignment_ = 1;
+  std::byte* data_ = nullptr;
+};
 
 /// Allocates arrays of standard containers, on huge pages unless it is told otherwise. Sizes are
 /// not rounded up to whole huge pages, since containers do not ask how much memory they received.
@@ -104,35 +158,28 @@ class array_allocator {
   using propagate_on_container_swap = std::true_type;
   using is_always_equal = std::false_type;
 
-  // NOLINTNEXTLINE(google-explicit-constructor): a container is made from a kind of pages
-  array_allocator(page_kind pages = page_kind::large) noexcept : pages_(pages) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): a container is made from a source
+  array_allocator(const array_source& from = {}) noexcept : from_(from) {}
   template <class U>
   // NOLINTNEXTLINE(google-explicit-constructor): as the standard asks
-  array_allocator(const array_allocator<U>& other) noexcept : pages_(other.pages()) {}
+  array_allocator(const array_allocator<U>& other) noexcept : from_(other.source()) {}
 
   [[nodiscard]] T* allocate(std::size_t count) {
     if (count > (std::numeric_limits<std::size_t>::max)() / sizeof(T)) {
       throw_bad_array_length();
     }
-    const std::size_t bytes = count * sizeof(T);
-    void* const memory =
-        ::operator new (bytes, std::align_val_t{array_alignment(bytes, alignof(T), pages_)});
-    if (pages_ == page_kind::large) {
-      advise_huge_pages(memory, bytes);
-    }
-    return static_cast<T*>(memory);
+    return static_cast<T*>(allocate_array(count * sizeof(T), alignof(T), from_));
   }
   void deallocate(T* memory, std::size_t count) noexcept {
-    ::operator delete (memory,
-                       std::align_val_t{array_alignment(count * sizeof(T), alignof(T), pages_)});
+    free_array(memory, count * sizeof(T), alignof(T), from_);
   }
-  [[nodiscard]] page_kind pages() const noexcept { return pages_; }
+  [[nodiscard]] const array_source& source() const noexcept { return from_; }
   friend bool operator==(const array_allocator& left, const array_allocator& right) noexcept {
-    return left.pages_ == right.pages_;
+    return left.from_ == right.from_;
   }
 
  private:
-  page_kind pages_;
+  array_source from_;
 };
 
 }  // namespace lido::inline v0::detail

@@ -8,7 +8,8 @@
 #include <limits>
 #include <string_view>
 
-#include "lido/base/fail.hpp"
+#include "lido/base/memory_source.hpp"
+#include "lido/base/option_problem.hpp"
 #include "lido/base/slot_index.hpp"
 
 namespace lido::inline v0 {
@@ -61,6 +62,14 @@ struct slot_map_options {
 
   /// Name of the map, for error messages. The map copies it.
   std::string_view name = "unnamed";
+
+  /// Provides the memory for values and tables; null for memory of the system. If the source cannot
+  /// reuse memory (`memory_source::can_grow` returns false), `reserve` must equal `max_size`, and
+  /// `shrink_to_fit` is refused. The constructor then allocates everything, and
+  /// `slot_map::bytes_needed` returns its size. A name of more than 15 characters still comes from
+  /// the system, and so does the memory that `emplace_at` and a value of more than 1 KiB need (see
+  /// `reserve`). The source must outlive the map and its copies.
+  memory_source* memory = nullptr;
 };
 
 namespace detail {
@@ -69,14 +78,22 @@ namespace detail {
 /// capacity. So a map that alternates between no values and one value does not allocate each time.
 inline constexpr std::size_t first_capacity = 16;
 
-/// Returns `options` without the name. Throws std::invalid_argument if an option is out of range,
-/// before any memory is allocated.
-inline slot_map_options checked(slot_map_options options) {
-  refuse_option_if(options.max_size == 0, options.name, {"max_size is 0"});
+/// Returns the first problem of `options`, apart from the size of the memory.
+[[nodiscard]] inline option_problem find_problem_of(const slot_map_options& options) noexcept {
+  if (options.max_size == 0) {
+    return {option_problem::kind::option, {"max_size is 0"}};
+  }
   const std::size_t most = std::min<std::size_t>(options.max_size, max_capacity);
-  check_option(options.name, "reserve", options.reserve, 0, most);
-  options.name = {};
-  return options;
+  if (option_problem found = out_of_range("reserve", options.reserve, 0, most)) {
+    return found;
+  }
+  if (options.memory != nullptr && !options.memory->can_grow() &&
+      options.reserve != options.max_size) {
+    return {option_problem::kind::option,
+            {"reserve ", digits(options.reserve).view(), " must equal max_size ",
+             digits(options.max_size).view(), ", because memory cannot grow"}};
+  }
+  return {};
 }
 
 }  // namespace detail

@@ -60,6 +60,7 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
 
  public:
   using value_type = T;
+  using options_type = slot_map_options;
   using handle_type = slot_handle<T>;
   using iterator = slot_map_iterator<slot_map>;
   using const_iterator = slot_map_iterator<const slot_map>;
@@ -481,10 +482,19 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   using core::reserve;
 
   /// Closes holes, forgets earlier calls of `reserve()`, and shrinks first the table and then the
-  /// array to what the values and the option `reserve` need. Throws std::bad_alloc, and whatever a
-  /// move throws. Finished steps then remain, and only a failed move can lose values (see the
-  /// class). During a walk, only calls compact().
+  /// array to what the values and the option `reserve` need. Throws std::invalid_argument if the
+  /// map is in memory that cannot be reused. Also throws std::bad_alloc, and whatever a move
+  /// throws. Finished steps then remain, and only a failed move can lose values (see the class).
+  /// During a walk, only calls compact().
   using core::shrink_to_fit;
+
+  /// Returns exactly how many bytes the constructor takes from `options.memory`, whose first byte
+  /// must be aligned to a cache line and to `alignof(T)`. Later growth takes more, but there is
+  /// none if `reserve` equals `max_size`. Requires: a map can be made with `options`, apart from
+  /// how many bytes the source has.
+  [[nodiscard]] static std::size_t bytes_needed(const slot_map_options& options) noexcept {
+    return core::memory_needed(options).bytes();
+  }
 
   [[nodiscard]] std::size_t size() const noexcept { return store_.size(); }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
@@ -506,6 +516,7 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   [[nodiscard]] const Hooks& hooks() const noexcept { return hooks_; }
 
  private:
+  friend detail::pool_maker;
   friend iterator;
   friend const_iterator;
   template <class, class, class>

@@ -13,6 +13,9 @@
 #include "lido/base/exceptions_agree.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/huge_pages.hpp"
+#include "lido/base/memory_cursor.hpp"
+#include "lido/base/memory_source.hpp"
+#include "lido/base/option_problem.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/platform/compiler.hpp"
@@ -41,7 +44,7 @@ class slot_map_core {
       : hooks_(std::move(hooks)),
         name_(options.name),
         options_(checked(options)),
-        store_(options.huge_pages ? page_kind::large : page_kind::normal) {
+        store_({options.huge_pages ? page_kind::large : page_kind::normal, options.memory}) {
     (void)fitting_map<T, Hooks>();
     reserve(options_.reserve);
   }
@@ -93,6 +96,35 @@ class slot_map_core {
     store_.swap(other.store_);
   }
 
+  /// Returns the first problem that can be found without allocating memory.
+  [[nodiscard]] static option_problem find_problem(const slot_map_options& options) noexcept {
+    if (option_problem found = find_problem_of(options)) {
+      return found;
+    }
+    const auto count = static_cast<std::uint32_t>(options.reserve);
+    if (value_array<T>::overflows(count)) {
+      return {option_problem::kind::size, {"the size of all values overflows"}};
+    }
+    return too_little_memory(options.memory, memory_needed(options));
+  }
+
+  /// Returns what the constructor allocates.
+  [[nodiscard]] static memory_cursor memory_needed(const slot_map_options& options) noexcept {
+    memory_cursor all;
+    if (options.reserve != 0) {
+      store::take_memory(all, static_cast<std::uint32_t>(options.reserve));
+    }
+    return all;
+  }
+
+  /// Returns `options` without the name. Throws if there is a problem, before any memory is
+  /// allocated.
+  [[nodiscard]] static slot_map_options checked(slot_map_options options) {
+    throw_if(find_problem(options), options.name);
+    options.name = {};
+    return options;
+  }
+
   [[nodiscard]] T& value_at(std::uint32_t index) const noexcept { return store_.values()[index]; }
   [[nodiscard]] handle_type handle_at(std::uint32_t index) const noexcept {
     return handle_type::from_bits(store_.handle_at(index));
@@ -139,6 +171,8 @@ class slot_map_core {
   }
 
   [[LIDO_ASSERTS]] void shrink_to_fit() {
+    refuse_option_if(options_.memory != nullptr && !options_.memory->can_grow(), name_,
+                     {"shrink_to_fit of a map in memory that cannot be reused"});
     compact();
     if (may_move()) {
       least_capacity_ = reserved();

@@ -12,6 +12,7 @@
 #include "lido/base/assert.hpp"
 #include "lido/base/fail.hpp"
 #include "lido/base/huge_pages.hpp"
+#include "lido/base/memory_cursor.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/platform/compiler.hpp"
 
@@ -50,7 +51,7 @@ class slot_table {
   static_assert(Last >= 1 && Last <= last_table_generation, "lido: generations are 1 to 2^31 - 2");
 
  public:
-  explicit slot_table(page_kind pages = page_kind::large) noexcept : words_(pages) {}
+  explicit slot_table(const array_source& from = {}) noexcept : words_(from) {}
 
   /// Returns the index of the value whose handle has the bits `handle`, or null_slot if the handle
   /// is stale.
@@ -260,6 +261,10 @@ class slot_table {
 
   [[nodiscard]] std::size_t size() const noexcept { return words_.size(); }
   void reserve(std::size_t count) { words_.reserve(count + used_up_); }
+  /// Takes from `memory` what a new table takes for `reserve(count)`.
+  static void take_memory(memory_cursor& memory, std::size_t count) noexcept {
+    (void)memory.take(count * sizeof(std::uint64_t), alignof(std::uint64_t));
+  }
 
   /// Drops the free slots behind the last slot that is taken, used up or old. Frees their memory,
   /// except for what `reserve(count)` needs. New slots begin with the highest generation of the
@@ -276,7 +281,7 @@ class slot_table {
       least = (std::max)(least, generation(static_cast<slot_index>(--keep)));
     }
     const auto middle = words_.begin() + static_cast<std::ptrdiff_t>(keep);
-    words fewer(pages());
+    words fewer(source());
     fewer.reserve((std::max)(keep, count + used_up_));
     fewer.assign(words_.begin(), middle);
     words_.swap(fewer);
@@ -300,7 +305,7 @@ class slot_table {
       const bool given = (words_[slot] & unused) == 0;
       next = (std::max)(next, (std::min)(generation(slot) + (given ? 1 : 0), Last + 1));
     }
-    slot_table taken(pages());
+    slot_table taken(source());
     std::swap(*this, taken);
     first_generation_ = next;
     return taken;
@@ -341,7 +346,7 @@ class slot_table {
     return values == owners.size() && has_all_free(free);
   }
 
-  [[nodiscard]] page_kind pages() const noexcept { return words_.get_allocator().pages(); }
+  [[nodiscard]] array_source source() const noexcept { return words_.get_allocator().source(); }
 
   /// Returns the number of slots that will not be used again.
   [[nodiscard]] std::size_t used_up() const noexcept { return used_up_; }

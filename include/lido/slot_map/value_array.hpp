@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <span>
 
 #include "lido/base/fail.hpp"
 #include "lido/base/huge_pages.hpp"
+#include "lido/base/memory_cursor.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/debug/slot_shadow.hpp"
@@ -29,16 +29,16 @@ class value_array {
 
   /// Allocates space for `capacity` values, and marks no index as a hole. Throws
   /// std::bad_array_new_length if the size overflows, or std::bad_alloc.
-  value_array(std::uint32_t capacity, page_kind pages)
-      : memory_(array_buffer(bytes_of(capacity), alignment, pages)),
+  value_array(std::uint32_t capacity, const array_source& from)
+      : memory_(bytes_of(capacity), alignment, from),
         // The address is computed once here, not at every access. This makes a walk as fast as a
         // loop over an array.
-        values_(static_cast<T*>(static_cast<void*>(memory_->data()))),
+        values_(static_cast<T*>(static_cast<void*>(memory_.data()))),
         slots_(static_cast<slot_index*>(at_byte(slots_at(capacity)))),
         holes_(static_cast<std::uint64_t*>(at_byte(holes_at(capacity)))),
         capacity_(capacity) {
     std::fill_n(holes_, words_of(capacity), 0);
-    slot_shadow<sizeof(T)>::close_all(memory_->data(), capacity);
+    slot_shadow<sizeof(T)>::close_all(memory_.data(), capacity);
   }
 
   // A moved-from array may be assigned to or destroyed. Requires: the target of an assignment has
@@ -48,8 +48,8 @@ class value_array {
   value_array(const value_array&) = delete;
   value_array& operator=(const value_array&) = delete;
   ~value_array() {
-    if (memory_) {
-      slot_shadow<sizeof(T)>::open_all(memory_->data(), capacity_);
+    if (memory_.data() != nullptr) {
+      slot_shadow<sizeof(T)>::open_all(memory_.data(), capacity_);
     }
   }
 
@@ -98,7 +98,18 @@ class value_array {
     std::copy_n(from.slots_ + from.capacity_, holes, slots_ + capacity_);
   }
 
-  [[nodiscard]] std::size_t memory() const noexcept { return memory_ ? memory_->size() : 0; }
+  /// Takes from `memory` what an array for `capacity` values takes. Requires: the size does not
+  /// overflow.
+  static void take_memory(memory_cursor& memory, std::uint32_t capacity) noexcept {
+    (void)memory.take(checked_bytes_of(capacity), alignment);
+  }
+  /// Returns true if the size of an array for `capacity` values overflows.
+  [[nodiscard]] static constexpr bool overflows(std::uint32_t capacity) noexcept {
+    constexpr std::size_t most = (std::numeric_limits<std::ptrdiff_t>::max)();
+    return capacity > most / (sizeof(T) + 2 * sizeof(slot_index) + 1);
+  }
+
+  [[nodiscard]] std::size_t memory() const noexcept { return memory_.size(); }
 
  private:
   static constexpr std::size_t alignment = (std::max)(alignof(T), cache_line);
@@ -115,17 +126,17 @@ class value_array {
     return holes_at(capacity) + words_of(capacity) * sizeof(std::uint64_t);
   }
   static std::size_t bytes_of(std::uint32_t capacity) {
-    constexpr std::size_t most = (std::numeric_limits<std::ptrdiff_t>::max)();
-    if (capacity > most / (sizeof(T) + 2 * sizeof(slot_index) + 1)) {
+    if (overflows(capacity)) {
       throw_bad_array_length();
     }
+    return checked_bytes_of(capacity);
+  }
+  static constexpr std::size_t checked_bytes_of(std::uint32_t capacity) noexcept {
     return slots_at(capacity) + 2 * std::size_t{capacity} * sizeof(slot_index);
   }
-  [[nodiscard]] void* at_byte(std::size_t offset) const noexcept {
-    return memory_->data() + offset;
-  }
+  [[nodiscard]] void* at_byte(std::size_t offset) const noexcept { return memory_.data() + offset; }
 
-  std::unique_ptr<aligned_buffer> memory_;
+  array_buffer memory_;
   T* values_ = nullptr;
   slot_index* slots_ = nullptr;
   std::uint64_t* holes_ = nullptr;

@@ -59,7 +59,7 @@ class value_store {
   using table = slot_table<LastGeneration>;
 
  public:
-  explicit value_store(page_kind pages) noexcept : table_(pages) {}
+  explicit value_store(const array_source& from) noexcept : table_(from) {}
   value_store(value_store&& other) noexcept
       : array_(std::exchange(other.array_, {})),
         table_(other.table_.take_content()),
@@ -68,7 +68,7 @@ class value_store {
   value_store& operator=(value_store&&) = delete;
   /// Copies the values to the same indices, under the same handles. Requires: no index is open.
   [[LIDO_ASSERTS]] value_store(const value_store& other)
-      : array_(other.capacity(), other.pages()),
+      : array_(other.capacity(), other.source()),
         table_(other.table_),
         end_(other.end_),
         holes_(other.holes_) {
@@ -101,7 +101,7 @@ class value_store {
   [[nodiscard]] bool is_open() const noexcept { return open_ != open_indices{}; }
   [[nodiscard]] std::uint32_t capacity() const noexcept { return array_.capacity(); }
   [[nodiscard]] T* values() const noexcept { return array_.values(); }
-  [[nodiscard]] page_kind pages() const noexcept { return table_.pages(); }
+  [[nodiscard]] array_source source() const noexcept { return table_.source(); }
   [[nodiscard]] store_version version() const noexcept { return version_; }
   [[nodiscard]] std::uint64_t holes_around(std::uint32_t index) const noexcept {
     return array_.holes_around(index);
@@ -128,6 +128,12 @@ class value_store {
   [[nodiscard]] std::size_t used_up() const noexcept { return table_.used_up(); }
   [[nodiscard]] std::size_t memory() const noexcept { return array_.memory() + table_.memory(); }
   void reserve_slots(std::size_t count) { table_.reserve(count); }
+  /// Takes from `memory` what a new store takes for `count` values, in the order in which
+  /// slot_map_core::reserve allocates it. Requires: the size does not overflow.
+  static void take_memory(memory_cursor& memory, std::uint32_t count) noexcept {
+    slot_table<LastGeneration>::take_memory(memory, count);
+    value_array<T>::take_memory(memory, count);
+  }
 
   /// Returns the first index at or after `index` that has a value, or end() if there is none.
   [[nodiscard]] std::uint32_t next_value(std::uint32_t index) const noexcept {
@@ -185,7 +191,7 @@ class value_store {
     /// Throws whatever T's constructor throws, std::bad_alloc, or std::bad_array_new_length.
     template <class... Args>
     larger_block(const value_store& store, std::uint32_t capacity, Args&&... args)
-        : array_(capacity, store.pages()), index_(store.end_) {
+        : array_(capacity, store.source()), index_(store.end_) {
       (void)make_at(array_.values() + index_, std::forward<Args>(args)...);
     }
     larger_block(const larger_block&) = delete;
@@ -385,7 +391,7 @@ class value_store {
   /// stay in the old block, some of them moved-from. Requires: capacity >= end().
   [[LIDO_ASSERTS]] void relocate(std::uint32_t capacity) {
     LIDO_ASSERT(capacity >= end_, "an array is relocated to a smaller one than its values need");
-    value_array<T> to(capacity, pages());
+    value_array<T> to(capacity, source());
     relocate_into(to);
   }
 
@@ -426,8 +432,8 @@ class value_store {
   [[nodiscard, LIDO_ASSERTS]] bool restore(const Values& values, const table_image& image,
                                            std::uint32_t capacity) {
     LIDO_ASSERT(values.size() <= capacity && !is_open(), "more values are restored than fit");
-    value_store fresh(pages());
-    fresh.array_ = value_array<T>(capacity, pages());
+    value_store fresh(source());
+    fresh.array_ = value_array<T>(capacity, source());
     fresh.reserve_slots(capacity);
     const auto end = static_cast<std::uint32_t>(values.size());
     const std::span<slot_index> owners = fresh.array_.first_slots(end);
