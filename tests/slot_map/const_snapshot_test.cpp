@@ -151,6 +151,7 @@ TEST(RestoreOfMoveOnlyValues, MovesNothingIfTheTableIsNotThatOfTheValues) {
 /// A type that can only be moved, and whose moves throw on request.
 struct moved_only {
   moved_only() { ++alive; }
+  // NOLINTNEXTLINE(performance-noexcept-move-constructor,bugprone-exception-escape): on request
   moved_only(moved_only&& /*other*/) {
     if (refuse_in > 0 && --refuse_in == 0) {
       throw test::refused();

@@ -112,28 +112,33 @@ TEST(ReservedHandle, IsStaleIfOnInsertThrows) {
   EXPECT_NE(map.reserve_handle(), handle);
 }
 
+/// Two threads fulfil 16 reserved handles, while a third one gives them up or erases their values.
+void fulfil_and_give_up(shared_ints& map) {
+  std::array<shared_ints::handle_type, 16> handles{};
+  for (auto& each : handles) {
+    each = map.reserve_handle();
+  }
+  std::array<std::atomic<int>, 16> made{};
+  std::array<bool, 16> erased{};
+  test::run_crew(3, [&](unsigned member) {
+    for (std::size_t i = 0; i < handles.size(); ++i) {
+      if (member == 2) {
+        erased[i] = map.erase(handles[i]);
+      } else {
+        made[i] += map.emplace_at(handles[i], 1) ? 1 : 0;
+      }
+    }
+  });
+  for (std::size_t i = 0; i < handles.size(); ++i) {
+    EXPECT_LE(made[i], 1);
+    EXPECT_EQ(map.contains(handles[i]), !erased[i]);
+  }
+}
+
 TEST(ReservedHandle, IsFulfilledOrGivenUpByOneThread) {
   shared_ints map(64);
   for (int round = 0; round < 200; ++round) {
-    std::vector<shared_ints::handle_type> handles(16);
-    for (auto& each : handles) {
-      each = map.reserve_handle();
-    }
-    std::array<std::atomic<int>, 16> made{};
-    std::array<bool, 16> erased{};
-    test::run_crew(3, [&](unsigned member) {
-      for (std::size_t i = 0; i < handles.size(); ++i) {
-        if (member == 2) {
-          erased[i] = map.erase(handles[i]);
-        } else {
-          made[i] += map.emplace_at(handles[i], 1) ? 1 : 0;
-        }
-      }
-    });
-    for (std::size_t i = 0; i < handles.size(); ++i) {
-      EXPECT_LE(made[i], 1);
-      EXPECT_EQ(map.contains(handles[i]), !erased[i]);
-    }
+    fulfil_and_give_up(map);
     map.clear();
     EXPECT_TRUE(map.empty());
   }
@@ -160,6 +165,7 @@ struct saved_shared {
 /// Fills a map so that it has values, free slots, used-up slots and reserved handles.
 std::vector<few_shared::handle_type> fill_shared(few_shared& map) {
   std::vector<few_shared::handle_type> all;
+  all.reserve(100);
   for (int i = 0; i < 60; ++i) {
     all.push_back(map.emplace(i));
   }
@@ -204,6 +210,7 @@ TEST(ConcurrentSnapshot, GivesTheSameValuesHandlesAndReservedHandles) {
 TEST(ConcurrentSnapshot, ItsValuesLeadToTheirHandles) {
   shared_ints map(100);
   std::vector<shared_ints::handle_type> all;
+  all.reserve(10);
   for (int i = 0; i < 10; ++i) {
     all.push_back(map.emplace(i));
   }

@@ -127,6 +127,7 @@ struct fussy_value {
       throw test::refused();
     }
   }
+  // NOLINTNEXTLINE(performance-noexcept-move-constructor,bugprone-exception-escape): on request
   fussy_value(fussy_value&& /*other*/) {
     if (refuse_in > 0 && --refuse_in == 0) {
       throw test::refused();

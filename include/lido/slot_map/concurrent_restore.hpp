@@ -131,11 +131,12 @@ class restoration {
   /// Frees those of the taken slots that are neither in use nor used up, highest first, so that low
   /// slots are used first. If the restore has failed, those are all slots that were taken.
   [[LIDO_ASSERTS]] void free_slots_without_content() noexcept {
-    for (auto each = taken_.rbegin(); each != taken_.rend(); ++each) {
-      const std::uint32_t slot = *each == nullptr ? 0 : map_.geometry_.index_of(*each);
-      if (*each != nullptr && !is_used_up(slot) &&
+    for (; !taken_.empty(); taken_.pop_back()) {
+      void* const address = taken_.back();
+      const std::uint32_t slot = address == nullptr ? 0 : map_.geometry_.index_of(address);
+      if (address != nullptr && !is_used_up(slot) &&
           map_.states_[slot].contents() == content::nothing) {
-        map_.slots_.allocator.release(*each);
+        map_.slots_.allocator.release(address);
       }
     }
   }
