@@ -16,7 +16,7 @@ struct jobs_from {
     job* at;
     job* operator*() const { return at; }
     iterator& operator++() {
-      at = at->next;
+      at = at->next;  // NOLINT(clang-analyzer-core.NullDereference): not beyond the end
       return *this;
     }
     bool operator==(const iterator& other) const { return at == other.at; }
