@@ -10,6 +10,9 @@
 
 namespace lido::inline v0::detail {
 
+/// A word on which a thread sleeps; see `unpark`.
+using sleep_word = const atomic<std::uint32_t>*;
+
 /// The state of one wait: waiting (awake), asleep, given or cancelled.
 ///
 /// A compare-and-swap on the word decides how the wait ends. The compare-and-swap is made by the
@@ -62,7 +65,7 @@ class wait_word {
   [[nodiscard]] bool poke() noexcept { return swap(asleep_state, waiting_state); }
   /// Returns the address for `unpark`. The waiter itself may no longer exist when `unpark` is
   /// called.
-  [[nodiscard]] const atomic<std::uint32_t>* address() const noexcept { return &word_; }
+  [[nodiscard]] sleep_word address() const noexcept { return &word_; }
 
   /// Begins another wait. Requires: no other thread can reach the waiter.
   // relaxed (whole function): the mutex of the queue publishes the word

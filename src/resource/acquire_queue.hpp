@@ -6,7 +6,7 @@
 
 #include "acquire_waiter.hpp"
 #include "lido/base/assert.hpp"
-#include "lido/resource/deadline_heap.hpp"
+#include "lido/base/deadline_heap.hpp"
 
 namespace lido::inline v0::detail {
 

@@ -7,10 +7,11 @@
 #include <memory>
 #include <string>
 
+#include "../concurrency/pool_scope.hpp"
 #include "../concurrency/wait_word.hpp"
 #include "create_outcome.hpp"
 #include "lease_monitor.hpp"
-#include "lido/resource/deadline_heap.hpp"
+#include "lido/base/deadline_heap.hpp"
 #include "lido/resource/factory_hooks.hpp"
 #include "lido/resource/slot.hpp"
 #include "lido/resource/stats.hpp"
@@ -65,14 +66,11 @@ struct queue_links {
 ///
 /// The pool's mutex guards everything except `word`, which the waiting thread and the kernel change
 /// without relying on the mutex. Once the wait has ended, `grant` and `kind` belong to the waiter.
-class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter> {
+class alignas(no_false_sharing) acquire_waiter : public callback_wait,
+                                                 public heap_hook<acquire_waiter> {
  public:
-  /// A function that calls the callback of a waiter whose wait has ended. Called with no lock held.
-  /// Null for the waiter of a thread.
-  using delivery = void (*)(acquire_waiter&) noexcept;
-
   acquire_waiter(deadline latest, std::uint32_t of_thread, delivery to = nullptr) noexcept
-      : until(latest), thread(of_thread), deliver(to), may_look(to == nullptr) {}
+      : callback_wait(to), until(latest), thread(of_thread), may_look(to == nullptr) {}
   acquire_waiter(const acquire_waiter&) = delete;
   acquire_waiter& operator=(const acquire_waiter&) = delete;
   ~acquire_waiter() = default;
@@ -93,7 +91,6 @@ class alignas(no_false_sharing) acquire_waiter : public heap_hook<acquire_waiter
   wait_word word;
   deadline until;              ///< in real time; changed by `wait_for_answer`
   const std::uint32_t thread;  ///< 0 for a callback
-  const delivery deliver;
   slot_group* group = nullptr;
   slot_grant grant;
   grant_kind kind = grant_kind::resource;

@@ -4,29 +4,11 @@
 #include <exception>
 #include <utility>
 
+#include "../concurrency/pool_scope.hpp"
 #include "../platform/platform.hpp"
 #include "kernel_shell.hpp"
-#include "pool_scope.hpp"
 
 namespace lido::inline v0::detail {
-
-constinit thread_local const pool_scope* innermost_scope = nullptr;
-
-void call_in_turn(acquire_queue& ended) noexcept {
-  if (acquire_queue* const calling = pool_scope::calling()) {
-    calling->append(ended);
-    return;
-  }
-  const pool_scope inside(ended);
-  call_before_sleep();
-}
-
-void call_before_sleep() noexcept {
-  acquire_queue* const calling = pool_scope::calling();
-  while (acquire_waiter* const waiter = calling != nullptr ? calling->pop_front() : nullptr) {
-    waiter->deliver(*waiter);
-  }
-}
 
 namespace {
 
@@ -61,7 +43,7 @@ void callback_waiter::begin(const std::shared_ptr<pool_core>& core, const acquir
   const slot_grant idle = begin_use_of_idle(*core, request);
   if (idle.slot != nullptr) {
     note_callback(*idle.slot, core->gate().now(), request.at);
-    const pool_scope inside(*core);
+    const pool_scope inside(core.get());
     done({.grant = idle, .why = nullptr});
     return;
   }
@@ -90,11 +72,11 @@ void callback_waiter::stop() noexcept {
   });
 }
 
-void callback_waiter::deliver_one(acquire_waiter& waiter) noexcept {
+void callback_waiter::deliver_one(callback_wait& wait) noexcept {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): always a callback_waiter
-  const std::unique_ptr<callback_waiter> self(static_cast<callback_waiter*>(&waiter));
+  const std::unique_ptr<callback_waiter> self(static_cast<callback_waiter*>(&wait));
   self->on_stop_.reset();
-  const pool_scope inside(*self->core_);
+  const pool_scope inside(self->core_.get());
   self->done_(self->outcome());
 }
 

@@ -1,5 +1,5 @@
 /// @file
-/// Internal. A callback that waits for a resource, and the order in which callbacks are called.
+/// Internal. A callback that waits for a resource.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,6 @@
 #include <stop_token>
 #include <utility>
 
-#include "acquire_queue.hpp"
 #include "acquire_waiter.hpp"
 #include "lido/debug/code_address.hpp"
 #include "lido/resource/pool_core.hpp"
@@ -37,7 +36,7 @@ class callback_waiter final : public acquire_waiter {
         done_(std::move(completion)),
         at_(request.at) {}
 
-  static void deliver_one(acquire_waiter& waiter) noexcept;
+  static void deliver_one(callback_wait& wait) noexcept;
   void stop() noexcept;
   [[nodiscard]] acquire_outcome outcome() noexcept;
 
@@ -47,15 +46,5 @@ class callback_waiter final : public acquire_waiter {
   bool is_stopped_ = false;  // guarded by the mutex
   std::optional<std::stop_callback<stopper>> on_stop_;
 };
-
-/// Calls callbacks one after the other. A callback that releases its resource may end the wait of a
-/// second callback. The second callback is called only after the first has returned, so a chain of
-/// ten thousand callbacks needs no deep stack.
-void call_in_turn(acquire_queue& ended) noexcept;
-
-/// Calls the callbacks that would otherwise have to wait until the callback that this thread is
-/// running returns. Called before the thread sleeps, since the thread might wait for resources that
-/// those callbacks have been given.
-void call_before_sleep() noexcept;
 
 }  // namespace lido::inline v0::detail

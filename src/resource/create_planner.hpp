@@ -7,7 +7,7 @@
 
 #include "create_quota.hpp"
 #include "kernel_context.hpp"
-#include "lido/resource/deadline_heap.hpp"
+#include "lido/base/deadline_heap.hpp"
 #include "lido/resource/slot.hpp"
 #include "pool_waiters.hpp"
 #include "resource_slots.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "lido/base/assert.hpp"
-#include "lido/resource/deadline_heap.hpp"
+#include "lido/base/deadline_heap.hpp"
 #include "slot_counts.hpp"
 #include "slot_group.hpp"
 

@@ -57,8 +57,6 @@ struct lease_report {
   std::shared_ptr<const std::string> pool;  ///< names the pool and the key; null without keys
 };
 
-using sleep_word = const atomic<std::uint32_t>*;
-
 /// Tasks, callbacks and reports that the threads of a pool may run later.
 struct pool_tasks {
   slot_queue start;    ///< tasks for the runner

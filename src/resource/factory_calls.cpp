@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "../concurrency/event_sink.hpp"
+#include "../concurrency/pool_scope.hpp"
 #include "../platform/platform.hpp"
 #include "create_outcome.hpp"
 #include "kernel_shell.hpp"
 #include "lido/base/fail.hpp"
-#include "pool_scope.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -48,7 +48,7 @@ bool factory_calls::call_stoppable(const pool_slot& slot, const std::stop_token&
 
 slot_grant factory_calls::create(pool_slot& slot, const deadline& until,
                                  const std::stop_token& stop) noexcept {
-  const pool_scope inside(shell_.core());
+  const pool_scope inside(&shell_.core());
   // The code below does not use the group once the kernel is notified, since the group may be
   // removed then.
   const slot_group& group = group_of(slot);
@@ -87,7 +87,7 @@ bool factory_calls::validate(pool_slot& slot, const deadline& until,
 
 /// Validates a resource, or resets it if `context` is null.
 bool factory_calls::check(pool_slot& slot, const create_context* context) noexcept {
-  const pool_scope inside(shell_.core());
+  const pool_scope inside(&shell_.core());
   std::string text;
   platform::tell_acquire(&slot);
   const bool passed = slot.maker->check(slot, context, text);
@@ -108,7 +108,7 @@ void factory_calls::destroy(pool_slot& slot) noexcept {
 }
 
 void factory_calls::run_task(pool_slot& slot) noexcept {
-  const pool_scope inside(shell_.core());
+  const pool_scope inside(&shell_.core());
   if (slot.record.task == slot_task::create) {
     (void)create(slot, {}, {});
     return;

@@ -4,7 +4,7 @@
 
 #include "create_quota.hpp"
 #include "effects.hpp"
-#include "lido/resource/deadline_heap.hpp"
+#include "lido/base/deadline_heap.hpp"
 #include "lido/resource/options.hpp"
 #include "slot_group.hpp"
 

@@ -4,10 +4,9 @@
 #include <random>
 #include <utility>
 
+#include "../concurrency/pool_scope.hpp"
 #include "../platform/platform.hpp"
-#include "callback_waiter.hpp"
 #include "lido/platform/compiler.hpp"
-#include "pool_scope.hpp"
 #include "thread_state_table.hpp"
 
 namespace lido::inline v0::detail {
@@ -67,11 +66,15 @@ void kernel_shell::run(effects& out, bool by_pool) noexcept {
     }
   } while (interrupt_next(out) || destroy_next(out));
   for (lease_report& report : std::exchange(out.tell, {})) {
-    const pool_scope inside(core_);
+    const pool_scope inside(&core_);
     settings_.report(std::move(report.event), report.pool);
   }
   if (!out.call.empty()) {
-    call_in_turn(out.call);
+    callback_queue calls;
+    while (acquire_waiter* const waiter = out.call.pop_front()) {
+      calls.push_back(*waiter);
+    }
+    call_in_turn(calls);
   }
   if (out.drained) {
     runner_->wake_closing();
@@ -88,7 +91,7 @@ bool kernel_shell::interrupt_next(effects& out) noexcept {
     return false;
   }
   {
-    const pool_scope inside(core_);
+    const pool_scope inside(&core_);
     slot->maker->interrupt(*slot);
   }
   tell_kernel([slot](pool_kernel& kernel) { kernel.control.on_interrupted(*slot); }, out);
@@ -103,7 +106,7 @@ bool kernel_shell::destroy_next(effects& out) noexcept {
     return false;
   }
   if (slot != nullptr) {
-    const pool_scope inside(core_);
+    const pool_scope inside(&core_);
     factory_calls::destroy(*slot);
   }
   tell_kernel(

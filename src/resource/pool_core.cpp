@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "../concurrency/pool_scope.hpp"
 #include "../platform/platform.hpp"
 #include "callback_waiter.hpp"
 #include "kernel_shell.hpp"
@@ -18,7 +19,6 @@
 #include "lido/base/fail.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/debug/registry.hpp"
-#include "pool_scope.hpp"
 #include "thread_acquire.hpp"
 
 namespace lido::inline v0::detail {
@@ -474,7 +474,7 @@ std::size_t pool_core::close_without_report(const deadline& until) noexcept {
     (void)stop.request_stop();
   }
   // If `is_inside` is true, the wait below would be a wait for this thread itself.
-  const bool is_inside = pool_scope::is_in(*this);
+  const bool is_inside = pool_scope::is_in(this);
   std::size_t running = shell_->runner().wait_until_ended(
       is_inside ? deadline::after(std::chrono::seconds(0)) : until);
   if (running != 0 && !is_inside && shell_->is_drained()) {

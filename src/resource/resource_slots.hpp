@@ -6,7 +6,7 @@
 
 #include "kernel_context.hpp"
 #include "lido/base/assert.hpp"
-#include "lido/resource/deadline_heap.hpp"
+#include "lido/base/deadline_heap.hpp"
 #include "lido/resource/idle_cache.hpp"
 #include "lido/resource/slot.hpp"
 #include "slot_counts.hpp"

@@ -12,7 +12,7 @@
 
 #include "acquire_queue.hpp"
 #include "create_outcome.hpp"
-#include "lido/resource/deadline_heap.hpp"
+#include "lido/base/deadline_heap.hpp"
 #include "lido/resource/factory_hooks.hpp"
 #include "lido/resource/idle_cache.hpp"
 #include "lido/resource/options.hpp"

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include "callback_waiter.hpp"
+#include "../concurrency/pool_scope.hpp"
 #include "kernel_shell.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "resource_tuning.hpp"

@@ -8,12 +8,11 @@
 #include <memory>
 #include <mutex>
 
-#include "background_threads.hpp"
+#include "../concurrency/background_threads.hpp"
 #include "effects.hpp"
 #include "lido/base/assert.hpp"
 #include "lido/concurrency/mutex.hpp"
 #include "lido/concurrency/parking.hpp"
-#include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/options.hpp"
 
 namespace lido::inline v0::detail {
@@ -52,11 +51,8 @@ class task_limit {
 /// Stores the tasks of a pool until a thread takes them. That thread is one of the
 /// `background_threads` or, in a pool without threads, the thread that calls `run_posted`. The
 /// timekeeping thread runs no user code except the pool's clock, unless no worker can be started.
-class task_runner : public heap_hook<task_runner, alarm_tag>,
-                    public heap_hook<task_runner, ready_tag> {
+class task_runner final : public background_user {
  public:
-  using lock = background_threads::lock;
-
   task_runner(kernel_shell& shell, bool has_threads) noexcept
       : shell_(shell), planned_(has_threads ? never : 0) {}
   task_runner(const task_runner&) = delete;
@@ -88,10 +84,10 @@ class task_runner : public heap_hook<task_runner, alarm_tag>,
 
   /// Runs one task, calls one callback, or delivers all reports, with the mutex unlocked. Wakes or
   /// starts a worker for what is left. The caller must destroy the result with the mutex unlocked.
-  [[nodiscard]] std::shared_ptr<void> run_next(lock& guard) noexcept;
+  [[nodiscard]] std::shared_ptr<void> run_next(lock& guard) noexcept override;
   /// Ticks if a tick is due, with the mutex unlocked. If no task has been taken for a while, wakes
   /// or starts a worker beyond the limit. Returns the same as `run_next`.
-  [[nodiscard]] std::shared_ptr<void> on_alarm(lock& guard, nanos now) noexcept;
+  [[nodiscard]] std::shared_ptr<void> on_alarm(lock& guard, nanos now) noexcept override;
 
  private:
   [[nodiscard]] std::uint32_t tasks() const noexcept {

@@ -6,14 +6,13 @@
 #include <exception>
 
 #include "../concurrency/event_sink.hpp"
+#include "../concurrency/pool_scope.hpp"
 #include "../concurrency/wait_tuning.hpp"
 #include "../platform/platform.hpp"
-#include "callback_waiter.hpp"
 #include "kernel_shell.hpp"
 #include "lido/concurrency/backoff.hpp"
 #include "lido/concurrency/thread_number.hpp"
 #include "lido/platform/compiler.hpp"
-#include "pool_scope.hpp"
 #include "resource_tuning.hpp"
 
 namespace lido::inline v0::detail {

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <coroutine>
-#include <memory>
+#include <stop_token>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "lido/concurrency/coroutine_wait.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/lease.hpp"
 
@@ -32,26 +33,7 @@ template <class R, class Done>
   });
 }
 
-struct coroutine_line;
-
-/// The wait of a coroutine. If the coroutine is destroyed before the wait ends, the resource meant
-/// for the coroutine goes back to the pool.
-class coroutine_wait {
- public:
-  coroutine_wait() noexcept = default;
-  coroutine_wait(const coroutine_wait&) = delete;
-  coroutine_wait& operator=(const coroutine_wait&) = delete;
-  ~coroutine_wait();
-
-  /// Begins an acquire. When the wait ends, writes the result to `outcome`, and resumes the
-  /// coroutine if it was suspended. Returns false if the coroutine need not be suspended. Throws
-  /// whatever `acquire_async` throws.
-  [[nodiscard]] bool begin(pool_core& core, acquire_call& call, acquire_outcome& outcome,
-                           std::coroutine_handle<> coroutine);
-
- private:
-  std::shared_ptr<coroutine_line> line_;
-};
+extern template class coroutine_wait<acquire_outcome>;
 
 /// The key of an awaiter in a pool without keys.
 struct no_key {};
@@ -84,7 +66,11 @@ class acquire_awaiter {
     return outcome_.grant.slot != nullptr;
   }
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> coroutine) {
-    return wait_.begin(core_, request_, outcome_, coroutine);
+    return wait_.begin(request_.stop, outcome_, coroutine,
+                       [this](acquire_completion done, std::stop_token stop) {
+                         request_.stop = std::move(stop);
+                         core_.acquire_async(request_, std::move(done));
+                       });
   }
   [[nodiscard]] Result await_resume() {
     acquire_result<R> result(std::move(outcome_));
@@ -102,7 +88,7 @@ class acquire_awaiter {
   acquire_call request_;
   Key key_;
   acquire_outcome outcome_;
-  coroutine_wait wait_;
+  coroutine_wait<acquire_outcome> wait_;
 };
 
 }  // namespace lido::inline v0::detail

@@ -14,6 +14,7 @@
 #include "lido/base/assert.hpp"
 #include "lido/base/callback.hpp"
 #include "lido/base/durations.hpp"
+#include "lido/base/nanos.hpp"
 
 namespace lido::inline v0 {
 
@@ -255,11 +256,6 @@ struct keyed_resource_pool_options {
 
 namespace detail {
 
-/// A moment or a duration, in nanoseconds of the pool's clock.
-using nanos = std::int64_t;
-
-inline constexpr nanos never = (std::numeric_limits<nanos>::max)();
-
 /// Limits on the life of resources. The value `never` switches a limit off.
 struct life_limits {
   nanos max_lifetime = never;
@@ -271,23 +267,9 @@ struct life_limits {
   bool time_uses = false;
 };
 
-/// Returns `moment` plus `by`, or `never` if that overflows. Requires: `moment` and `by` are not
-/// negative.
-[[nodiscard, LIDO_ASSERTS]] constexpr nanos later(nanos moment, nanos by) noexcept {
-  LIDO_ASSERT(moment >= 0 && by >= 0, "a moment before the clock's first, or a negative time");
-  return by >= never - moment ? never : moment + by;
-}
-
 /// Returns the time from `moment` until `now`; 0 if `moment` is still to come.
 [[nodiscard]] constexpr nanos passed_since(nanos moment, nanos now) noexcept {
   return now > moment ? now - moment : 0;
-}
-
-/// Returns the time of std::chrono::steady_clock.
-[[nodiscard]] inline nanos steady_now() noexcept {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
 }
 
 /// Returns when a resource born at `now` expires. `draw` is from [0, 1); a `draw` of 0 keeps the

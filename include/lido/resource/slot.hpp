@@ -8,9 +8,9 @@
 #include <memory>
 
 #include "lido/base/assert.hpp"
+#include "lido/base/deadline_heap.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/debug/code_address.hpp"
-#include "lido/resource/deadline_heap.hpp"
 #include "lido/resource/factory.hpp"
 #include "lido/resource/options.hpp"
 

@@ -13,7 +13,7 @@
 #include "checker/plain.hpp"
 #include "lido/resource_pool.hpp"
 #include "scenarios/scenario.hpp"
-#include "src/resource/pool_scope.hpp"
+#include "src/concurrency/pool_scope.hpp"
 
 namespace model {
 

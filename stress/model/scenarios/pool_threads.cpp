@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "resource/rendezvous.hpp"
+#include "concurrency/rendezvous.hpp"
 #include "scenarios/lent_tools.hpp"
 #include "seam/pool_thread.hpp"
 

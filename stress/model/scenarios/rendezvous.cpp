@@ -1,5 +1,5 @@
 /// Two threads meet, of which the second continues.
-#include "resource/rendezvous.hpp"
+#include "concurrency/rendezvous.hpp"
 
 #include <array>
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "lido/resource/deadline_heap.hpp"
+#include "lido/base/deadline_heap.hpp"
 #include "resource/create_quota.hpp"
 #include "resource/creates_wanted.hpp"
 #include "resource/retry_backoff.hpp"

@@ -7,7 +7,6 @@
 
 #include "../platform/platform.hpp"
 #include "lido/base/fail.hpp"
-#include "task_runner.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -54,7 +53,7 @@ std::shared_ptr<background_threads> background_threads::join(bool is_shared) {
   }
   const std::lock_guard guard(of_process.mutex);
   if (of_process.now != nullptr) {
-    ++of_process.now->runners_;
+    ++of_process.now->users_;
     return of_process.now->shared_from_this();
   }
   auto made = std::make_shared<background_threads>(is_shared);
@@ -65,7 +64,7 @@ std::shared_ptr<background_threads> background_threads::join(bool is_shared) {
 void background_threads::leave() noexcept {
   if (is_shared_) {
     const std::lock_guard guard(of_process.mutex);
-    if (--runners_ != 0) {
+    if (--users_ != 0) {
       return;
     }
     of_process.now = nullptr;  // the next pool creates new threads
@@ -103,10 +102,10 @@ void background_threads::stop() noexcept {
   join_other(ended_);
 }
 
-void background_threads::offer(task_runner& one, std::uint32_t tasks,
+void background_threads::offer(background_user& one, std::uint32_t tasks,
                                std::uint32_t before) noexcept {
   offered_ += tasks - before;
-  const bool is_in_row = deadline_heap<task_runner, ready_tag>::contains(one);
+  const bool is_in_row = deadline_heap<background_user, ready_tag>::contains(one);
   if (is_in_row && tasks == 0) {
     ready_.remove(one);
   } else if (!is_in_row && tasks != 0) {
@@ -132,12 +131,12 @@ bool background_threads::call_worker(sleep_word& called) noexcept {
   return true;
 }
 
-sleep_word background_threads::plan(task_runner& one, nanos at) noexcept {
-  if (deadline_heap<task_runner, alarm_tag>::contains(one)) {
-    if (timer_.is_running && deadline_heap<task_runner, alarm_tag>::key_of(one) <= at) {
+sleep_word background_threads::plan(background_user& one, nanos at) noexcept {
+  if (deadline_heap<background_user, alarm_tag>::contains(one)) {
+    if (timer_.is_running && deadline_heap<background_user, alarm_tag>::key_of(one) <= at) {
       return nullptr;
     }
-    at = (std::min)(at, deadline_heap<task_runner, alarm_tag>::key_of(one));
+    at = (std::min)(at, deadline_heap<background_user, alarm_tag>::key_of(one));
     alarms_.remove(one);
   }
   alarms_.push(one, at);
@@ -186,7 +185,7 @@ void background_threads::work(worker& self) noexcept {
   lock guard(mutex_);
   do {
     coming_ -= std::exchange(self.is_coming, false) ? 1U : 0U;
-    while (task_runner* const next = ready_.first()) {
+    while (background_user* const next = ready_.first()) {
       self.is_busy = true;
       end_unlocked(next->run_next(guard), guard);
       self.is_busy = false;
@@ -231,7 +230,7 @@ void background_threads::keep_time() noexcept {
     const nanos next = alarms_.least_key();
     const nanos now = steady_now();
     if (next <= now) {
-      task_runner& due = *alarms_.first();
+      background_user& due = *alarms_.first();
       alarms_.remove(due);
       timer_.is_busy = true;
       end_unlocked(due.on_alarm(guard, now), guard);
