@@ -27,7 +27,7 @@ test=("${demo[@]}" clang:clang++ binutils:objdump codespell:codespell git:git py
   libgmock-dev:gmock/gmock.h libclang-rt-14-dev:/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.tsan-*.so)
 test_optional=("${demo_optional[@]}" ccache:ccache gdb:gdb lld:ld.lld pkg-config:pkg-config
   libasio-dev:asio/version.hpp libhiredis-dev:hiredis/hiredis.h libpq-dev:libpq-fe.h prometheus-cpp-dev:prometheus/exposer.h
-  libssl-dev:openssl/ssl.h openssl:openssl)
+  libboost-fiber-dev:boost/fiber/all.hpp libssl-dev:openssl/ssl.h openssl:openssl)
 all=("${test[@]}" clang-tidy:clang-tidy clang-format:clang-format gcovr:gcovr valgrind:valgrind)
 all_optional=("${test_optional[@]}" "${bench_optional[@]}" abigail-tools:abidw pre-commit:pre-commit
   chromium:chromium spin:spin g++-aarch64-linux-gnu:aarch64-linux-gnu-g++

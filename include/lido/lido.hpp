@@ -20,6 +20,7 @@
 #include "lido/pmr_source.hpp"
 #endif
 #if defined(__cpp_lib_jthread)
+#include "lido/co_acquire.hpp"
 #include "lido/keyed_resource_pool.hpp"
 #include "lido/resource_pool.hpp"
 #endif

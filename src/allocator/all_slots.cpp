@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "../concurrency/pool_scope.hpp"
 #include "allocator_state.hpp"
 #include "growth.hpp"
 #include "lido/allocator/slot_allocator.hpp"
@@ -19,6 +20,7 @@ namespace lido::inline v0::detail {
 /// go back to the usual lists, before the next visit at the latest. So during a visit this thread
 /// holds only the visited slot.
 void allocator_state::visit_free(free_slot_visitor& visitor) noexcept {
+  const calls_at_end later;  // callbacks would wait for this thread, which carries slots
   // relaxed: as in refill_many
   carrying_.fetch_add(1, std::memory_order_relaxed);
   set_all_aside(own_cache());

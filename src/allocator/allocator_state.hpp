@@ -29,6 +29,22 @@ class segment_table;
 class slot_set;
 class used_slot_visitor;
 
+/// Ends waits of callbacks whose time is up. Abstract, so that a program without such waits links
+/// no code for them.
+class callback_timer {
+ public:
+  callback_timer() noexcept = default;
+  callback_timer(const callback_timer&) = delete;
+  callback_timer& operator=(const callback_timer&) = delete;
+  /// Ends the use of the pool. The timer may destroy itself.
+  virtual void stop() noexcept = 0;
+  /// Called in the child of a fork, where the threads of the timer do not exist.
+  virtual void note_fork() noexcept = 0;
+
+ protected:
+  ~callback_timer() = default;
+};
+
 /// Size of a table of caches in bytes. The thread with number n uses entry n; entry 0 is never
 /// used.
 inline constexpr std::size_t cache_table_bytes =
@@ -76,6 +92,14 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   void visit_free(free_slot_visitor& visitor) noexcept;
   void restart(used_slot_visitor* visitor);
   [[nodiscard]] std::size_t count_waiting() const noexcept { return waiters_.length(); }
+
+  // ---- for slot_callback, slot_timer and wait_for_slot; see waiting.cpp
+  // --------------------------
+
+  [[nodiscard]] bool join_queue(owned_cache* self, slot_waiter& me) noexcept;
+  void leave_queue(owned_cache* self, slot_waiter& me) noexcept;
+  [[nodiscard]] bool look_for_callbacks() noexcept;
+  [[nodiscard]] callback_timer* use_timer(callback_timer* made) noexcept;
   [[nodiscard]] slot_pool_stats stats(bool counts_hits) const noexcept;
   /// Adds the statistics of all caches to `stats`. Returns the hits of all caches.
   std::uint64_t add_caches_to(slot_pool_stats& stats) const noexcept;
@@ -313,7 +337,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     return restarts_.load(std::memory_order_relaxed);
   }
 
-  // Waiting threads. A thread that has put slots where other threads find them calls
+  // Waiters. A thread that has put slots where other threads find them calls
   // `serve_waiters` or `close_for_waiters`.
   void serve_waiters(owned_cache* self) noexcept;
   /// Called after an operation in which an owner may have opened its cache.
@@ -321,8 +345,9 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   [[nodiscard]] bool hand_over(owned_cache* self, void* slot) noexcept;
   void serve_and_leave(owned_cache* self, void* slot) noexcept;
   [[nodiscard]] finding steal_or_grow_for_waiters(owned_cache* self) noexcept;
+  template <class Over>
+  [[nodiscard]] finding look_until(owned_cache* self, const Over& is_over) noexcept;
   [[nodiscard]] bool look_again(owned_cache* self, const slot_waiter& me) noexcept;
-  void* leave_queue(owned_cache* self, slot_waiter& me) noexcept;
 
   /// The header of a block of cells that a cache grew into. All blocks live as long as the pool,
   /// since a slow thief may still be reading an old block.
@@ -366,6 +391,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   unscheduled_atomic<std::int64_t> counted_out_{0};  ///< `out_` at the last count of slots in use
   mutable unscheduled_atomic<std::size_t> high_water_{0};
   exhaustion_proof proof_;
+  callback_timer* timer_ = nullptr;  ///< changes inside the gate; null until a callback needs it
   slot_waiter_queue waiters_;
 };
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "../concurrency/pool_scope.hpp"
 #include "allocator_state.hpp"
 #include "lido/base/address_space.hpp"
 #include "lido/base/assert.hpp"
@@ -84,6 +85,7 @@ void segment_table::unlock() noexcept {
 /// unchanged word. It waits if all remaining segments are `claimed`.
 // NOLINTNEXTLINE(readability-function-cognitive-complexity,readability-function-size): one loop
 void* segment_table::steal_or_grow() noexcept {
+  const calls_at_end later;  // callbacks may need the segments that this thread locks
   patience others;
   bool patient = true;
   for (;;) {
@@ -234,6 +236,7 @@ void segment_table::put_in_service(std::uint32_t segment, void** first_slot) noe
 // NOLINTNEXTLINE(readability-function-size): a wait within a loop
 int segment_table::reserve(std::uint32_t slots, segment_fill* fill) {
   LIDO_ASSERT(slots <= plan_.capacity(), "more slots are reserved than there may be");
+  const calls_at_end later;  // as in steal_or_grow
   patience others;
   int error = 0;
   lock();
@@ -304,6 +307,7 @@ class segment_table::found_slots {
 };
 
 std::uint32_t segment_table::shrink_to(std::uint32_t slots) noexcept {
+  const calls_at_end later;  // as in steal_or_grow
   lock();
   const scope_exit end([this] {
     progress_.note();  // a pass that finds nothing counts as progress, too

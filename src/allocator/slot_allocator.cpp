@@ -337,6 +337,9 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
 }
 
 allocator_state::~allocator_state() {
+  if (timer_ != nullptr) {
+    timer_->stop();
+  }
   unregister_listener();
   // relaxed (2x): no thread uses the pool any more
   for (cell_block* block = blocks_.load(std::memory_order_relaxed); block != nullptr;) {
@@ -434,6 +437,9 @@ void allocator_state::on_fork(std::uint32_t survivor) noexcept {
   ++forks_;
   proof_.forget();
   waiters_.forget_all();
+  if (callback_timer* const timer = std::exchange(timer_, nullptr)) {
+    timer->note_fork();
+  }
   open_caches_.store(entry(survivor).active ? 1 : 0, std::memory_order_relaxed);
 }
 

@@ -1,6 +1,6 @@
 /// @file
-/// Internal. A FIFO queue of threads that wait for an item, and the way in which they are given
-/// items.
+/// Internal. A FIFO queue of threads and callbacks that wait for an item, and the way in which they
+/// are given items.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "../concurrency/pool_scope.hpp"
 #include "../concurrency/wait_tuning.hpp"
 #include "../concurrency/wait_word.hpp"
 #include "lido/base/assert.hpp"
@@ -18,7 +19,8 @@
 
 namespace lido::inline v0::detail {
 
-/// One thread's wait in a queue. The object lies on the stack of that thread.
+/// One wait in a queue. The waiter of a thread lies on the stack of that thread. The waiter of a
+/// callback lies on the heap.
 ///
 /// A wait_word decides how the wait ends. An item is given exactly if the waiter knows that it
 /// holds the item. A waiter that was cancelled, or whose deadline came first, is given nothing.
@@ -26,9 +28,10 @@ namespace lido::inline v0::detail {
 /// Memory ordering: as for wait_word; the waiter sees everything that was done to the item before
 ///   it was given.
 /// Progress: everything except `wait` is lock-free.
-class slot_waiter {
+class slot_waiter : public callback_wait {
  public:
-  slot_waiter() noexcept = default;
+  /// Makes the waiter of a thread or, if `to` is not null, of a callback.
+  explicit slot_waiter(delivery to = nullptr) noexcept : callback_wait(to) {}
 
   /// Ends the wait without an item. Returns false if the wait has already ended. Any thread may
   /// call this while the waiter exists.
@@ -42,7 +45,7 @@ class slot_waiter {
 
   /// Blocks until the wait has ended. Returns false if the deadline came first. The waiter spins
   /// before it sleeps. It spins for longer if it is the next to be served, and spins again after an
-  /// early call. Only the waiter may call this.
+  /// early call. Only a waiting thread may call this.
   [[nodiscard]] bool wait(const deadline& until) noexcept {
     while (!stay_awake(until)) {
       word_.begin_sleep();
@@ -168,7 +171,7 @@ class early_call {
 ///   as long as other threads ask.
 class alignas(cache_line) slot_waiter_queue {
  public:
-  /// Returns the number of waiting threads. The number may be out of date.
+  /// Returns the number of waiters. The number may be out of date.
   [[nodiscard]] std::uint32_t length() const noexcept {
     // relaxed: a hint, or a number for statistics; a caller that relies on it has run the fence of
     // I3
@@ -254,12 +257,13 @@ class alignas(cache_line) slot_waiter_queue {
 
   /// Gives items to waiters as long as there are both items and waiters, and leaves the gate. The
   /// first item is `item`, unless that is null. The next items come from `take()`, until it returns
-  /// null. An item for which there is no waiter is passed to `put`. Returns how many items were
-  /// given.
+  /// null. An item for which there is no waiter is passed to `put`. Adds the waiters of callbacks
+  /// that were given an item to `calls`. Returns how many items were given.
   template <class Take, class Put>
-  std::uint32_t serve_and_leave(void* item, const Take& take, const Put& put) noexcept {
+  std::uint32_t serve_and_leave(void* item, const Take& take, const Put& put,
+                                callback_queue& calls) noexcept {
     std::uint32_t given = 0;
-    wake_up_call call;
+    wake_up_call call(calls);
     do {
       given += serve(item, take, call);
       if (item != nullptr) {
@@ -272,6 +276,10 @@ class alignas(cache_line) slot_waiter_queue {
   /// Resets the queue in the child of a fork, where the waiting threads do not exist.
   // relaxed (whole function): there is one thread
   void forget_all() noexcept {
+    for (slot_waiter* one = head_.load(std::memory_order_relaxed); one != nullptr;
+         one = one->next_.load(std::memory_order_relaxed)) {
+      one->linked_.store(false, std::memory_order_relaxed);  // a callback may still be cancelled
+    }
     head_.store(nullptr, std::memory_order_relaxed);
     tail_.store(nullptr, std::memory_order_relaxed);
     watched_.store(false, std::memory_order_relaxed);
@@ -285,10 +293,10 @@ class alignas(cache_line) slot_waiter_queue {
   static constexpr std::uint32_t asked = 2;
 
   /// Wakes one sleeping waiter as late as possible: outside the gate, unless another wake-up
-  /// follows.
+  /// follows. Collects callbacks, since user code must not run inside the gate.
   class wake_up_call {
    public:
-    wake_up_call() noexcept = default;
+    explicit wake_up_call(callback_queue& calls) noexcept : calls_(calls) {}
     wake_up_call(const wake_up_call&) = delete;
     wake_up_call& operator=(const wake_up_call&) = delete;
     ~wake_up_call() { next(nullptr); }
@@ -298,8 +306,10 @@ class alignas(cache_line) slot_waiter_queue {
       }
       word_ = word;
     }
+    void add(slot_waiter& callback) noexcept { calls_.push_back(callback); }
 
    private:
+    callback_queue& calls_;
     const atomic<std::uint32_t>* word_ = nullptr;
   };
 
@@ -328,7 +338,7 @@ class alignas(cache_line) slot_waiter_queue {
   // relaxed (whole function): inside the gate
   void call_next(wake_up_call& call) noexcept {
     slot_waiter* const next = first_open();
-    if (next == nullptr || !several_processors() || !early_.is_due()) {
+    if (next == nullptr || next->is_callback() || !several_processors() || !early_.is_due()) {
       return;
     }
     next->called_ = true;
@@ -358,6 +368,7 @@ class alignas(cache_line) slot_waiter_queue {
     remove(first);
     // relaxed: published by (2) of wait_word.hpp
     first.item_.store(item, std::memory_order_relaxed);
+    const bool is_callback = first.is_callback();  // read before the waiter may be gone
     // A waiter that is not running yet has not noticed the early call.
     // relaxed: a hint
     const bool heard = first.called_ && !first.is_next_.load(std::memory_order_relaxed);
@@ -368,6 +379,8 @@ class alignas(cache_line) slot_waiter_queue {
     }
     if (before == wait_word::ending::asleep) {
       call.next(first.word_.address());
+    } else if (is_callback && given) {
+      call.add(first);
     }
     return given;
   }

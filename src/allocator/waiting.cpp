@@ -1,6 +1,6 @@
-// Implements the waits of threads for a slot, and gives slots to waiting threads. While a thread
-// waits, a cache stays open only until its owner notices the waiter, so every release passes
-// through this file.
+// Implements waits for a slot, and gives slots to waiters. While a thread or a callback waits, a
+// cache stays open only until its owner notices the waiter, so every release passes through this
+// file.
 #include <utility>
 
 #include "../concurrency/wait_tuning.hpp"
@@ -45,8 +45,9 @@ bool allocator_state::hand_over(owned_cache* self, void* slot) noexcept {
   return can;
 }
 
-/// Gives `slot` (unless it is null) and slots from the depot to waiters, and leaves the gate.
-/// Requires: the caller is inside the gate.
+/// Gives `slot` (unless it is null) and slots from the depot to waiters, and leaves the gate. Then
+/// calls the callbacks that were given a slot; these may use the pool. Requires: the caller is
+/// inside the gate.
 void allocator_state::serve_and_leave(owned_cache* self, void* slot) noexcept {
   bool carries = false;
   const auto take = [this, self, &carries] {
@@ -57,9 +58,9 @@ void allocator_state::serve_and_leave(owned_cache* self, void* slot) noexcept {
     }
     return refill_one(self);
   };
-  const std::uint32_t given = waiters_.serve_and_leave(slot, take, [this, self](void* left_over) {
-    give(self, {&left_over, 1});
-  });
+  const auto put = [this, self](void* left_over) { give(self, {&left_over, 1}); };
+  callback_queue calls;
+  const std::uint32_t given = waiters_.serve_and_leave(slot, take, put, calls);
   if (carries) {
     // (1) - this release-fetch-sub synchronizes-with the acquire-load theft.cpp (2)
     carrying_.fetch_sub(1, std::memory_order_release);
@@ -67,6 +68,9 @@ void allocator_state::serve_and_leave(owned_cache* self, void* slot) noexcept {
   if (given > 0) {
     // relaxed: a number for statistics
     handed_over_.fetch_add(given, std::memory_order_relaxed);
+  }
+  if (!calls.empty()) [[unlikely]] {
+    call_in_turn(calls);
   }
 }
 
@@ -87,18 +91,26 @@ allocator_state::finding allocator_state::steal_or_grow_for_waiters(owned_cache*
   return finding::free_slot;
 }
 
-/// Searches everywhere for slots, and gives them to waiters in the order of the queue, until the
-/// wait of `me` has ended or no slot is found. Returns true if slots released from now on will
-/// certainly be given to waiters.
-bool allocator_state::look_again(owned_cache* self, const slot_waiter& me) noexcept {
+/// Searches everywhere for slots, and gives them to waiters in the order of the queue, until
+/// `is_over()` is true or no slot is found.
+template <class Over>
+allocator_state::finding allocator_state::look_until(owned_cache* self,
+                                                     const Over& is_over) noexcept {
   finding found = finding::free_slot;
-  while (found == finding::free_slot && !me.ended()) {
+  while (found == finding::free_slot && !is_over()) {
     found = steal_or_grow_for_waiters(self);
     if (found == finding::free_slot) {
       waiters_.enter();
       serve_and_leave(self, nullptr);
     }
   }
+  return found;
+}
+
+/// Searches until the wait of `me` has ended or no slot is found. Returns true if slots released
+/// from now on will certainly be given to waiters.
+bool allocator_state::look_again(owned_cache* self, const slot_waiter& me) noexcept {
+  const finding found = look_until(self, [&me] { return me.ended(); });
   const bool certain = found == finding::exhausted;
   if (certain) {
     waiters_.enter();
@@ -108,16 +120,23 @@ bool allocator_state::look_again(owned_cache* self, const slot_waiter& me) noexc
   return certain;
 }
 
+/// Puts `me` at the end of the queue, and searches for slots. Returns true if slots released from
+/// now on will certainly be given to waiters.
+bool allocator_state::join_queue(owned_cache* self, slot_waiter& me) noexcept {
+  waiters_.enter();
+  const bool is_watched = waiters_.append(me);
+  serve_and_leave(self, nullptr);
+  return is_watched || look_again(self, me);
+}
+
 void* allocator_state::wait_for_slot(slot_waiter& me, const deadline& until) noexcept {
   const std::int64_t begin = begin_event();
   owned_cache* const self = own_cache();
-  waiters_.enter();
-  bool certain = waiters_.append(me);
-  serve_and_leave(self, nullptr);
-  certain = certain || look_again(self, me);
+  bool certain = join_queue(self, me);
   // The search is uncertain if the kernel refuses the heavy fence, or if a thread is stopped. As
   // long as it is uncertain, the waiter does not rely on being woken.
   bool late = false;
+  call_before_sleep();
   while (!late &&
          !me.wait(certain ? until : until.but_within(wait_tuning::nanoseconds_between_looks))) {
     late = certain || until.passed();
@@ -128,17 +147,34 @@ void* allocator_state::wait_for_slot(slot_waiter& me, const deadline& until) noe
   // The waiter's word decides: a slot that is given at this very moment is accepted.
   void* const slot = late && me.cancel() ? nullptr : me.item();
   end_event(traced_act::wait, begin, slot != nullptr ? 1 : 0);
-  return slot != nullptr ? slot : leave_queue(self, me);
+  if (slot == nullptr) {
+    leave_queue(self, me);
+  }
+  return slot;
 }
 
-/// Leaves the queue after a wait that was cancelled. Returns null.
-void* allocator_state::leave_queue(owned_cache* self, slot_waiter& me) noexcept {
+/// Returns the timer of the pool. If there is none, `made` becomes the timer, unless it is null.
+callback_timer* allocator_state::use_timer(callback_timer* made) noexcept {
+  waiters_.enter();
+  timer_ = timer_ != nullptr ? timer_ : made;
+  callback_timer* const timer = timer_;
+  serve_and_leave(own_cache(), nullptr);
+  return timer;
+}
+
+/// Leaves the queue after a wait that was cancelled.
+void allocator_state::leave_queue(owned_cache* self, slot_waiter& me) noexcept {
   waiters_.enter();
   waiters_.remove(me);
   serve_and_leave(self, nullptr);
   // relaxed: a number for statistics
   ended_waits_.fetch_add(1, std::memory_order_relaxed);
-  return nullptr;
+}
+
+/// Searches for slots on behalf of callbacks whose own search was uncertain. Returns true if no
+/// further search is needed.
+bool allocator_state::look_for_callbacks() noexcept {
+  return look_until(own_cache(), [this] { return !waiters_.any(); }) != finding::uncertain;
 }
 
 }  // namespace lido::inline v0::detail

@@ -7,6 +7,7 @@
 
 #include "../platform/platform.hpp"
 #include "lido/base/fail.hpp"
+#include "lido/platform/compiler.hpp"
 
 namespace lido::inline v0::detail {
 
@@ -26,6 +27,14 @@ struct process_threads {
 };
 
 constinit process_threads of_process;
+
+/// Starts afresh in each child of a fork, which has none of these threads. Also recreates the
+/// mutex, since a thread that does not exist in the child may have held it. Runs before the fork
+/// handlers of users, which may construct pools.
+LIDO_RUN_AT_LOAD(1001, forget_threads_in_children);
+void forget_threads_in_children() noexcept {
+  (void)platform::on_fork(nullptr, nullptr, [] { ::new (&of_process) process_threads(); });
+}
 
 /// Drops a reference to a pool, perhaps the last one, with the mutex unlocked.
 void end_unlocked(std::shared_ptr<void> last, background_threads::lock& guard) noexcept {
@@ -70,11 +79,6 @@ void background_threads::leave() noexcept {
     of_process.now = nullptr;  // the next pool creates new threads
   }
   stop();
-}
-
-/// Also recreates the mutex, since a thread that does not exist in the child may have held it.
-void background_threads::note_fork() noexcept {
-  ::new (&of_process) process_threads();
 }
 
 /// Waits for the workers that are not running a task, so that they run no code of this library

@@ -64,8 +64,6 @@ class background_threads : public std::enable_shared_from_this<background_thread
   /// threads, but does not wait for a thread that is running a task: such a thread ends after its
   /// task.
   void leave() noexcept;
-  /// Starts afresh in the child of a fork, which has none of these threads.
-  static void note_fork() noexcept;
 
   /// Returns the mutex that guards the threads. The functions below require that it is held.
   [[nodiscard]] plain_mutex& mutex() noexcept { return mutex_; }

@@ -18,7 +18,8 @@ namespace lido::inline v0::detail {
 /// that suspends the coroutine synchronise here. Whichever comes second resumes the coroutine.
 template <class Outcome>
 struct coroutine_wait<Outcome>::line {
-  explicit line(Outcome& outcome) noexcept : result(&outcome) {}
+  /// Throws std::bad_alloc.
+  explicit line(Outcome& outcome) : result(&outcome) {}
 
   /// Stores the outcome of the wait, or gives it back if the coroutine is gone. Called once.
   void end_wait(Outcome found, std::coroutine_handle<> coroutine) noexcept {

@@ -17,6 +17,8 @@ class callback_wait {
   callback_wait(const callback_wait&) = delete;
   callback_wait& operator=(const callback_wait&) = delete;
 
+  [[nodiscard]] bool is_callback() const noexcept { return deliver != nullptr; }
+
   const delivery deliver;  ///< null for the wait of a thread
 
  protected:
@@ -100,6 +102,23 @@ class pool_scope {
 /// second callback. The second callback is called only after the first has returned, so a chain of
 /// ten thousand callbacks needs no deep stack.
 void call_in_turn(callback_queue& ended) noexcept;
+
+/// While it exists, `call_in_turn` only stores callbacks, and the destructor calls them. Used
+/// around code that must not run user code, such as code that holds a lock.
+class calls_at_end {
+ public:
+  calls_at_end() noexcept = default;
+  calls_at_end(const calls_at_end&) = delete;
+  calls_at_end& operator=(const calls_at_end&) = delete;
+  ~calls_at_end() = default;
+
+ private:
+  struct last : callback_queue {
+    ~last() { call_in_turn(*this); }
+  };
+  last calls_;
+  pool_scope scope_{calls_};  // ends before `calls_`
+};
 
 /// Calls the callbacks that would otherwise have to wait until the callback that this thread is
 /// running returns. Called before the thread sleeps, since the thread might wait for resources that

@@ -124,10 +124,10 @@ void watch_forks() noexcept {
   (void)platform::on_fork(nullptr, nullptr, [] { ++forks; });
 }
 
-/// Prints a message and aborts the program. Called if the pool is being destroyed while threads
-/// wait for it.
+/// Prints a message and aborts the program. Called if the pool is being destroyed while threads or
+/// callbacks wait for it.
 [[noreturn]] void end_for_waiters(std::string_view name, std::size_t waiting) noexcept {
-  (void)std::fprintf(stderr, "lido: pool '%.*s' ends while %zu threads wait for it\n",
+  (void)std::fprintf(stderr, "lido: pool '%.*s' ends while %zu acquires wait for it\n",
                      static_cast<int>(name.size()), name.data(), waiting);
   std::abort();
 }

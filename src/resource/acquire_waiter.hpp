@@ -78,7 +78,6 @@ class alignas(no_false_sharing) acquire_waiter : public callback_wait,
   [[nodiscard]] acquire_failure cause() const noexcept {
     return static_cast<acquire_failure>(word.cause());
   }
-  [[nodiscard]] bool is_callback() const noexcept { return deliver != nullptr; }
   /// Returns true if this waiter waits again because its own validation or create gave it no usable
   /// resource.
   [[nodiscard]] bool comes_back() const noexcept { return kind != grant_kind::resource; }

@@ -22,10 +22,7 @@ nanos age_now(const pool_settings& settings, nanos real) noexcept {
 /// Runs before the fork handlers of users, which may construct pools.
 LIDO_RUN_AT_LOAD(1001, begin_anew_in_children);
 void begin_anew_in_children() noexcept {
-  (void)platform::on_fork(nullptr, nullptr, [] {
-    background_threads::note_fork();
-    thread_state_column::note_fork();
-  });
+  (void)platform::on_fork(nullptr, nullptr, [] { thread_state_column::note_fork(); });
 }
 
 /// Returns a seed that differs between pools and between processes. Reading the system's random

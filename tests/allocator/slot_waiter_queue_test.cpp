@@ -35,7 +35,7 @@ class SlotWaiterQueue : public ::testing::Test {
           free_.pop_back();
           return last;
         },
-        [this](void* left_over) { free_.push_back(static_cast<int*>(left_over)); });
+        [this](void* left_over) { free_.push_back(static_cast<int*>(left_over)); }, calls_);
   }
 
   std::uint32_t enter_and_serve(int* item) {
@@ -44,6 +44,7 @@ class SlotWaiterQueue : public ::testing::Test {
   }
 
   slot_waiter_queue queue_;
+  callback_queue calls_;  // waiters of callbacks that were served
   std::vector<int*> free_;
   std::array<int, 3> items_{};
 };
@@ -179,10 +180,34 @@ TEST_F(SlotWaiterQueue, ThreadInsideServesOnceMoreIfAsked) {
     EXPECT_FALSE(queue_.enter_or_ask());
     return nullptr;
   };
-  EXPECT_EQ(queue_.serve_and_leave(nullptr, take, [](void*) {}), 1U);
+  EXPECT_EQ(queue_.serve_and_leave(
+                nullptr, take, [](void*) {}, calls_),
+            1U);
   EXPECT_EQ(me.item(), items_.data());
   EXPECT_TRUE(queue_.enter_or_ask());
   serve(nullptr);
+}
+
+TEST_F(SlotWaiterQueue, CallbacksThatWereServedAreReturnedInTheirOrder) {
+  const auto never = [](callback_wait& /*wait*/) noexcept { ADD_FAILURE() << "it is called"; };
+  slot_waiter first(never);
+  slot_waiter thread;
+  slot_waiter second(never);
+  slot_waiter stopped(never);
+  append(first);
+  append(thread);
+  append(stopped);
+  append(second);
+  EXPECT_TRUE(stopped.cancel());
+  for (int& item : items_) {
+    enter_and_serve(&item);
+  }
+  EXPECT_EQ(calls_.pop_front(), &first);
+  EXPECT_EQ(calls_.pop_front(), &second);
+  EXPECT_EQ(calls_.pop_front(), nullptr);
+  EXPECT_EQ(first.item(), &items_[0]);
+  EXPECT_EQ(thread.item(), &items_[1]);
+  EXPECT_EQ(second.item(), &items_[2]);
 }
 
 TEST_F(SlotWaiterQueue, WatchEndsWithTheLastWaiter) {

@@ -6,16 +6,19 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <coroutine>
 #include <cstdio>
 #include <cstdlib>
 #include <list>
 #include <memory>
 #include <memory_resource>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
 #include "lido/block_resource.hpp"
+#include "lido/co_acquire.hpp"
 #include "lido/concurrent_slot_map.hpp"
 #include "lido/keyed_resource_pool.hpp"
 #include "lido/resource_pool.hpp"
@@ -394,6 +397,45 @@ bool run(void (*life)()) {
   return allocations().refused > refused;
 }
 
+/// A coroutine for which no caller waits.
+struct awaiting {
+  struct promise_type {  // NOLINT(readability-identifier-naming): the language's
+    static awaiting get_return_object() noexcept { return {}; }
+    static std::suspend_never initial_suspend() noexcept { return {}; }
+    static std::suspend_never final_suspend() noexcept { return {}; }
+    static void return_void() noexcept {}
+    static void unhandled_exception() noexcept {}
+  };
+};
+
+awaiting await_one(object_pool<int>& pool, int& answers) {
+  const auto lease = co_await pool.co_acquire();
+  ++answers;
+}
+
+/// Waits of callbacks and coroutines. Each either throws, or its callback is called once.
+void live_in_waits() {
+  std::optional<object_pool<int>> pool;
+  if (!attempt([&] { pool.emplace(object_pool_options{.capacity = 1}); })) {
+    return;
+  }
+  int* const held = pool->try_acquire_ptr(1);
+  require(held != nullptr, "a slot is lost");
+  int answers = 0;
+  int asked = 0;
+  const auto note = [&answers](const lease<int>& /*got*/) noexcept { ++answers; };
+  asked += attempt([&] { pool->async_acquire(note); }) ? 1 : 0;
+  asked +=
+      attempt([&] { pool->async_acquire(note, 1h, std::stop_source().get_token(), 7); }) ? 1 : 0;
+  const std::size_t waiting = pool->stats().waiting;
+  attempt([&] { await_one(*pool, answers); });
+  asked += pool->stats().waiting != waiting ? 1 : 0;
+  require(answers == 0, "a callback is called although there is no slot");
+  pool->release(held);
+  require(answers == asked, "a wait is forgotten");
+  require(pool->stats().waiting == 0 && pool->stats().in_use == 0, "a slot or a wait is left");
+}
+
 void sweep(std::string_view name, void (*life)()) {
   now = {name, 0, false};
   require(!run(life), "memory has run out by itself");  // and what happens once in a process
@@ -417,6 +459,7 @@ int main(int argc, char** argv) {
     void (*life)();
   };
   constexpr std::array subjects{subject{"slot_map", live_in_slot_map},
+                                subject{"waits", live_in_waits},
                                 subject{"compact_slot_map", live_in_compact_slot_map},
                                 subject{"concurrent_slot_map", live_in_concurrent_slot_map},
                                 subject{"block_resource", live_on_blocks},

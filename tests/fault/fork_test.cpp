@@ -13,11 +13,13 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <stop_token>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "lido/checked.hpp"
+#include "lido/co_acquire.hpp"
 #include "lido/object_pool.hpp"
 #include "support/crew.hpp"
 #include "support/drain.hpp"
@@ -125,6 +127,34 @@ TEST(Fork, SlotsAreNotGivenToMissingWaiters) {
   first.join();
   second.join();
   EXPECT_EQ(test::count_acquirable(*pool), 2U);
+}
+
+/// Checks the child of a fork beside two callbacks that wait for the slot of the pool.
+bool forgets_callbacks(object_pool<int>& pool, int* held, std::stop_source& stop,
+                       const std::atomic<int>& calls) {
+  bool good = pool.stats().waiting == 0;
+  pool.release(held);
+  good = good && calls == 0 && pool.stats().in_use == 0;
+  (void)stop.request_stop();  // ends one wait
+  good = good && calls == 1;
+  const auto again = pool.acquire();
+  bool is_served = false;
+  pool.async_acquire([&](const lease<int>& got) { is_served = static_cast<bool>(got); });
+  return good && pool.stats().waiting == 1 && !is_served;
+}
+
+TEST(Fork, SlotsAreNotGivenToCallbacksOfTheParent) {
+  object_pool<int> pool(1);
+  int* const held = pool.try_acquire_ptr();
+  std::stop_source stop;
+  std::atomic<int> calls{0};
+  pool.async_acquire([&](const lease<int>& /*got*/) { ++calls; }, std::chrono::hours(1));
+  pool.async_acquire([&](const lease<int>& /*got*/) { ++calls; }, std::chrono::hours(1),
+                     stop.get_token());
+  EXPECT_EQ(status_of_child(::fork, [&] { return forgets_callbacks(pool, held, stop, calls); }), 0);
+  EXPECT_EQ(pool.stats().waiting, 2U);
+  pool.release(held);
+  EXPECT_EQ(calls, 2);
 }
 
 #if !LIDO_TEST_TSAN  // which allows no threads in the child of a process with threads

@@ -3,13 +3,14 @@
 #include <linux/membarrier.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <thread>
 #include <vector>
 
-#include "lido/object_pool.hpp"
+#include "lido/co_acquire.hpp"
 #include "support/crew.hpp"
 #include "support/drain.hpp"
 #include "support/forbidden_membarrier.hpp"
@@ -32,7 +33,21 @@ TEST(WaitingDeathTest, PoolMustNotEndWhileThreadsWait) {
         }
         pool.reset();
       },
-      "lido: pool 'connections' ends while 1 threads wait for it");
+      "lido: pool 'connections' ends while 1 acquires wait for it");
+}
+
+TEST(WaitingDeathTest, PoolMustNotEndWhileCallbacksWait) {
+  EXPECT_DEATH(
+      {
+        waited_for::lease_type held;
+        auto pool =
+            std::make_unique<waited_for>(object_pool_options{.capacity = 1, .name = "connections"});
+        held = pool->acquire();
+        pool->async_acquire([](const waited_for::lease_type& /*lease*/) {});
+        pool->async_acquire([](const waited_for::lease_type& /*lease*/) {}, std::chrono::hours(1));
+        pool.reset();
+      },
+      "lido: pool 'connections' ends while 2 acquires wait for it");
 }
 
 [[noreturn]] void end(bool as_expected) {
@@ -104,6 +119,39 @@ bool gives_up_in_time(waited_for& pool) {
   const bool had_one = static_cast<bool>(pool.acquire_for(std::chrono::milliseconds(20)));
   test::release_all(pool, held);
   return is_uncertain && !had_one;
+}
+
+// The threads that pools share look again on behalf of callbacks.
+TEST_F(WaitingWithoutFenceDeathTest, WhileAPoolLivesCallbacksAreServed) {
+  EXPECT_EXIT(
+      {
+        (void)::alarm(120);  // ends a wait that would never end
+        waited_for pool({.capacity = 16});
+        std::vector<waited_for::lease_type> held;
+        // In a thread that ends: no thread could empty the cache of an idle one.
+        std::thread([&] {
+          for (int i = 0; i < 12; ++i) {
+            held.push_back(pool.acquire(i));
+          }
+        }).join();
+        test::forbid_membarrier(
+            {MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, MEMBARRIER_CMD_PRIVATE_EXPEDITED});
+        std::atomic<int> served{0};
+        test::run_crew(4, [&](unsigned /*me*/) {
+          for (int round = 0; round < 300; ++round) {
+            pool.async_acquire([&](waited_for::lease_type lease) {
+              lease.reset();
+              ++served;
+            });
+            std::this_thread::yield();
+          }
+        });
+        while (served != 4 * 300) {
+          std::this_thread::yield();
+        }
+        end(pool.stats().waiting == 0 && pool.stats().in_use == held.size());
+      },
+      ::testing::ExitedWithCode(0), "");
 }
 
 // It looks again and again, since it cannot know that there is no slot, but gives up in time.

@@ -21,6 +21,10 @@ class allocator_state;
 class deadline;
 class segment_fill;
 class slot_waiter;
+struct slot_outcome;
+struct slot_wait;
+template <class Result>
+class completion;
 
 /// Visits free slots one at a time. No other thread can acquire the slot during a visit.
 class free_slot_visitor {
@@ -131,6 +135,11 @@ class slot_allocator final {
   /// Requires: `me` has not been used before.
   [[nodiscard]] void* wait_for_slot(slot_waiter& me, const deadline& until) noexcept;
 
+  /// Waits for a slot in the same queue, and calls `done` exactly once, perhaps before this
+  /// function returns. Throws std::bad_alloc; `done` is then not called. Requires: the caller has
+  /// found no free slot. See lido/allocator/slot_wait.hpp.
+  void wait_async(const slot_wait& wait, completion<slot_outcome> done);
+
   /// Visits every free slot that `visitor` wants, in no particular order. A slot that another
   /// thread is moving may be left out. During a visit, all other free slots can be acquired. An
   /// acquire that finds no slot waits for the visit, within the limits of I2. A visit may use the
@@ -144,8 +153,8 @@ class slot_allocator final {
   /// visits make no such call.
   void restart(used_slot_visitor* visitor);
 
-  /// Returns the number of threads in wait_for_slot. This number may be out of date as soon as it
-  /// is returned.
+  /// Returns the number of threads and callbacks that wait for a slot. This number may be out of
+  /// date as soon as it is returned.
   [[nodiscard]] std::size_t count_waiting() const noexcept;
 
   /// Returns the current number of slots in the pool.

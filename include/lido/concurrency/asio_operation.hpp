@@ -267,9 +267,8 @@ class operation final : public asio_wait {
   std::unique_ptr<Handler> handler_;
 };
 
+/// Calls a handler with the result alone.
 struct with_result {
-  template <class R>
-  using signature = void(acquire_result<R>);
   template <class Handler, class Result>
   void operator()(Handler& handler, Result result) const {
     handler(std::move(result));

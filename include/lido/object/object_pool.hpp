@@ -23,6 +23,7 @@
 #include "lido/base/tuning.hpp"
 #include "lido/debug/no_checks.hpp"
 #include "lido/debug/slot_shadow.hpp"
+#include "lido/object/async_forms.hpp"
 #include "lido/object/construction.hpp"
 #include "lido/object/kept_objects.hpp"
 #include "lido/object/lease.hpp"
@@ -60,7 +61,8 @@ namespace lido::inline v0 {
 /// others. In the child, all slots that were free are still free, except for those that another
 /// thread was moving during the fork. Objects that other threads had acquired stay in use.
 template <class T, class Traits>
-class object_pool : private detail::complete_traits<Traits> {
+class object_pool : private detail::complete_traits<Traits>,
+                    public detail::async_forms<object_pool<T, Traits>> {
   static_assert(std::is_object_v<T> && !std::is_array_v<T> && std::is_same_v<T, std::decay_t<T>>,
                 "lido: a pool holds objects: no references, arrays, const or volatile types");
   // T may be incomplete here: code that needs its definition is in functions.
@@ -182,8 +184,8 @@ class object_pool : private detail::complete_traits<Traits> {
   /// Destroys `object` and frees its slot. Any thread may call this. Has no effect if `object` is
   /// nullptr. Never throws or blocks, and allocates no memory itself. (The C library may allocate
   /// in a thread that has not used a pool before, if the process created 32 or more thread-specific
-  /// keys before its first pool.) Requires: `object` is nullptr, or came from this pool and has not
-  /// been released since.
+  /// keys before its first pool.) If callbacks or coroutines wait for a slot, may call or resume
+  /// them. Requires: `object` is nullptr, or came from this pool and has not been released since.
   [[LIDO_FAST_PATH, LIDO_ASSERTS]] void release(T* object) noexcept {
     const code_address at = code_address::here();
     LIDO_ASSERT(checks::active || refuses || object == nullptr || owns(object),
@@ -350,6 +352,7 @@ class object_pool : private detail::complete_traits<Traits> {
 
  private:
   friend detail::pool_maker;
+  friend detail::async_waits<object_pool>;
 
   /// Returns the first problem of `options`. A template, so that option_problem may be incomplete
   /// here.
@@ -423,6 +426,13 @@ class object_pool : private detail::complete_traits<Traits> {
     if (slot != nullptr) [[likely]] {
       object = construct(at, slot, std::forward<Args>(args)...);
     }
+    return lease_type(object, this);
+  }
+
+  /// Constructs an object in `slot`. Returns an empty lease if `slot` is null.
+  template <class... Args>
+  lease_type lease_in(code_address at, void* slot, Args&&... args) {
+    T* const object = slot != nullptr ? construct(at, slot, std::forward<Args>(args)...) : nullptr;
     return lease_type(object, this);
   }
 

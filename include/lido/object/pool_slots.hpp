@@ -202,9 +202,9 @@ class pool_slots {
   /// keeps no objects. Throws growth_failed, and whatever `keeper` throws. Requires: `end` is
   /// called later, even if this throws.
   void begin(const object_pool_options& options, object_keeper* keeper);
-  /// Aborts the program if threads are waiting for a slot. If `reports_leak` is true, reports
-  /// objects in use to the misuse handler. Takes all free slots, including those in other threads'
-  /// caches (which it cannot inspect), and destroys the objects in these slots.
+  /// Aborts the program if threads or callbacks are waiting for a slot. If `reports_leak` is true,
+  /// reports objects in use to the misuse handler. Takes all free slots, including those in other
+  /// threads' caches (which it cannot inspect), and destroys the objects in these slots.
   void end(bool reports_leak) noexcept;
 
   [[nodiscard]] slot_memory& memory() noexcept { return memory_; }

@@ -52,6 +52,11 @@ struct with_code {
   }
 };
 
+struct with_acquire_result : with_result {
+  template <class R>
+  using signature = void(acquire_result<R>);
+};
+
 /// Begins an acquire, perhaps after the call that created this object has returned. For `From`, see
 /// `acquire_forms::kept`.
 template <class From, class Timeout>
@@ -109,9 +114,9 @@ template <class From, class CompletionToken, class Rep, class Period>
                                                      std::chrono::duration<Rep, Period> timeout,
                                                      CompletionToken&& token,
                                                      std::stop_token stop = {}) {
-  return detail_asio::acquire<detail_asio::with_result>(from, detail::code_address::here(), timeout,
-                                                        std::forward<CompletionToken>(token),
-                                                        std::move(stop));
+  return detail_asio::acquire<detail_asio::with_acquire_result>(
+      from, detail::code_address::here(), timeout, std::forward<CompletionToken>(token),
+      std::move(stop));
 }
 
 /// Closes the pool without blocking: a separate thread waits up to `timeout` for the leases to end.

@@ -8,18 +8,18 @@ namespace model {
 std::span<const scenario> all_scenarios() {
   static const std::vector<scenario> all = [] {
     std::vector<scenario> list;
-    for (const auto part : {rendezvous_scenarios(),  numbers_scenarios(),
-                            freelist_scenarios(),    slot_cache_scenarios(),
-                            allocator_scenarios(),   exhaustion_scenarios(),
-                            evasion_scenarios(),     shards_scenarios(),
-                            remembered_scenarios(),  lifetime_scenarios(),
-                            kept_scenarios(),        checked_scenarios(),
-                            waiting_scenarios(),     waiting_for_loot_scenarios(),
-                            first_use_scenarios(),   growth_scenarios(),
-                            visits_scenarios(),      slot_state_scenarios(),
-                            walk_block_scenarios(),  pool_parts_scenarios(),
-                            pool_core_scenarios(),   pool_waits_scenarios(),
-                            pool_threads_scenarios()}) {
+    for (const auto part : {rendezvous_scenarios(),   numbers_scenarios(),
+                            freelist_scenarios(),     slot_cache_scenarios(),
+                            allocator_scenarios(),    exhaustion_scenarios(),
+                            evasion_scenarios(),      shards_scenarios(),
+                            remembered_scenarios(),   lifetime_scenarios(),
+                            kept_scenarios(),         checked_scenarios(),
+                            waiting_scenarios(),      waiting_for_loot_scenarios(),
+                            first_use_scenarios(),    growth_scenarios(),
+                            visits_scenarios(),       slot_state_scenarios(),
+                            walk_block_scenarios(),   pool_parts_scenarios(),
+                            pool_core_scenarios(),    pool_waits_scenarios(),
+                            pool_threads_scenarios(), waiting_callbacks_scenarios()}) {
       list.insert(list.end(), part.begin(), part.end());
     }
     return list;

@@ -10,6 +10,7 @@
 #include "scenarios/scenario.hpp"
 #include "seam/system.hpp"
 #include "src/allocator/slot_waiter_queue.hpp"
+#include "src/concurrency/pool_scope.hpp"
 
 namespace model {
 
@@ -69,6 +70,7 @@ class grown {
                     .max_cached = 2,
                     .segments = &memory_}),
         books_(most_slots) {
+    execution::now().keep_for_each_thread(lido::detail::innermost_scope);
     require(allocator_.reserve(present) == 0, "no memory");
   }
 

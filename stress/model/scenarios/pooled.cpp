@@ -1,5 +1,11 @@
 #include "scenarios/pooled.hpp"
 
+#include <utility>
+
+#include "lido/allocator/slot_wait.hpp"
+#include "lido/base/callback.hpp"
+#include "src/concurrency/pool_scope.hpp"
+
 namespace model {
 
 namespace {
@@ -16,7 +22,9 @@ pooled::pooled(std::uint32_t capacity, cache_kind caches, std::uint32_t max_cach
                   .max_cached = max_cached,
                   .may_wait = may_wait,
                   .visits_free = visits_free}),
-      books_(capacity) {}
+      books_(capacity) {
+  execution::now().keep_for_each_thread(lido::detail::innermost_scope);
+}
 
 std::size_t pooled::number(const void* slot) {
   return static_cast<std::size_t>(static_cast<const std::byte*>(slot) - storage.data()) / stride;
@@ -91,6 +99,23 @@ std::size_t pooled::wait_in_line(lido::detail::slot_waiter& me) {
   }
   books_.got(number(slot), began);
   return number(slot);
+}
+
+void pooled::wait_async(std::function<void(std::size_t)> done, std::stop_token stop) {
+  const auto began = books_.begin();
+  const auto end = [this, done = std::move(done), began](const void* slot) {
+    if (slot != nullptr) {
+      books_.got(number(slot), began);
+    }
+    done(slot != nullptr ? number(slot) : nothing);
+  };
+  if (void* const slot = allocator_.acquire(); slot != nullptr) {
+    end(slot);
+    return;
+  }
+  allocator_.wait_async({.until = {}, .stop = std::move(stop)},
+                        lido::detail::completion<lido::detail::slot_outcome>(
+                            [end](lido::detail::slot_outcome found) { end(found.slot); }));
 }
 
 void pooled::release(std::size_t slot) {

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
+#include <stop_token>
 #include <vector>
 
 #include "lido/allocator/segment_memory.hpp"
@@ -76,6 +78,9 @@ class pooled {
   std::size_t wait_in_line();
   /// Waits without trying first; returns nothing if the wait was cancelled.
   std::size_t wait_in_line(lido::detail::slot_waiter& me);
+
+  /// Calls `done(number)` with a slot or, if a stop is requested first, with nothing.
+  void wait_async(std::function<void(std::size_t)> done, std::stop_token stop = {});
 
   std::vector<std::size_t> acquire_n(std::size_t count);
   void release_n(const std::vector<std::size_t>& numbers);

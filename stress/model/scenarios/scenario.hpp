@@ -48,6 +48,7 @@ inline constexpr bounds narrow_unfailing{.preemptions = 2, .reorderings = 1, .fa
 [[nodiscard]] std::span<const scenario> kept_scenarios();
 [[nodiscard]] std::span<const scenario> checked_scenarios();
 [[nodiscard]] std::span<const scenario> waiting_scenarios();
+[[nodiscard]] std::span<const scenario> waiting_callbacks_scenarios();
 [[nodiscard]] std::span<const scenario> waiting_for_loot_scenarios();
 [[nodiscard]] std::span<const scenario> first_use_scenarios();
 [[nodiscard]] std::span<const scenario> growth_scenarios();

@@ -1,0 +1,59 @@
+/// @file
+/// Public. The acquire functions of `object_pool` that block no thread.
+#pragma once
+
+#include <utility>
+
+#include "lido/platform/compiler.hpp"
+
+namespace lido::inline v0::detail {
+
+/// Implements these functions; see lido/object/async_acquire.hpp.
+template <class Pool>
+struct async_waits;
+template <class Pool>
+concept has_async_waits = requires {
+  sizeof(async_waits<Pool>);
+};
+
+/// The base class of a Pool. Costs little to include; users of its functions include
+/// lido/co_acquire.hpp.
+template <class Pool>
+class async_forms {
+ public:
+  /// Returns an awaiter that acquires as `acquire` does; see `slot_awaiter`. If the pool is
+  /// exhausted, the coroutine waits for a slot in the same queue as threads, whatever `when_full`
+  /// is. `args` may begin with a duration, a std::stop_token, or both in this order. These limit
+  /// the wait: if it ends first, `co_await` returns an empty lease. Other arguments that are
+  /// lvalues must live until the wait has ended.
+  template <class... Args>
+  [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_acquire(Args&&... args) {
+    static_assert(has_async_waits<Pool>, "lido: co_acquire needs #include \"lido/co_acquire.hpp\"");
+    using waits = async_waits<Pool>;
+    return waits::co_acquire(static_cast<Pool&>(*this), waits::code_address::here(),
+                             std::forward<Args>(args)...);
+  }
+
+  /// Acquires for a callback as `co_acquire` does for a coroutine. Calls `done(lease_type)` exactly
+  /// once, perhaps before this function returns. `done` may be move-only and must not throw. The
+  /// thread that ends the wait constructs the object and calls `done`, without holding any lock.
+  /// This thread is one that releases or acquires an object, requests a stop, or keeps time for the
+  /// pools of the process. Throws std::bad_alloc, or std::invalid_argument if `done` is null. If it
+  /// throws, it does not call `done`.
+  template <class Done, class... Args>
+  [[LIDO_ALWAYS_INLINE]] void async_acquire(Done done, Args&&... args) {
+    static_assert(has_async_waits<Pool>,
+                  "lido: async_acquire needs #include \"lido/co_acquire.hpp\"");
+    using waits = async_waits<Pool>;
+    waits::async_acquire(static_cast<Pool&>(*this), waits::code_address::here(), std::move(done),
+                         std::forward<Args>(args)...);
+  }
+
+ protected:
+  async_forms() noexcept = default;
+  async_forms(const async_forms&) = delete;
+  async_forms& operator=(const async_forms&) = delete;
+  ~async_forms() = default;
+};
+
+}  // namespace lido::inline v0::detail
