@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Installs what Lido's demo, benches and tests need on Debian 12: only adds packages, one line a group.
-# Usage: scripts/setup.sh [--no-install] [compiler|demo|bench|test|all|soak|g++-N|clang-N]...    without a group: all
+# Usage: scripts/setup.sh [--no-install] [compiler|demo|bench|test|docs|all|soak|g++-N|clang-N]...    without a group: all
 #   compiler      what builds the library
 #   demo, bench   what scripts/demo.sh and scripts/bench.sh need
 #   test          what the tests need that GCC and Clang with its sanitizers run
+#   docs          what scripts/docs.sh needs; npm has the rest
 #   all           these and servers, Wine, an emulator, provers; services of servers stay off
 #   soak          what `scripts/test.sh --soak` needs besides: compilers for other processors and systems
 #   g++-N         this compiler, besides the groups; clang-N alike
@@ -28,8 +29,10 @@ test=("${demo[@]}" clang:clang++ binutils:objdump codespell:codespell git:git py
 test_optional=("${demo_optional[@]}" ccache:ccache gdb:gdb lld:ld.lld pkg-config:pkg-config
   libasio-dev:asio/version.hpp libhiredis-dev:hiredis/hiredis.h libpq-dev:libpq-fe.h prometheus-cpp-dev:prometheus/exposer.h
   libboost-fiber-dev:boost/fiber/all.hpp libssl-dev:openssl/ssl.h openssl:openssl)
+docs=(doxygen:doxygen npm:npm python3:python3)
+docs_optional=(git:git)
 all=("${test[@]}" clang-tidy:clang-tidy clang-format:clang-format gcovr:gcovr valgrind:valgrind)
-all_optional=("${test_optional[@]}" "${bench_optional[@]}" abigail-tools:abidw pre-commit:pre-commit
+all_optional=("${test_optional[@]}" "${bench_optional[@]}" "${docs[@]}" abigail-tools:abidw pre-commit:pre-commit
   chromium:chromium spin:spin g++-aarch64-linux-gnu:aarch64-linux-gnu-g++
   qemu-user-static:qemu-aarch64-static clang-19:clang++-19 clang-tools-19:clang-scan-deps-19 g++-11:g++-11 clang-22:clang++-22
   g++-mingw-w64-x86-64-posix:x86_64-w64-mingw32-g++-posix wine64:/usr/lib/wine/wine64 wine:wineserver
@@ -48,10 +51,10 @@ named=() named_optional=() # compilers
 for argument in "$@"; do
   case $argument in
     --no-install) install=no ;;
-    compiler | demo | bench | test | all | soak) groups+=("$argument") ;;
+    compiler | demo | bench | test | docs | all | soak) groups+=("$argument") ;;
     g++-[0-9]*) named+=("$argument:$argument") ;;
     clang-[0-9]*) named+=("$argument:clang++-${argument#clang-}") ;;
-    *) sed -n '3,11s/^# //p' scripts/setup.sh >&2; exit 2 ;;
+    *) sed -n '3,12s/^# //p' scripts/setup.sh >&2; exit 2 ;;
   esac
 done
 [ ${#named[@]} -eq 0 ] || groups+=(named)

@@ -1,0 +1,170 @@
+// Opens the built site in Chromium as readers would: search, links, widths, contrast, keyboard. Takes screenshots.
+// usage: check.mjs SITE SHOTS
+import { createServer } from 'node:http'
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { extname, join, relative, resolve } from 'node:path'
+
+const [site, shots] = process.argv.slice(2).map((each) => resolve(each))
+const require = createRequire(resolve(site, '../site-tools/package.json'))
+const puppeteer = (await import(require.resolve('puppeteer-core'))).default
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
+const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.png': 'image/png', '.webp': 'image/webp', '.json': 'application/json' }
+const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
+if (!chromium) throw new Error('no Chromium')
+
+const failures = []
+const fail = (text) => failures.push(text)
+
+const server = createServer((request, response) => {
+  const path = decodeURIComponent(new URL(request.url, 'http://x').pathname)
+  const file = join(site, path.endsWith('/') ? `${path}index.html` : path)
+  if (!file.startsWith(site) || !existsSync(file) || statSync(file).isDirectory()) {
+    response.writeHead(404).end()
+    return
+  }
+  response.writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream' }).end(readFileSync(file))
+})
+await new Promise((done) => server.listen(0, '127.0.0.1', done))
+const root = `http://127.0.0.1:${server.address().port}`
+
+function* pages(folder = site) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) yield* pages(join(folder, entry.name))
+    else if (entry.name.endsWith('.html')) yield join(folder, entry.name)
+  }
+}
+
+// Every link of every page leads to a file, and every anchor to an element.
+function checkLinks() {
+  const ids = new Map()
+  const idsOf = (file) => {
+    if (!ids.has(file)) ids.set(file, new Set([...readFileSync(file, 'utf8').matchAll(/ id="([^"]+)"/g)].map((match) => match[1])))
+    return ids.get(file)
+  }
+  let links = 0
+  for (const file of pages()) {
+    for (const [, link] of readFileSync(file, 'utf8').matchAll(/ href="([^"]+)"/g)) {
+      if (/^(mailto:|data:)/.test(link)) continue
+      const url = new URL(link.replaceAll('&amp;', '&'), `${root}/${relative(site, file)}`)
+      if (url.origin !== root) {
+        if (!/^https?:/.test(url.protocol)) fail(`${relative(site, file)}: odd link ${link}`)
+        continue
+      }
+      ++links
+      const path = decodeURIComponent(url.pathname)
+      const target = [join(site, path), join(site, path, 'index.html'), join(site, `${path}.html`)].find((each) => existsSync(each) && !statSync(each).isDirectory())
+      if (!target) fail(`${relative(site, file)}: dead link ${link}`)
+      else if (url.hash && target.endsWith('.html') && !idsOf(target).has(decodeURIComponent(url.hash.slice(1)))) fail(`${relative(site, file)}: dead anchor ${link}`)
+    }
+  }
+  return links
+}
+
+mkdirSync(shots, { recursive: true })
+const browser = await puppeteer.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] })
+const context = browser.defaultBrowserContext()
+await context.overridePermissions(root, ['clipboard-read', 'clipboard-write', 'clipboard-sanitized-write'])
+const page = await browser.newPage()
+page.on('console', (message) => ['error', 'warn'].includes(message.type()) && fail(`console at ${page.url()}: ${message.text()}`))
+page.on('pageerror', (error) => fail(`error at ${page.url()}: ${error.message}`))
+page.on('request', (request) => !/^(data:|blob:)/.test(request.url()) && !request.url().startsWith(root) && fail(`network: ${request.url()}`))
+
+const open = async (path, width = 1280, dark = false) => {
+  await page.setViewport({ width, height: 900 })
+  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }])
+  await page.goto(`${root}/${path}`, { waitUntil: 'networkidle0' })
+}
+
+// Contrast and what else axe knows of pages that everybody can read.
+async function checkAccess(what) {
+  await page.evaluate(axe)
+  const found = await page.evaluate(() => window.axe.run({ runOnly: ['color-contrast', 'image-alt', 'link-name', 'button-name', 'document-title', 'html-has-lang', 'aria-valid-attr'] }))
+  for (const each of found.violations) {
+    for (const node of each.nodes.slice(0, 3)) fail(`${what}: ${each.id}: ${node.html.slice(0, 140)} ${node.any[0]?.message ?? ''}`)
+  }
+}
+
+const looked = ['index.html', 'docs/index.html', 'docs/how-to/pool-connections.html', 'docs/reference/options.html', 'docs/explanation/benchmarks.html',
+  'docs/tutorial/job-pool.html', 'api/index.html', 'api/lido-resource_pool.html', 'api/lido.html', 'CHANGELOG.html']
+
+async function checkLooks() {
+  for (const path of looked) {
+    const name = path.replaceAll('/', '-').replace('.html', '')
+    for (const [width, dark] of [[1280, false], [1280, true], [360, false]]) {
+      await open(path, width, dark)
+      const broad = await page.evaluate(() => document.documentElement.scrollWidth)
+      if (broad > width) fail(`${path}: ${broad} pixels wide on a screen of ${width}`)
+      await checkAccess(`${path} ${width}${dark ? ' dark' : ''}`)
+      await page.screenshot({ path: join(shots, `${name}-${width}${dark ? '-dark' : ''}.png`) })
+    }
+  }
+}
+
+async function checkSearch() {
+  for (const [words, wanted] of [['acquire_for', /acquire_for/], ['max_capacity', /max_capacity/], ['failover', /survive-a-failover/]]) {
+    await open('index.html')
+    await page.keyboard.down('Control')
+    await page.keyboard.press('k')
+    await page.keyboard.up('Control')
+    await page.waitForSelector('#localsearch-input', { timeout: 10000 })
+    await page.type('#localsearch-input', words)
+    await page.waitForSelector('.results .result', { timeout: 10000 })
+    await new Promise((done) => setTimeout(done, 500))
+    await page.screenshot({ path: join(shots, `search-${words}.png`) })
+    const links = await page.$$eval('.results .result', (all) => all.map((each) => each.getAttribute('href')))
+    const at = links.findIndex((link) => wanted.test(link))
+    if (at < 0 || at > 4) {
+      fail(`search for ${words}: not among the first five of ${links.slice(0, 5)}`)
+      continue
+    }
+    for (let i = 0; i < at; ++i) await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.waitForFunction((link) => location.pathname + location.hash === link || location.hash === new URL(link, location).hash, { timeout: 10000 }, links[at])
+    await new Promise((done) => setTimeout(done, 300))
+    const seen = await page.evaluate(() => { const to = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1))); return !location.hash || (to && Math.abs(to.getBoundingClientRect().top) < innerHeight) })
+    if (!seen) fail(`search for ${words}: the entry is not on the screen`)
+  }
+}
+
+async function checkCopy() {
+  await open('index.html')
+  const programs = await page.$$('main div[class*=language-] button.copy')
+  if (programs.length < 3) fail(`the front page has ${programs.length} programs to copy`)
+  await programs[0]?.evaluate((button) => button.click())
+  await new Promise((done) => setTimeout(done, 300))
+  const copied = await page.evaluate(() => navigator.clipboard.readText())
+  if (!copied.includes('int main()') || !copied.includes('#include <lido/object_pool.hpp>')) fail(`copied: ${copied.slice(0, 80)}`)
+}
+
+// The tab key reaches the search, the navigation and the side bar, and each shows that it has the focus.
+async function checkKeyboard() {
+  await open('docs/index.html')
+  const reached = new Set()
+  for (let i = 0; i < 40; ++i) {
+    await page.keyboard.press('Tab')
+    const at = await page.evaluate(() => {
+      const now = document.activeElement
+      const style = getComputedStyle(now)
+      return { what: now.closest('.VPSidebar') ? 'side bar' : now.closest('.VPNavBarSearch') ? 'search' : now.closest('.VPNavBar') ? 'navigation' : now.className.includes('VPSkipLink') ? 'skip' : 'page',
+        ring: style.outlineStyle !== 'none' || style.boxShadow !== 'none' || now.className.includes('VPSkipLink') }
+    })
+    reached.add(at.what)
+    if (!at.ring) fail(`keyboard: no ring in ${at.what}`)
+  }
+  for (const what of ['search', 'navigation', 'side bar']) if (!reached.has(what)) fail(`keyboard: ${what} is not reached`)
+}
+
+try {
+  const links = checkLinks()
+  await checkSearch()
+  await checkCopy()
+  await checkKeyboard()
+  await checkLooks()
+  console.log(`${[...pages()].length} pages, ${links} links, ${looked.length * 3} screenshots in ${shots}`)
+} finally {
+  await browser.close()
+  server.close()
+}
+for (const each of new Set(failures)) console.error(`site: ${each}`)
+process.exit(failures.length ? 1 : 0)

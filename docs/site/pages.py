@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+"""Collects the pages of the site: the documents of the tree, the files that they link to, and the API reference.
+
+usage: pages.py API FOLDER
+
+Pages keep their paths, so links between them stay as they are. A link to a source file leads to a page that shows the file.
+Also writes `site.json`, which has the version and the side bar; `.vitepress/config.mjs` reads it.
+"""
+import html
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+TREE = HERE.parents[1]
+LINK = re.compile(r"(?<=\]\()([^()\s#]+)(#[^()\s]*)?(?=\))")
+LANGUAGES = {".cpp": "cpp", ".hpp": "cpp", ".cppm": "cpp", ".c": "c", ".h": "c", ".py": "python", ".sh": "sh", ".md": "md", ".json": "json", ".toml": "toml",
+             ".yml": "yaml", ".cmake": "cmake", ".txt": "cmake"}
+# Folder of the headers, heading of the reference.
+PARTS = {"object": "Object pools", "allocator": "Object pools", "freelist": "Object pools", "slot_map": "Slot maps", "resource": "Resource pools",
+         "connect": "Factories of connections", "pmr": "Blocks", "base": "Errors and statistics", "debug": "Registry and misuse",
+         "telemetry": "Metrics and traces", "testing": "Tests of your code"}
+
+
+def dates():
+    """Returns the date of the last commit of each file, in milliseconds; nothing outside of a repository."""
+    found = {}
+    log = subprocess.run(["git", "-C", TREE, "log", "--format=%ct", "--name-only"], capture_output=True, text=True, check=False).stdout
+    date = 0
+    for line in log.splitlines():
+        if line.isdigit():
+            date = int(line) * 1000
+        elif line:
+            found.setdefault(line, date)
+    return found
+
+
+def documents():
+    files = [*TREE.glob("*.md"), *(TREE / "docs").rglob("*.md"), *(TREE / "examples").rglob("*.md"), *(TREE / "bench").glob("*.md")]
+    return sorted(file.relative_to(TREE) for file in files if HERE not in file.parents)
+
+
+def fence(match):
+    """Drops what the tests do with a snippet, and languages that the highlighter does not know."""
+    return "```" + {"meson": "txt"}.get(match[1], match[1])
+
+
+def title_of(text):
+    return re.search(r"^# (.+)$", text, re.MULTILINE)[1].replace("`", "")
+
+
+class Site:
+    def __init__(self, api, folder):
+        self.folder, self.dates, self.shown, self.titles = folder, dates(), set(), {}
+        self.types = {file.stem.removeprefix("lido-"): file.stem for file in api.glob("lido-*.md")}
+
+    def write(self, path, text, source=None, **front):
+        if source and str(source) in self.dates:
+            front["lastUpdated"] = self.dates[str(source)]
+        target = self.folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        head = "".join(f"{key}: {json.dumps(value)}\n" for key, value in front.items())
+        target.write_text(f"---\n{head}---\n\n{text}")
+
+    def link(self, page, match):
+        """Returns the target of a link on this page. Shows the file there, if it is no page."""
+        target, anchor = match[1], match[2] or ""
+        if re.match(r"[a-z]+:", target):
+            return target + anchor
+        path = (TREE / page.parent / target).resolve()
+        if not path.is_relative_to(TREE) or not path.exists():
+            raise SystemExit(f"{page}: dead link {target}")
+        path = path.relative_to(TREE)
+        if path.suffix == ".md" and HERE not in (TREE / path).parents:
+            return target + anchor
+        if path.suffix in (".png", ".svg", ".webp"):
+            return target
+        return re.sub(r"/$", "", target) + self.show(path, anchor)
+
+    def show(self, path, anchor=""):
+        """Writes a page with a file of the tree, or with the list of a folder. Returns what a link to it appends."""
+        whole = TREE / path
+        if whole.is_dir() and (whole / "README.md").exists():
+            return "/README.md" + anchor
+        if path not in self.shown:
+            self.shown.add(path)
+            if whole.is_dir():
+                names = sorted(each for each in whole.iterdir() if each.suffix in LANGUAGES and each.name != "CMakeLists.txt")
+                rows = "".join(f"- [{each.name}]({path.name}/{each.name}{self.show(each.relative_to(TREE))})\n" for each in names)
+                self.write(f"{path}.md", f"# {path}\n\n{rows}", path, editLink=False)
+            else:
+                fence = "````" if path.suffix == ".md" else "```"
+                self.write(f"{path}.md", f"# {path}\n\n{fence}{LANGUAGES.get(path.suffix, 'txt')}\n{whole.read_text()}{fence}\n", path, search=False)
+        return ".md"
+
+    def add_document(self, page):
+        text = (TREE / page).read_text()
+        text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
+        text = re.sub(r"^```(\w+)( .*)?$", fence, text, flags=re.MULTILINE)
+        text = re.sub(r'\b(src|srcset)="(?=\w+/)', r'\1="./', text)
+        text = outside_code(text, lambda part: LINK.sub(lambda match: self.link(page, match), part))
+        self.titles[page] = title_of(text)
+        self.write(page, self.with_reference(page, text), page)
+
+    def with_reference(self, page, text):
+        """Makes the first mention of each public type a link to its entry in the reference."""
+        linked = set()
+
+        def entry(match):
+            name = match[1]
+            if name in linked or name not in self.types:
+                return match[0]
+            linked.add(name)
+            return f"[{match[0]}]({'../' * (len(page.parts) - 1) or './'}api/{self.types[name]}.md)"
+
+        parts = re.split(r"(^ *```.*?^ *```$|\[[^\]\n]*\]\([^)\n]*\)|^#[^\n]*$)", text, flags=re.DOTALL | re.MULTILINE)
+        return "".join(part if index % 2 else re.sub(r"(?<![`\[])`(\w+)(?:<\w+>)?`(?!`)", entry, part) for index, part in enumerate(parts))
+
+    def add_front_page(self):
+        readme = (TREE / "README.md").read_text()
+        programs = re.findall(r"\n\n((?:(?!\n\n).)+)\n\n```cpp program\n(.*?)```", readme, re.DOTALL)
+        shown = "\n\n".join(f"{words}\n\n```cpp\n{code}```" for words, code in programs)
+        (self.folder / "public").mkdir(parents=True, exist_ok=True)
+        for image in (TREE / "docs/images").iterdir():
+            shutil.copy(image, self.folder / "public")
+        intro = re.search(r"\n\n(Lido is .*?)\n\n", readme, re.DOTALL)[1].replace("\n", " ")
+        self.write("index.md", (HERE / "front.md").read_text().replace("@programs", shown).replace("@intro", re.sub(r"`(.*?)`", r"<code>\1</code>", html.escape(intro))), sidebar=False, title="Lido",
+                   titleTemplate=":title")
+
+    def add_reference(self, api):
+        """Adds the pages of the API, with the header to include. Returns the entries for the side bar."""
+        headers, groups = public_headers(), {}
+        for file in sorted(api.glob("lido*.md")):
+            text = re.sub(r"\{#([^}]+)\}\n+(#+ .*)", r"\2 {#\1}", file.read_text())
+            header = re.search(r"@header (\S+)\n", text)
+            if header is None and not re.search(r"^### ", text, re.MULTILINE):
+                continue
+            name = re.search(r"^# (\S+)", text, re.MULTILINE)[1]
+            if header:
+                public = headers.get(header[1], "lido/lido.hpp")
+                text = text.replace(header[0], f"```cpp\n#include <{public}>\n```\n")
+                part = PARTS[header[1].split("/")[1]]
+            else:
+                part = "Functions, constants and enumerations"
+                text = re.sub(r"^# .*", f"# Functions of namespace {file.stem.replace('-', '::')}", text, count=1, flags=re.MULTILINE)
+            groups.setdefault(part, []).append({"text": name, "link": f"/api/{file.stem}"})
+            self.write(f"api/{file.name}", tidy_reference(text), title=f"{name} - API reference", outline=[2, 3])
+        order = [*dict.fromkeys(PARTS.values()), "Functions, constants and enumerations"]
+        bar = [{"text": part, "collapsed": True, "items": groups[part]} for part in order if part in groups]
+        rows = "".join(f"\n## {part['text']}\n\n" + "".join(f"- [`{each['text']}`](./{each['link'].rsplit('/', 1)[-1]}.md)\n" for each in part["items"]) for part in bar)
+        self.write("api/index.md", f"# API reference\n\nEvery public type, function and member, from the comments of the headers.\n{rows}")
+        return bar
+
+
+def outside_code(text, change):
+    """Applies `change` to the parts of a Markdown text that are neither code blocks nor code spans."""
+    parts = re.split(r"(^ *```.*?^ *```$|(?<!`)`[^`\n]+`(?!`))", text, flags=re.DOTALL | re.MULTILINE)
+    return "".join(part if index % 2 else change(part) for index, part in enumerate(parts))
+
+
+def tidy_reference(text):
+    """Makes links of code spans that contain one, and escapes what would be HTML."""
+    text = re.sub(r"(?<!`)`([^`\n]*?)\[([^\]`\n]+)\]\(([^)`\n]+)\)([^`\n]*)`(?!`)", lambda m: f"[`{m[1]}{m[2]}{re.sub(chr(92) + '[([^]]*)' + chr(92) + '][(][^)]*[)]', chr(92) + '1', m[4])}`]({m[3]})", text)
+    for old, new in (("Public Methods", "Functions"), ("Public Static Methods", "Static functions"), ("Public Attributes", "Members"),
+                     ("Public Static Attributes", "Constants"), ("Public Types", "Types")):
+        text = re.sub(rf"^## {old}$", f"## {new}", text, flags=re.MULTILINE)
+    # What has no page: enumerators, headers, and what is internal.
+    text = re.sub(r"\[([^\]\n]+)\]\(#(?:\w+_8hpp_\w+|\w+hpp|struct\w+|class\w+)\)", r"\1", text)
+    text = re.sub(r"^(\| \[.*?\) \| .*?[.:!?)])(?: (?=[A-Z`]).*)? \|$", r"\1 |", text, flags=re.MULTILINE)  # the first sentence
+    text = re.sub(r"\n{3,}", "\n\n", text)
+    return outside_code(text, lambda part: part.replace("<", "&lt;").replace("{{", "&#123;&#123;"))
+
+
+def public_headers():
+    """Returns for each internal header the public one to include: of the same name, or the smallest that includes it."""
+    def includes(header):
+        return re.findall(r'#include "(lido/[^"]+)"', (TREE / "include" / header).read_text())
+
+    def reach(header, seen):
+        for inner in includes(header):
+            if inner not in seen:
+                seen.add(inner)
+                reach(inner, seen)
+        return seen
+
+    found = {}
+    reached = {f"lido/{header.name}": reach(f"lido/{header.name}", set()) for header in (TREE / "include/lido").glob("*.hpp")}
+    for public, inner in sorted(reached.items(), key=lambda each: (len(each[1]), each[0])):
+        folders = {Path(header).parent for header in includes(public)}
+        for header in inner:
+            if Path(header).name == Path(public).name:
+                found[header] = public
+            if Path(header).parent in folders:
+                found.setdefault(header, public)
+    return found
+
+
+def side_bar(site):
+    """Returns the groups of docs/index.md: the headings of its second level, with the pages that their tables and lists name."""
+    bar = []
+    for heading, body in re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", (TREE / "docs/index.md").read_text(), re.DOTALL | re.MULTILINE):
+        parts = re.split(r"^### (.+)$", body, flags=re.MULTILINE)
+        group = {"text": heading.split(":")[0], "collapsed": False, "items": entries(site, parts[0])}
+        for inner, rest in zip(parts[1::2], parts[2::2]):
+            group["items"].append({"text": inner, "collapsed": True, "items": entries(site, rest)})
+        if group["items"]:
+            bar.append(group)
+    return bar
+
+
+def entries(site, text):
+    pages = dict.fromkeys((Path("docs") / target) for target in re.findall(r"\]\(([^)#]+\.md)\)", text))
+    paths = [Path(str((TREE / page).resolve().relative_to(TREE))) for page in pages]
+    return [{"text": site.titles[path], "link": f"/{path.with_suffix('')}"} for path in paths if path in site.titles and path != Path("README.md")]
+
+
+def version():
+    text = (TREE / "include/lido/version.hpp").read_text()
+    return ".".join(re.search(rf"LIDO_VERSION_{part} (\d+)", text)[1] for part in ("MAJOR", "MINOR", "PATCH"))
+
+
+def main():
+    api, folder = Path(sys.argv[1]), Path(sys.argv[2])
+    site = Site(api, folder)
+    for page in documents():
+        site.add_document(page)
+    for image in (TREE / "docs/images").iterdir():
+        (folder / "docs/images").mkdir(parents=True, exist_ok=True)
+        shutil.copy(image, folder / "docs/images")
+    site.add_front_page()
+    reference = site.add_reference(api)
+    bar = side_bar(site)
+    project = [{"text": site.titles[Path(name)], "link": f"/{Path(name).with_suffix('')}"} for name in ("CHANGELOG.md", "SECURITY.md")]
+    bar[-1]["items"] += project
+    shutil.copytree(HERE / "vitepress", folder / ".vitepress", dirs_exist_ok=True)
+    (folder / ".vitepress/site.json").write_text(json.dumps({"version": version(), "documents": bar, "reference": reference}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Builds the site of the documentation: pages, API reference and search. Any file server can serve the folder, offline.
+# Usage: scripts/docs.sh [--no-install] [--check]    the site is build/site
+#   --no-install  installs neither packages of Debian nor packages of npm
+#   --check       also opens the site in Chromium: links, search, widths, contrast, keyboard; screenshots in build/site-shots
+# Exit status 1 if a link is dead, if a public name has no sentence in the API reference, or if a check fails.
+set -euo pipefail
+cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
+install=yes
+check=no
+for argument in "$@"; do
+  case $argument in
+    --no-install) install=no ;;
+    --check) check=yes ;;
+    *) sed -n '3,6s/^# //p' "$0" >&2; exit 2 ;;
+  esac
+done
+
+log=$PWD/build/docs.log
+tools=$PWD/build/site-tools
+mkdir -p build
+: >"$log"
+
+need() { # command, package
+  command -v "$1" >/dev/null || { echo "docs: $1 is missing (package $2)" >&2; exit 1; }
+}
+
+quietly() { # what, command...
+  local what=$1
+  shift
+  "$@" >>"$log" 2>&1 || { tail -n 30 "$log" >&2; echo "docs: $what failed (log in $log)" >&2; exit 1; }
+}
+
+[ $install = no ] || scripts/setup.sh docs
+need doxygen doxygen
+need npm npm
+need python3 python3
+if ! cmp -s docs/site/package-lock.json "$tools/package-lock.json" || [ ! -d "$tools/node_modules" ]; then
+  [ $install = yes ] || { echo "docs: build/site-tools is missing or old; run scripts/docs.sh without --no-install" >&2; exit 1; }
+  rm -rf "$tools"
+  mkdir -p "$tools"
+  cp docs/site/package.json docs/site/package-lock.json docs/site/.npmrc "$tools"
+  quietly "npm" timeout 300 npm ci --prefix "$tools" --ignore-scripts
+fi
+
+status=0
+rm -rf build/site-api build/site-pages build/site.new
+mkdir -p build/site-api
+quietly "Doxygen" doxygen docs/site/Doxyfile
+python3 -B docs/site/reference.py build/site-api/xml "$tools/node_modules/.bin/moxygen" build/site-api/pages || status=1
+python3 -B docs/site/pages.py build/site-api/pages build/site-pages
+ln -s "$tools/node_modules" build/site-pages/node_modules
+quietly "VitePress" "$tools/node_modules/.bin/vitepress" build build/site-pages --outDir "$PWD/build/site.new"
+rm -rf build/site
+mv build/site.new build/site
+[ $check = no ] || node docs/site/check.mjs build/site build/site-shots || status=1
+echo "docs: the site is in build/site"
+exit $status
