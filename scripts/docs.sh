@@ -22,8 +22,8 @@ tools=$PWD/build/site-tools
 mkdir -p build
 : >"$log"
 
-need() { # command, package
-  command -v "$1" >/dev/null || { echo "docs: $1 is missing (package $2)" >&2; exit 1; }
+need() { # command or file, what it is
+  command -v "$1" >/dev/null || [ -e "$1" ] || { echo "docs: $2 is missing; scripts/setup.sh docs installs it" >&2; exit 1; }
 }
 
 quietly() { # what, command...
@@ -33,16 +33,10 @@ quietly() { # what, command...
 }
 
 [ $install = no ] || scripts/setup.sh docs
-need doxygen doxygen
-need npm npm
-need python3 python3
-if ! cmp -s docs/site/package-lock.json "$tools/package-lock.json" || [ ! -d "$tools/node_modules" ]; then
-  [ $install = yes ] || { echo "docs: build/site-tools is missing or old; run scripts/docs.sh without --no-install" >&2; exit 1; }
-  rm -rf "$tools"
-  mkdir -p "$tools"
-  cp docs/site/package.json docs/site/package-lock.json docs/site/.npmrc "$tools"
-  quietly "npm" timeout 300 npm ci --prefix "$tools" --ignore-scripts
-fi
+need doxygen Doxygen
+need node Node.js
+need python3 "Python 3"
+need "$tools/installed" "a package of npm"
 
 status=0
 rm -rf build/site-api build/site-pages build/site.new

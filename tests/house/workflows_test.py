@@ -13,7 +13,7 @@ from tree import ROOT
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 FORMS = sorted(path for path in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml")
 PRESETS = json.loads((ROOT / "CMakePresets.json").read_text(encoding="utf-8"))
-ACTIONS = {"actions/checkout", "vmactions/freebsd-vm"}  # by their major version
+ACTIONS = {"actions/checkout", "actions/upload-pages-artifact", "actions/deploy-pages", "vmactions/freebsd-vm"}  # by their major version
 OF_THE_SYSTEM = r"(?:vcpkg install|brew install|pacman -S|pkg install -y) "  # for tools that scripts/setup.sh cannot install
 MATRIX = re.compile(r"\$\{\{ matrix\.(\w+) \}\}")
 
