@@ -1,15 +1,17 @@
-"""The curves of docs/explanation/burst-and-failover.md are those of its data, and a new run has the same course.
+"""The curves of docs/explanation/burst-and-failover.md and frame.md are those of their data, and a new run has the same course.
 
-usage: story_test.py LIDO_BENCH_STORY
+usage: story_test.py LIDO_BENCH_STORY LIDO_BENCH_FRAME_STORY
 """
 import json
 import os
+import statistics
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 STORY = ROOT / "docs/explanation/story.json"
+FRAMES = ROOT / "docs/explanation/frames.json"
 
 
 def faults(runs):
@@ -29,9 +31,20 @@ def faults(runs):
         yield "failover: Lido served while the server was down, or not afterwards"
 
 
+def faults_of_frames(data):
+    """Returns where a run of the frames contradicts the page."""
+    median = {run["jobs"]: statistics.median(run["us"][20:]) for run in data["runs"]}
+    if not median["lido"] < median["a pool with a mutex"]:
+        yield f"frames: medians {median}"
+    if any(len(run["us"]) != 400 for run in data["runs"]):
+        yield "frames: not all were measured"
+
+
 def main():
     run = json.loads(subprocess.run([sys.argv[1]], check=True, capture_output=True, text=True).stdout)
     found = [*faults(run), *(f"{STORY.name}: {each}" for each in faults(json.loads(STORY.read_text(encoding="utf-8"))))]
+    frames = json.loads(subprocess.run([sys.argv[2]], check=True, capture_output=True, text=True).stdout)
+    found += [*faults_of_frames(frames), *(f"{FRAMES.name}: {each}" for each in faults_of_frames(json.loads(FRAMES.read_text(encoding="utf-8"))))]
     seeded = json.loads(STORY.read_text(encoding="utf-8"))
     seeded[3]["connects"] = seeded[2]["connects"]
     if not list(faults(seeded)):
@@ -42,7 +55,7 @@ def main():
     modules = ROOT / "build/echarts/node_modules"
     if not modules.exists():
         sys.exit(77)
-    sys.exit(subprocess.run(["node", ROOT / "bench/report/story.cjs", STORY, ROOT / "docs/images", "--check"], check=False,
+    sys.exit(subprocess.run(["node", ROOT / "bench/report/story.cjs", STORY, FRAMES, ROOT / "docs/images", "--check"], check=False,
                             env={**os.environ, "NODE_PATH": str(modules)}).returncode)
 
 
