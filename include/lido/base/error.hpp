@@ -18,13 +18,17 @@ namespace lido::inline v0 {
 // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): moves copy, so the name stays
 class pool_exhausted : public std::runtime_error {
  public:
+  /// Makes an error of the pool `pool_name`, with its numbers of slots and of objects in use.
   pool_exhausted(std::string_view pool_name, std::size_t capacity, std::size_t in_use);
   pool_exhausted(const pool_exhausted&) noexcept = default;
   pool_exhausted& operator=(const pool_exhausted&) noexcept = default;
   ~pool_exhausted() override = default;
 
+  /// Returns the name of the pool or slot map.
   [[nodiscard]] std::string_view pool_name() const noexcept { return name_.what(); }
+  /// Returns the number of slots that the pool had.
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+  /// Returns the number of objects that were in use.
   [[nodiscard]] std::size_t in_use() const noexcept { return in_use_; }
 
  protected:
@@ -51,6 +55,7 @@ class growth_failed : public pool_exhausted {
   growth_failed& operator=(const growth_failed&) noexcept = default;
   ~growth_failed() override = default;
 
+  /// Returns the error number of the system, as in errno.
   [[nodiscard]] int error_number() const noexcept { return error_number_; }
 
  private:
@@ -74,9 +79,13 @@ class no_block : public std::bad_alloc {
   ~no_block() override = default;
 
   [[nodiscard]] const char* what() const noexcept override { return text_.what(); }
+  /// Returns the name of the resource.
   [[nodiscard]] std::string_view resource_name() const noexcept { return name_.what(); }
+  /// Returns the size of the request in bytes.
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  /// Returns the alignment of the request in bytes.
   [[nodiscard]] std::size_t alignment() const noexcept { return alignment_; }
+  /// Returns the number of blocks of the requested size that were in use.
   [[nodiscard]] std::size_t in_use() const noexcept { return in_use_; }
 
  private:

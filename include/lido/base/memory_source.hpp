@@ -48,6 +48,7 @@ class memory_source {
 /// bytes outlive the region, and nothing else uses them (in particular no second region).
 class memory_region final : public memory_source {
  public:
+  /// Makes a region that hands out `bytes`.
   explicit memory_region(std::span<std::byte> bytes) noexcept : bytes_(bytes) {}
 
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) noexcept override;

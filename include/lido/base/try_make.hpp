@@ -18,8 +18,10 @@ namespace lido::inline v0 {
 template <class Pool>
 struct made_pool {
   std::unique_ptr<Pool> pool;  ///< null if there is a problem
+  /// Reason why there is no pool.
   option_problem problem;
 
+  /// Returns true if there is a pool.
   [[nodiscard]] explicit operator bool() const noexcept { return pool != nullptr; }
 };
 

@@ -52,9 +52,13 @@ namespace lido::inline v0 {
 /// `interval`. Raise `idle` if a peer may be that slow. Choose an `idle` below the time after which
 /// a firewall or a load balancer forgets idle connections. Times are rounded up to whole seconds.
 struct tcp_keep_alive {
+  /// True if the kernel probes idle connections.
   bool on = true;
+  /// Time without data before the first probe.
   time_limit idle = std::chrono::seconds(60);
+  /// Time between two probes.
   time_limit interval = std::chrono::seconds(10);
+  /// Number of probes without an answer after which the connection is closed.
   int count = 3;
 };
 

@@ -26,8 +26,10 @@ enum class postgres_pooling : std::uint8_t {
   transaction  ///< nothing, for PgBouncer in transaction mode; use no session state, as it leaks
 };
 
+/// Where and how a `postgres_factory` connects.
 struct postgres_target {
   std::string conninfo;  ///< argument of PQconnectdb: "host=db dbname=shop user=web"
+  /// What a reset clears.
   postgres_pooling pooling = postgres_pooling::session;
   time_limit reset_timeout = std::chrono::seconds(5);  ///< timeout of a reset, and of a cancel
   tcp_keep_alive keep_alive = {};  ///< keepalives_idle and the like in the conninfo take precedence
@@ -41,11 +43,13 @@ struct postgres_target {
 struct postgres_result_deleter {
   void operator()(pg_result* result) const noexcept;
 };
+/// Owns a result of libpq, and frees it with PQclear.
 using postgres_result = std::unique_ptr<pg_result, postgres_result_deleter>;
 
 /// A connection to PostgreSQL. Not thread-safe, but may be used by any one thread at a time.
 class postgres_connection {
  public:
+  /// Takes over `connection`.
   explicit postgres_connection(pg_conn* connection) noexcept;
 
   /// Returns the connection for functions of libpq.
@@ -102,6 +106,7 @@ class postgres_connection {
 /// its functions block.
 class postgres_factory {
  public:
+  /// Makes a factory that connects to `target`.
   explicit postgres_factory(postgres_target target) : target_(std::move(target)) {}
 
   /// Tries the hosts in turn. If a name has several addresses, each create begins with a different

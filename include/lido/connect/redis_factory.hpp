@@ -22,14 +22,20 @@ namespace lido::inline v0 {
 
 class redis_connection;
 
+/// Where and how a `redis_factory` connects.
 struct redis_target {
+  /// Name or address of the host.
   std::string host = "127.0.0.1";
+  /// Port of the server.
   int port = 6379;
   std::string path = {};  ///< a Unix socket, instead of host and port
   std::string user = {};  ///< empty: the default user; other users may have no password
+  /// Password of the user; empty for none.
   std::string password = {};
+  /// Number of the database that each session selects.
   int database = 0;
   time_limit command_timeout = std::chrono::seconds(5);  ///< timeout of a command, and of a reset
+  /// How the kernel finds out that the server is gone.
   tcp_keep_alive keep_alive = {};
   /// Makes `validate` also send PING. The connection is then lost if a busy proxy answers late.
   bool ping_to_validate = false;
@@ -41,14 +47,18 @@ struct redis_target {
 /// An answer of Redis as text. Each element of an array is on its own line. In a map, each name
 /// precedes its value.
 struct redis_answer {
+  /// True if the server answered with an error, whose message is `text`.
   bool is_error = false;
+  /// True if the answer is a null.
   bool is_nil = false;
+  /// The answer as text.
   std::string text;
 };
 
 /// A connection to Redis. Not thread-safe, but may be used by any one thread at a time.
 class redis_connection {
  public:
+  /// Takes over `context`.
   explicit redis_connection(redisContext* context) noexcept;
 
   /// Sends one command and waits for the answer. The words of the command may contain any bytes,
@@ -59,6 +69,7 @@ class redis_connection {
   /// commands that change the connection (MULTI, SUBSCRIBE, SELECT and the like). After a READONLY,
   /// LOADING or MASTERDOWN error, the connection is destroyed at the end of the lease.
   redis_answer ask(const std::vector<std::string_view>& command);
+  /// Sends one command of several words and waits for the answer.
   redis_answer ask(std::initializer_list<std::string_view> command) {
     return ask(std::vector<std::string_view>(command));
   }
@@ -96,6 +107,7 @@ class redis_connection {
 /// A factory of `redis_connection`. Thread-safe; its functions block.
 class redis_factory {
  public:
+  /// Makes a factory that connects to `target`.
   explicit redis_factory(redis_target target) : target_(std::move(target)) {}
 
   /// Connects to the first address that answers, as docs/reference/resource-pool.md describes, and

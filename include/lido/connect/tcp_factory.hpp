@@ -17,10 +17,13 @@
 
 namespace lido::inline v0 {
 
+/// Where and how a `tcp_factory` connects.
 struct tcp_target {
+  /// Name or address of the host.
   std::string host;
   std::string port;      ///< a number or the name of a service
   bool no_delay = true;  ///< small messages are sent at once
+  /// How the kernel finds out that the peer is gone.
   tcp_keep_alive keep_alive = {};
   /// Called with each new connection. If it throws, the create fails.
   std::function<void(boost::asio::ip::tcp::socket&, const create_context&)> on_connect = {};
@@ -33,8 +36,10 @@ struct tcp_target {
 /// outlive them.
 class tcp_factory {
  public:
+  /// Type of the resources.
   using socket = boost::asio::ip::tcp::socket;
 
+  /// Makes a factory whose sockets use `executor`.
   tcp_factory(boost::asio::any_io_executor executor, tcp_target target)
       : executor_(std::move(executor)), target_(std::move(target)) {}
 
@@ -85,6 +90,7 @@ class tcp_factory {
   /// the user discards the lease.
   static void interrupt(socket& used) noexcept { detail::shut_down(used.native_handle()); }
 
+  /// Shuts the socket down and closes it.
   static void destroy(socket& ended, destroy_reason /*reason*/) noexcept {
     boost::system::error_code ignored;
     ended.shutdown(socket::shutdown_both, ignored);

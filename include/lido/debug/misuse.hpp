@@ -31,6 +31,7 @@ enum class misuse_kind : std::uint8_t {
 /// pool. For a write it is the object whose slot was written to. For a leak it is the object in use
 /// with the lowest address, or nullptr from `testing::leak_check`, which only counts.
 struct misuse {
+  /// What has happened.
   misuse_kind kind;
   std::string_view pool_name;  ///< name of the pool that was called, as far as known
   const void* object;          ///< see above

@@ -24,6 +24,7 @@ struct pool_report {
   std::string_view name;
   std::uint64_t number = 0;  ///< unique in its registry; distinguishes pools of the same name
   std::string_view kind;     ///< "object_pool", "concurrent_slot_map", ...
+  /// Statistics that every pool has.
   pool_stats stats;
   std::optional<slot_pool_stats> slot_stats;              ///< empty for a pool of resources
   std::shared_ptr<const resource_pool_report> resources;  ///< null except for a pool of resources

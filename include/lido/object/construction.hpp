@@ -14,6 +14,7 @@ namespace lido::inline v0 {
 struct default_init_t {
   explicit default_init_t() = default;
 };
+/// Tag for acquires whose object is default-initialised.
 inline constexpr default_init_t default_init{};
 
 namespace detail {

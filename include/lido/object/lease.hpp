@@ -31,6 +31,7 @@ class [[nodiscard]] lease {
   lease() noexcept = default;
   // NOLINTNEXTLINE(google-explicit-constructor): as for pointers
   lease(std::nullptr_t /*null*/) noexcept {}
+  /// Takes over the object of `other`, which is then empty.
   lease(lease&& other) noexcept
       : object_(std::exchange(other.object_, nullptr)), pool_(other.pool_) {}
   /// Releases the previous object last, because that object may contain `other`. For example, the
@@ -51,7 +52,9 @@ class [[nodiscard]] lease {
   lease& operator=(const lease&) = delete;
   [[LIDO_FAST_PATH, LIDO_ASSERTS]] ~lease() { reset(); }
 
+  /// Returns the object's address, or nullptr if the lease is empty.
   [[nodiscard]] T* get() const noexcept { return object_; }
+  /// Returns true if the lease owns an object.
   [[nodiscard]] explicit operator bool() const noexcept { return object_ != nullptr; }
 
   /// Returns the object. Requires: the lease is not empty.
@@ -59,6 +62,7 @@ class [[nodiscard]] lease {
     LIDO_ASSERT(object_ != nullptr, "an empty lease has no object");
     return *object_;
   }
+  /// Accesses a member of the object. Requires: the lease is not empty.
   [[nodiscard, LIDO_ASSERTS]] T* operator->() const noexcept {
     LIDO_ASSERT(object_ != nullptr, "an empty lease has no object");
     return object_;
@@ -81,12 +85,15 @@ class [[nodiscard]] lease {
   }
   friend void swap(lease& left, lease& right) noexcept { left.swap(right); }
 
+  /// Returns true if both leases own the same object, or none.
   [[nodiscard]] friend bool operator==(const lease& left, const lease& right) noexcept {
     return left.object_ == right.object_;
   }
+  /// Returns true if the lease is empty.
   [[nodiscard]] friend bool operator==(const lease& left, std::nullptr_t /*null*/) noexcept {
     return left.object_ == nullptr;
   }
+  /// Orders leases by the addresses of their objects.
   [[nodiscard]] friend std::strong_ordering operator<=>(const lease& left,
                                                         const lease& right) noexcept {
     return std::compare_three_way()(left.object_, right.object_);

@@ -82,9 +82,9 @@ class object_pool : private detail::complete_traits<Traits>,
 
  public:
   using value_type = T;
-  using options_type = object_pool_options;
-  using lease_type = lease<T, Traits>;
-  using hooks_type = typename Traits::hooks;
+  using options_type = object_pool_options;   ///< type of the options
+  using lease_type = lease<T, Traits>;        ///< type of the leases
+  using hooks_type = typename Traits::hooks;  ///< type of the hooks
 
   /// Makes a pool of `capacity` slots. Throws std::invalid_argument if `capacity` is 0 or more than
   /// 2^32 - 2. Also throws std::bad_array_new_length or std::bad_alloc. May block

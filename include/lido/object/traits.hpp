@@ -46,7 +46,9 @@ struct pool_traits {
 /// slot from use to use.
 template <class T, std::size_t Watched = 64>
 struct checked_traits : pool_traits<T> {
+  /// Detects misuse.
   static constexpr bool checked = true;
+  /// Number of bytes of a free slot that the pool watches.
   static constexpr std::size_t watched_bytes = Watched;
 };
 

@@ -193,6 +193,7 @@ class larger_blocks {
 /// Memory from upstream that was not deallocated stays allocated there.
 class block_resource final : public std::pmr::memory_resource {
  public:
+  /// Type of the options.
   using options_type = block_resource_options;
 
   /// Throws std::invalid_argument, with the name of the resource, if an option is invalid or if two
@@ -227,9 +228,11 @@ class block_resource final : public std::pmr::memory_resource {
   /// Returns true if `address` is within one of the blocks, in use or not. Wait-free.
   [[nodiscard]] bool owns(const void* address) const noexcept;
 
+  /// Returns the alignment of every block, in bytes.
   [[nodiscard]] std::size_t alignment() const noexcept { return alignment_; }
   /// Returns the name, which stays valid for the lifetime of the resource.
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
+  /// Returns the resource that receives requests which no block fits.
   [[nodiscard]] std::pmr::memory_resource* upstream() const noexcept { return upstream_; }
 
   /// Returns exactly how many bytes a resource with `options` takes from `options.memory`, whose
@@ -355,8 +358,10 @@ class block_allocator {
   using propagate_on_container_swap = std::true_type;
   using is_always_equal = std::false_type;
 
+  /// Makes an allocator that uses `resource`.
   // NOLINTNEXTLINE(google-explicit-constructor): as containers take it: `list{resource}`
   block_allocator(block_resource& resource) noexcept : resource_(&resource) {}
+  /// Makes an allocator that uses the resource of `other`.
   template <class U>
   // NOLINTNEXTLINE(google-explicit-constructor): containers rebind
   block_allocator(const block_allocator<U>& other) noexcept : resource_(other.resource()) {}
@@ -377,12 +382,14 @@ class block_allocator {
     resource_->give(objects, count * sizeof(T), alignof(T));
   }
 
+  /// Returns the resource.
   [[nodiscard]] block_resource* resource() const noexcept { return resource_; }
 
  private:
   block_resource* resource_;
 };
 
+/// Returns true if the allocators share a resource.
 template <class T, class U>
 [[nodiscard]] bool operator==(const block_allocator<T>& left,
                               const block_allocator<U>& right) noexcept {

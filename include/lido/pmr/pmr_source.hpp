@@ -36,6 +36,7 @@ class pmr_source final : public memory_source {
   }
   [[nodiscard]] bool can_grow() const noexcept override { return true; }
 
+  /// Returns the memory resource.
   [[nodiscard]] std::pmr::memory_resource* resource() const noexcept { return resource_; }
 
  private:

@@ -31,7 +31,9 @@ template <class Derived, class R, bool has_key>
 class acquire_forms {
  public:
   using value_type = R;
+  /// Type of the leases.
   using lease_type = resource_lease<R>;
+  /// Type of the results of acquires that do not throw.
   using result_type = acquire_result<R>;
 
   /// Acquires a resource, and waits for one up to `acquire_timeout`. Throws acquire_error.
@@ -72,6 +74,7 @@ class acquire_forms {
       std::chrono::duration<Rep, Period> timeout, std::stop_token stop = {}) noexcept(!has_key) {
     return try_at(code_address::here(), deadline_of(timeout), std::move(stop));
   }
+  /// Acquires as `acquire_until` does, but returns a failure instead of throwing acquire_error.
   template <class Clock, class Duration>
   [[nodiscard, LIDO_FAST_PATH]] result_type try_acquire_until(
       std::chrono::time_point<Clock, Duration> moment, std::stop_token stop = {}) {

@@ -19,8 +19,10 @@ namespace lido::inline v0 {
 
 inline namespace LIDO_ASIO_NAMESPACE {
 
+/// Error code of the Asio in use: Boost's or the standard library's.
 using asio_error_code =
     std::remove_cvref_t<decltype(make_error_code(detail_asio::net::error::operation_aborted))>;
+/// Error category of the Asio in use.
 using asio_error_category = std::remove_cvref_t<decltype(asio_error_code().category())>;
 
 /// Returns the error category of acquires. An error value is the value of the `acquire_failure`
@@ -36,6 +38,7 @@ using asio_error_category = std::remove_cvref_t<decltype(asio_error_code().categ
   return one;
 }
 
+/// Returns the error code for `cause`.
 [[nodiscard]] inline asio_error_code make_asio_error(acquire_failure cause) noexcept {
   return {static_cast<int>(cause) + 1, acquire_category()};
 }

@@ -21,6 +21,7 @@ class duration_histogram {
   /// Creates an empty histogram. Throws std::bad_alloc.
   duration_histogram();
 
+  /// Counts one duration. A negative `length` counts as 0.
   void add(std::chrono::nanoseconds length) noexcept;
   /// Adds the durations that other threads have counted in `others` so far.
   void add(const detail::duration_counts& others) noexcept;
@@ -28,11 +29,14 @@ class duration_histogram {
   /// the call.
   void add(const detail::sparse_durations& others) noexcept;
 
+  /// Returns the number of durations.
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+  /// Returns the sum of all durations.
   [[nodiscard]] std::chrono::nanoseconds sum() const noexcept { return sum_; }
   /// Returns the length that the fraction `part` of all durations does not exceed. `part` is from 0
   /// to 1. Returns 0 if there are no durations.
   [[nodiscard]] std::chrono::nanoseconds quantile(double part) const noexcept;
+  /// Returns the number of durations that are not longer than `length`.
   [[nodiscard]] std::uint64_t count_up_to(std::chrono::nanoseconds length) const noexcept;
 
  private:

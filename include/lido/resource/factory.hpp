@@ -36,6 +36,7 @@ enum class destroy_reason {
   closed,         ///< the pool was closed
 };
 
+/// Number of values of destroy_reason.
 inline constexpr int destroy_reasons = 10;
 
 /// What `flush` and `kill` do about resources that are still in use.
@@ -69,9 +70,11 @@ class permanent_failure : public std::runtime_error {
 
 /// What a `create` returns if it fails without throwing.
 struct create_error {
+  /// Message for the error of an acquire.
   std::string text;
   bool permanent = false;  ///< has the effect of a permanent_failure
 };
+/// The result of a `create` that does not throw: the resource, or why there is none.
 template <class R>
 using create_result = std::variant<R, create_error>;
 

@@ -26,7 +26,9 @@ namespace lido::inline v0 {
 /// std::string_view.
 template <class Key>
 struct key_hash {
+  /// Returns the hash value of `key`.
   [[nodiscard]] static std::size_t hash(const Key& key) { return std::hash<Key>()(key); }
+  /// Returns true if the keys are equal.
   [[nodiscard]] static bool equal(const Key& left, const Key& right) { return left == right; }
 };
 
@@ -83,6 +85,7 @@ class key_view : public detail::acquire_forms<key_view<Key, R, Hash, Kept>, R, /
   bool flush(resource_generation seen) {
     return with_key([this, seen](detail::sought_key* key) { return core_->flush_of(key, seen); });
   }
+  /// Returns the current generation of the key, which `flush` compares with `seen`.
   [[nodiscard]] resource_generation generation() {
     return with_key([this](detail::sought_key* key) { return core_->groups().generation(key); });
   }
@@ -166,9 +169,12 @@ class keyed_resource_pool : public detail::pool_controls {
   using view_at = key_view<Key, R, Hash, detail::kept_key<Key, Hash, K>>;
 
  public:
+  /// Type of the keys.
   using key_type = Key;
   using value_type = R;
+  /// Type of the leases.
   using lease_type = resource_lease<R>;
+  /// Type of the results of acquires that do not throw.
   using result_type = acquire_result<R>;
 
   /// Constructs a pool from a keyed_resource_factory. The constructor creates no resource and
@@ -219,6 +225,7 @@ class keyed_resource_pool : public detail::pool_controls {
 
   // ---- statistics -------------------------------------------------------------------------------
 
+  /// Returns a snapshot of the statistics of all keys. Throws std::bad_alloc.
   [[nodiscard]] keyed_resource_pool_stats stats() { return core().reports().all_stats(); }
   /// Returns the histograms of all keys together, as `resource_pool::times` does.
   [[nodiscard]] resource_pool_times times() { return core().reports().times(); }

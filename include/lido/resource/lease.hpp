@@ -34,6 +34,7 @@ template <class R>
 class [[nodiscard]] resource_lease {
  public:
   resource_lease() noexcept = default;
+  /// Takes over the resource of `other`, which is then empty.
   resource_lease(resource_lease&& other) noexcept : grant_(std::exchange(other.grant_, {})) {
     note_moved();
   }
@@ -48,17 +49,21 @@ class [[nodiscard]] resource_lease {
   resource_lease& operator=(const resource_lease&) = delete;
   [[LIDO_ASSERTS]] ~resource_lease() { reset(); }
 
+  /// Returns true if the lease owns a resource.
   [[nodiscard]] explicit operator bool() const noexcept { return grant_.slot != nullptr; }
+  /// Returns true if the lease is empty.
   [[nodiscard]] friend bool operator==(const resource_lease& lease,
                                        std::nullptr_t /*null*/) noexcept {
     return !lease;
   }
+  /// Returns the address of the resource, or nullptr if the lease is empty.
   [[nodiscard, LIDO_ASSERTS]] R* get() const noexcept {
     return grant_.slot != nullptr ? std::addressof(value()) : nullptr;
   }
   /// Returns the resource. Requires: the lease is not empty. The functions below also require this,
   /// unless they say otherwise.
   [[nodiscard, LIDO_ASSERTS]] R& operator*() const noexcept { return value(); }
+  /// Accesses a member of the resource.
   [[nodiscard, LIDO_ASSERTS]] R* operator->() const noexcept { return std::addressof(value()); }
 
   /// Gives the resource back now; the lease is empty afterwards. Does nothing if the lease is
@@ -112,6 +117,7 @@ class [[nodiscard]] resource_lease {
   }
   /// Returns the number of uses before this one.
   [[nodiscard, LIDO_ASSERTS]] std::uint64_t uses() const noexcept { return slot().uses() - 1; }
+  /// Returns true if this is the first use of the resource.
   [[nodiscard, LIDO_ASSERTS]] bool is_new() const noexcept { return uses() == 0; }
 
   /// Delays the reports that call this lease slow or leaked. `by` is added to the previous delay.
@@ -165,14 +171,18 @@ struct lease_access {
 template <class R>
 class [[nodiscard]] acquire_result {
  public:
+  /// Type of the lease.
   using lease_type = resource_lease<R>;
 
+  /// Internal: makes the result of an acquire.
   explicit acquire_result(detail::acquire_outcome outcome) noexcept
       : lease_(outcome.grant), cause_(outcome.cause), why_(std::move(outcome.why)) {}
 
+  /// Returns true if there is a lease.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(lease_); }
   /// Returns the resource. Requires: there is a lease.
   [[nodiscard, LIDO_ASSERTS]] R& operator*() const noexcept { return *lease_; }
+  /// Accesses a member of the resource. Requires: there is a lease.
   [[nodiscard, LIDO_ASSERTS]] R* operator->() const noexcept { return lease_.operator->(); }
   /// Returns the lease, which is empty if the acquire failed.
   [[nodiscard]] lease_type& lease() noexcept { return lease_; }

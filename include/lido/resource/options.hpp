@@ -25,11 +25,14 @@ class time_limit : public std::chrono::nanoseconds {
   using nanoseconds = std::chrono::nanoseconds;
 
  public:
+  /// Makes a limit of zero.
   constexpr time_limit() noexcept : nanoseconds(0) {}
+  /// Makes a limit from any duration of std::chrono.
   template <class Rep, class Period>
   // NOLINTNEXTLINE(google-explicit-constructor): options are written as durations
   explicit(false) constexpr time_limit(std::chrono::duration<Rep, Period> length) noexcept
       : nanoseconds(bounded(length)) {}
+  /// Rejects a number without a unit, with a message that says what to write.
   template <class Number>
     requires std::is_arithmetic_v<Number>
   // NOLINTNEXTLINE(google-explicit-constructor): so that the error says what to write
@@ -111,7 +114,9 @@ class event_listener {
     call_ = [](void* made, const pool_event& event) { (*static_cast<F*>(made))(event); };
   }
 
+  /// Returns true if there is a function.
   [[nodiscard]] explicit operator bool() const noexcept { return call_ != nullptr; }
+  /// Returns true if there is no function.
   [[nodiscard]] friend bool operator==(const event_listener& left, std::nullptr_t) noexcept {
     return left.call_ == nullptr;
   }
@@ -196,8 +201,10 @@ struct resource_pool_options {
   /// between these attempts. A create that hangs delays the next one by a tenth of a second, until
   /// max_creating creates hang.
   time_limit retry_first = std::chrono::milliseconds(200);
+  /// Largest limit of the pause after failed creates; see retry_first.
   time_limit retry_longest = std::chrono::seconds(5);
 
+  /// Chooses whether an acquire that waits fails if a create fails.
   create_errors on_create_error = create_errors::retry;
 
   /// How long the destructor waits for leases to end. Leases that have not ended by then outlive
@@ -208,6 +215,7 @@ struct resource_pool_options {
   /// is held for longer than report_leak_after is reported once as a suspected leak. A lease that
   /// was reported is reported again when it ends. Zero: never.
   time_limit report_slow_after = time_limit();
+  /// Time after which a lease is reported as a suspected leak; see report_slow_after.
   time_limit report_leak_after = time_limit();
 
   /// Measures each use for `times().uses`. Each use then reads the steady clock twice.
@@ -228,6 +236,7 @@ struct resource_pool_options {
   /// it.
   bool detect_hold_and_wait = true;
 
+  /// What creates resources, maintains idle ones and ends waits that time out.
   lido::maintenance maintenance = lido::maintenance::background;
 
   /// Clock of the pool. The clock must outlive the pool and its leases. Null:

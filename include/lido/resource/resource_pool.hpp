@@ -39,6 +39,7 @@ class pool_controls {
   /// Makes acquires wait even if resources are idle, and prevents new creates. `resume` serves the
   /// waiters in the order of the queue.
   void suspend() noexcept { core_->suspend(/*on=*/true); }
+  /// Ends `suspend`: serves the waiters in the order of the queue.
   void resume() noexcept { core_->suspend(/*on=*/false); }
   /// Ends the pause after failed creates, and tries at once to create the resources that are
   /// needed. Meant for programs that learn that a server is available again.
@@ -185,6 +186,7 @@ class resource_pool : public detail::pool_controls,
 
   // ---- statistics -------------------------------------------------------------------------------
 
+  /// Returns a snapshot of the statistics. Locks the pool's mutex.
   [[nodiscard]] resource_pool_stats stats() const noexcept { return core().reports().stats(); }
   /// Returns histograms, which occupy 30 KiB. Meant to be called when metrics are scraped, not in a
   /// loop. Throws std::bad_alloc.

@@ -22,6 +22,7 @@ namespace lido::inline v0 {
 /// The number of earlier flushes of a pool or of a key. `flush` compares it with the current
 /// number.
 struct resource_generation {
+  /// Number of earlier flushes.
   std::uint32_t number = 0;
   friend constexpr bool operator==(const resource_generation&,
                                    const resource_generation&) noexcept = default;
@@ -37,6 +38,7 @@ struct resource_handle {
 
 /// One resource in use.
 struct lease_info {
+  /// Handle of the resource, for `kill`.
   resource_handle resource;
   /// Time since the last tick before the acquire, which is too long by at most one tick.
   std::chrono::nanoseconds held_for{0};
@@ -58,17 +60,25 @@ struct lease_info {
 /// was being checked or created.
 struct resource_pool_stats : pool_stats {
   std::size_t creating = 0;  ///< includes creates that are due, which a tick or acquire will run
+  /// Resources that are being validated or reset.
   std::size_t checking = 0;
+  /// Resources that are being destroyed.
   std::size_t closing = 0;
   bool suspended = false;  ///< `suspend()` is in force: acquires wait even if resources are idle
 
   std::uint64_t acquires = 0;  ///< acquires that got a resource
   std::uint64_t hits = 0;      ///< acquires that got a resource without queueing
+  /// Acquires whose time limit passed.
   std::uint64_t timed_out = 0;
+  /// Acquires that were ended by a stop token or by a cancellation of Asio.
   std::uint64_t cancelled = 0;
+  /// Successful calls of `create`, and adopted resources.
   std::uint64_t created = 0;
+  /// Calls of `create` that failed.
   std::uint64_t create_failures = 0;
+  /// Resources that `detach` has removed from the pool.
   std::uint64_t detached = 0;
+  /// Destroyed resources for each destroy_reason; see `destroyed_for`.
   std::array<std::uint64_t, destroy_reasons> destroyed{};
   std::uint64_t suspected_leaks = 0;  ///< leases reported as suspected leaks so far
   /// Number of times the mutex was locked. Acquires of idle, valid resources never lock it.
@@ -77,11 +87,14 @@ struct resource_pool_stats : pool_stats {
   /// Total real time of waits in the queue that ended with a resource. Validations that the waiter
   /// itself runs are not included.
   std::chrono::nanoseconds waited_for{0};
+  /// Longest real time of such a wait.
   std::chrono::nanoseconds longest_wait{0};
   /// Total real time of successful creates.
   std::chrono::nanoseconds creating_for{0};
+  /// Longest real time of a successful create.
   std::chrono::nanoseconds longest_create{0};
 
+  /// Returns the number of resources that were destroyed for `reason`.
   [[nodiscard]] std::uint64_t destroyed_for(destroy_reason reason) const noexcept {
     return destroyed[static_cast<std::size_t>(reason)];
   }
@@ -98,13 +111,16 @@ struct keyed_resource_pool_stats : resource_pool_stats {
 
 /// What a registry reports about a resource pool.
 struct resource_pool_report {
+  /// Statistics of the pool; in a keyed pool, those of all keys together.
   resource_pool_stats stats;
+  /// Durations of the pool's operations.
   resource_pool_times times;
 };
 
 /// An event for `on_event`. If a lease ends while it is being reported, the two events may be
 /// delivered concurrently, and in either order.
 struct pool_event {
+  /// What has happened.
   enum class kind : std::uint8_t {
     create_failed,
     validate_failed,  ///< `validate` threw
@@ -114,7 +130,9 @@ struct pool_event {
     returned_after_all,  ///< a lease that was reported before has ended
     orphaned             ///< the pool was destroyed before these leases ended
   };
+  /// What has happened.
   kind what;
+  /// Name of the pool.
   std::string_view pool = {};
   std::exception_ptr error = nullptr;   ///< exception of create_failed
   std::string_view text = {};           ///< message of an exception that the factory threw
@@ -126,15 +144,18 @@ struct pool_event {
 
 /// What was left when `close` returned.
 struct close_report {
+  /// Leases that had not ended.
   std::vector<lease_info> holders;
   /// The larger of two numbers. One is the number of resources that a thread is creating,
   /// validating, resetting or destroying, or is about to. The other is the number of calls by the
   /// pool's threads that have not returned, including those of `on_event` and callbacks.
   std::size_t creating = 0;
 
+  /// Returns true if nothing was left.
   [[nodiscard]] bool complete() const noexcept { return holders.empty() && creating == 0; }
 };
 
+/// Why an acquire failed.
 enum class acquire_failure : std::uint8_t {
   timed_out,
   cancelled,         ///< stopped by the stop token, or the cancellation slot of Asio
@@ -145,6 +166,7 @@ enum class acquire_failure : std::uint8_t {
   other_process,     ///< the pool was created by a process that this one was forked from
 };
 
+/// Returns the cause in words, such as "timed out".
 [[nodiscard]] std::string_view to_string(acquire_failure cause) noexcept;
 
 /// Thrown if an acquire fails. `what()` names the pool, the cause, the counts, and the threads that
@@ -153,13 +175,19 @@ enum class acquire_failure : std::uint8_t {
 // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): moves copy, so the details stay
 class acquire_error : public std::runtime_error {
  public:
+  /// Everything that the error knows.
   struct details {
+    /// Name of the pool.
     std::string pool;
+    /// Cause of the failure.
     acquire_failure cause = acquire_failure::timed_out;
+    /// Statistics of the pool, or of the key, at the time of the failure.
     resource_pool_stats counts;
     std::size_t total_live = 0;  ///< resources of all keys; 0 in a pool without keys
     std::size_t max_total = 0;   ///< 0 in a pool without keys
+    /// Exception of the last create; see `create_error()`.
     std::exception_ptr create_error;
+    /// Message of the last create that failed.
     std::string create_error_text;
     std::vector<lease_info> holders;  ///< at most four, the longest first
   };
@@ -170,8 +198,11 @@ class acquire_error : public std::runtime_error {
   acquire_error& operator=(const acquire_error&) noexcept = default;
   ~acquire_error() override = default;
 
+  /// Returns the name of the pool.
   [[nodiscard]] std::string_view pool_name() const noexcept { return details_->pool; }
+  /// Returns the cause of the failure.
   [[nodiscard]] acquire_failure cause() const noexcept { return details_->cause; }
+  /// Returns the statistics of the pool, or of the key, at the time of the failure.
   [[nodiscard]] const resource_pool_stats& counts() const noexcept { return details_->counts; }
   /// Returns the exception of the last create. The exception is null if that create succeeded, or
   /// returned a create_error.

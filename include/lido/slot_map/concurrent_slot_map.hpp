@@ -79,10 +79,13 @@ class concurrent_slot_map {
                 "lido: a slot map holds objects: no references, arrays or const types");
 
  public:
+  /// Type of the options.
   using options_type = concurrent_slot_map_options;
   using value_type = T;
+  /// Type of the handles.
   using handle_type = slot_handle<T>;
   using const_iterator = slot_map_iterator<const concurrent_slot_map>;
+  /// Type of a snapshot.
   using const_snapshot =
       concurrent_slot_map_snapshot<T, slot_map_values<const_iterator>, std::vector<std::uint64_t>>;
 
@@ -340,6 +343,7 @@ class concurrent_slot_map {
     return detail::concurrent_map_memory::parts_needed(options, layout).bytes();
   }
 
+  /// Returns the largest number of values at a time.
   [[nodiscard]] std::size_t max_size() const noexcept { return max_size_; }
   /// Returns the number of slots that a walk checks: all up to the highest one that has ever held a
   /// value. Wait-free.
@@ -351,6 +355,8 @@ class concurrent_slot_map {
     return in_use - (std::min)(in_use, used_up_slots());
   }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  /// Returns the number of slots that can hold no further value, because they have given all their
+  /// generations.
   [[nodiscard]] std::size_t used_up_slots() const noexcept {
     // relaxed: used only for statistics
     return used_up_.load(std::memory_order_relaxed);

@@ -53,6 +53,7 @@ struct slot_map_options {
   /// shrinks at the next compaction. A map whose T may throw when moved never shrinks by itself.
   std::size_t shrink_threshold = unlimited;
 
+  /// Chooses when the map closes the holes that erased values leave.
   compaction_mode compaction = compaction_mode::deferred;
 
   /// Asks the system for huge pages for arrays of 2 MiB or more, which makes accesses in random

@@ -19,8 +19,10 @@ namespace lido::inline v0 {
 /// other calls may or may not run. While a call of `f` waits for its own tasks, its thread runs no
 /// other tasks, because one of them might enter the value of that call.
 struct tbb_executor {
+  /// Indices below which a map is walked by one thread.
   static constexpr std::uint32_t least_range = 512;
 
+  /// Calls `body(first, last)` for ranges that together cover the indices from 0 to `count`.
   template <class Body>
   void operator()(std::uint32_t count, const Body& body) const {
     tbb::parallel_for(tbb::blocked_range<std::uint32_t>(0, count, least_range),
@@ -29,6 +31,7 @@ struct tbb_executor {
                       });
   }
 };
+/// The executor for `for_each`.
 inline constexpr tbb_executor par{};
 
 }  // namespace lido::inline v0

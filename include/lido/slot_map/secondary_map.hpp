@@ -82,6 +82,7 @@ class secondary_map {
 
  public:
   using value_type = Value;
+  /// Type of the handles.
   using handle_type = slot_handle<T>;
 
   secondary_map() noexcept = default;
@@ -159,6 +160,7 @@ class secondary_map {
   [[nodiscard]] const Value* find(handle_type handle) const noexcept {
     return const_cast<secondary_map&>(*this).find(handle);  // NOLINT(*-const-cast): changes nothing
   }
+  /// Returns true if `handle` has an entry.
   [[nodiscard]] bool contains(handle_type handle) const noexcept { return find(handle) != nullptr; }
 
   /// Erases the entry of `handle`, and moves the last entry into the gap. Returns false if there is

@@ -41,6 +41,7 @@ class slot_handle {
   [[nodiscard]] constexpr std::uint32_t index() const noexcept {
     return static_cast<std::uint32_t>(bits_);
   }
+  /// Returns the generation, which distinguishes successive values of one slot.
   [[nodiscard]] constexpr std::uint32_t generation() const noexcept {
     return static_cast<std::uint32_t>(bits_ >> 32U);
   }
@@ -61,9 +62,11 @@ template <class Map>
 class slot_pointer {
  public:
   using element_type = typename Map::value_type;
+  /// Type of the handle.
   using handle_type = typename Map::handle_type;
 
   slot_pointer() noexcept = default;
+  /// Makes a pointer to the value of `handle` in `map`.
   slot_pointer(Map& map, handle_type handle) noexcept : map_(&map), handle_(handle) {}
 
   /// Returns the value's address, or nullptr if the value is erased. The next change of the map may
@@ -71,13 +74,17 @@ class slot_pointer {
   [[nodiscard]] element_type* get() const noexcept {
     return map_ != nullptr ? map_->find(handle_) : nullptr;
   }
+  /// Returns the value. Requires: the value has not been erased.
   [[nodiscard, LIDO_ASSERTS]] element_type& operator*() const noexcept { return *operator->(); }
+  /// Accesses a member of the value. Requires: the value has not been erased.
   [[nodiscard, LIDO_ASSERTS]] element_type* operator->() const noexcept {
     element_type* const value = get();
     LIDO_ASSERT(value != nullptr, "the value of a slot_pointer is gone");
     return value;
   }
+  /// Returns true if the value has not been erased.
   [[nodiscard]] explicit operator bool() const noexcept { return get() != nullptr; }
+  /// Returns the handle.
   [[nodiscard]] handle_type handle() const noexcept { return handle_; }
 
   friend bool operator==(const slot_pointer&, const slot_pointer&) noexcept = default;

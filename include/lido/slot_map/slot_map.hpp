@@ -60,11 +60,15 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
 
  public:
   using value_type = T;
+  /// Type of the options.
   using options_type = slot_map_options;
+  /// Type of the handles.
   using handle_type = slot_handle<T>;
   using iterator = slot_map_iterator<slot_map>;
   using const_iterator = slot_map_iterator<const slot_map>;
+  /// Type of the pointers that look up their value at each use.
   using pointer_type = slot_pointer<slot_map>;
+  /// Type of the snapshot of a const map.
   using const_snapshot =
       slot_map_snapshot<T, slot_map_values<const_iterator>, std::vector<std::uint64_t>>;
 
@@ -289,6 +293,7 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   [[nodiscard]] const T* find(handle_type handle) const noexcept {
     return const_cast<slot_map&>(*this).find(handle);  // NOLINT(*-const-cast): find changes nothing
   }
+  /// Returns true if the handle is not stale.
   [[nodiscard]] bool contains(handle_type handle) const noexcept { return find(handle) != nullptr; }
 
   /// Returns the value. Requires: the handle is not stale.
@@ -498,6 +503,7 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
 
   [[nodiscard]] std::size_t size() const noexcept { return store_.size(); }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  /// Returns the largest number of values at a time.
   [[nodiscard]] std::size_t max_size() const noexcept { return options_.max_size; }
   /// Returns the number of values that memory is allocated for.
   [[nodiscard]] std::size_t capacity() const noexcept { return store_.capacity(); }
@@ -512,7 +518,9 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   }
   /// Returns the name, valid until the map is moved or destroyed.
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
+  /// Returns the hooks.
   [[nodiscard]] Hooks& hooks() noexcept { return hooks_; }
+  /// Returns the hooks.
   [[nodiscard]] const Hooks& hooks() const noexcept { return hooks_; }
 
  private:

@@ -27,8 +27,10 @@ class slot_map_iterator {
   using pointer = std::remove_reference_t<reference>*;
 
   slot_map_iterator() noexcept = default;
+  /// Internal: makes an iterator to the value at `index`.
   slot_map_iterator(Map* map, std::uint32_t index) noexcept : map_(map), index_(known(index)) {}
 
+  /// Converts to an iterator that does not change values.
   // NOLINTNEXTLINE(google-explicit-constructor): that is what it is for
   explicit(false) operator slot_map_iterator<const Map>() const noexcept
       requires(!std::is_const_v<Map>) {
@@ -38,24 +40,29 @@ class slot_map_iterator {
     return same;
   }
 
+  /// Returns the value. Requires: the iterator is at a value.
   [[nodiscard, LIDO_ASSERTS]] reference operator*() const noexcept {
     LIDO_ASSERT(is_at_value(), "an iterator that is at no value of its map");
     return map_->value_at(index_);
   }
+  /// Accesses a member of the value. Requires: the iterator is at a value.
   [[nodiscard, LIDO_ASSERTS]] pointer operator->() const noexcept { return std::addressof(**this); }
 
+  /// Returns the handle of the value. Requires: the iterator is at a value.
   [[nodiscard, LIDO_ASSERTS]] typename std::remove_const_t<Map>::handle_type handle()
       const noexcept {
     LIDO_ASSERT(is_at_value(), "an iterator that is at no value of its map");
     return map_->handle_at(index_);
   }
 
+  /// Moves to the next value. Requires: the iterator is not at the end.
   [[LIDO_ASSERTS]] slot_map_iterator& operator++() noexcept {
     LIDO_ASSERT(map_ != nullptr && index_ < map_->end_index(),
                 "an increment of an iterator at the end");
     index_ = known(map_->next_value(index_ + 1));
     return *this;
   }
+  /// Moves to the next value, and returns the previous position.
   [[LIDO_ASSERTS]] slot_map_iterator operator++(int) noexcept {
     const slot_map_iterator before = *this;
     ++*this;

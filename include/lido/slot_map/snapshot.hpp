@@ -25,6 +25,7 @@ template <class Iterator>
 class slot_map_values {
  public:
   slot_map_values() noexcept = default;
+  /// Makes a range of `count` values.
   slot_map_values(Iterator first, Iterator last, std::size_t count) noexcept
       : first_(first), last_(last), count_(count) {}
 

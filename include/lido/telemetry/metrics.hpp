@@ -18,7 +18,9 @@ namespace lido::inline v0 {
 class duration_histogram;
 struct resource_pool_stats;
 
+/// Kinds of metrics: a gauge rises and falls, a counter only grows.
 enum class metric_kind : std::uint8_t { gauge, counter };
+/// Unit of a metric.
 enum class metric_unit : std::uint8_t { count, flag, nanoseconds };
 
 /// A metric: one member of a pool's statistics, with the name and the explanation that all exports
@@ -32,23 +34,29 @@ struct metric {
     bool can_wait = true;                  ///< false for a map or for blocks
   };
 
+  /// Name of the member in the statistics.
   std::string_view member;
   std::string_view name;    ///< name for Prometheus; empty if a time_metric has that name
   std::string_view help;    ///< what the member counts
   std::string_view advice;  ///< when to look at the member, in Markdown
   /// Returns the value, or std::nullopt if the pool does not count it.
   std::optional<std::uint64_t> (*read)(const source& from);
+  /// Kind of the metric.
   metric_kind kind = metric_kind::counter;
   metric_unit unit = metric_unit::count;  ///< converted to seconds for Prometheus
   std::string_view label = {};            ///< label that distinguishes the values of one name
+  /// Values of the label; empty if there is no label.
   std::span<const std::string_view> values = {};
 };
 
 /// The distribution of one kind of duration, for pools of resources.
 struct time_metric {
   std::string_view member;  ///< member of resource_pool_times
+  /// Name for Prometheus.
   std::string_view name;
+  /// What is measured.
   std::string_view help;
+  /// When to look at it, in Markdown.
   std::string_view advice;
   /// Returns the distribution, or null if the pool does not count it.
   const duration_histogram* (*read)(const pool_report& report);
@@ -57,6 +65,7 @@ struct time_metric {
 /// Return the metrics of every pool in the order of pool_stats, followed by the metrics of pools of
 /// slots, of pools that grow, and of pools of resources.
 [[nodiscard]] std::span<const metric> pool_metrics() noexcept;
+/// Returns the distributions of durations that pools of resources have.
 [[nodiscard]] std::span<const time_metric> pool_time_metrics() noexcept;
 
 /// Writes one line for people: `capacity`, and all other members that are not 0, except

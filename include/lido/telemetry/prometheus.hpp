@@ -16,8 +16,10 @@ namespace lido::inline v0 {
 /// in the registry. Thread-safe. Requires: the registry outlives the collector.
 class pool_collector : public ::prometheus::Collectable {
  public:
+  /// Makes a collector for `pools`.
   explicit pool_collector(const registry& pools = registry::global()) noexcept : pools_(pools) {}
 
+  /// Returns the metrics of all pools in the registry. An `Exposer` calls this.
   [[nodiscard]] std::vector<::prometheus::MetricFamily> Collect() const override;
 
  private:

@@ -46,6 +46,7 @@ class trace {
   /// Writes the events recorded so far, and adds a point to each curve. Throws std::bad_alloc, and
   /// whatever `out` throws.
   void drain();
+  /// Returns the number of events that were lost because a thread had recorded too many.
   [[nodiscard]] std::uint64_t lost() const noexcept;
 
  private:

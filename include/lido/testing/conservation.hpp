@@ -19,13 +19,17 @@ namespace lido::inline v0::testing {
 /// of test frameworks: `EXPECT_TRUE(conserved(pool));`
 class [[nodiscard]] verdict {
  public:
+  /// Makes a success.
   verdict() = default;
+  /// Makes a failure, unless `problem` is empty.
   explicit verdict(std::string problem) : problem_(std::move(problem)) {}
 
+  /// Returns true if the check has found no problem.
   [[nodiscard]] explicit operator bool() const noexcept { return problem_.empty(); }
   /// Returns a description of the problem, or an empty string if there is none.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
 
+  /// Writes the problem, or "conserved".
   friend std::ostream& operator<<(std::ostream& out, const verdict& what) {
     return out << (what ? "conserved" : what.problem_);
   }
@@ -133,6 +137,7 @@ verdict conserved(Pool& pool, const Args&... args) {
 template <class Pool>
 class [[nodiscard]] leak_check {
  public:
+  /// Begins the check of `pool`.
   explicit leak_check(const Pool& pool) noexcept : pool_(pool), before_(pool.stats().in_use) {}
   leak_check(const leak_check&) = delete;
   leak_check& operator=(const leak_check&) = delete;
