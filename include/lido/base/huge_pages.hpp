@@ -122,13 +122,12 @@ class array_buffer {
         size_(std::exchange(other.size_, 0)),
         alignment_(other.alignment_),
         data_(std::exchange(other.data_, nullptr)) {}
-  /// Requires: this object owns no memory.
-  [[LIDO_ASSERTS]] array_buffer& operator=(array_buffer&& other) noexcept {
-    LIDO_ASSERT(data_ == nullptr, "an array is replaced without being freed");
-    from_ = other.from_;
-    size_ = std::exchange(other.size_, 0);
-    alignment_ = other.alignment_;
-    data_ = std::exchange(other.data_, nullptr);
+  /// Exchanges the memory of both objects.
+  array_buffer& operator=(array_buffer&& other) noexcept {
+    std::swap(from_, other.from_);
+    std::swap(size_, other.size_);
+    std::swap(alignment_, other.alignment_);
+    std::swap(data_, other.data_);
     return *this;
   }
   ~array_buffer() {
