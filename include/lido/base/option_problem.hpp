@@ -30,6 +30,7 @@ class option_problem {
     memory   ///< the system has no memory
   };
 
+  /// Makes an object that states no problem.
   constexpr option_problem() noexcept = default;
 
   /// Makes a problem. Joins the parts of `text`, and cuts the text off after 223 bytes.
@@ -37,6 +38,7 @@ class option_problem {
 
   /// Returns true if there is a problem.
   [[nodiscard]] explicit operator bool() const noexcept { return what_ != kind::none; }
+  /// Returns the kind of the problem.
   [[nodiscard]] kind what() const noexcept { return what_; }
   /// Returns a sentence without the name of the pool, or an empty text if there is no problem. The
   /// text ends with a zero byte, which is not counted.
