@@ -18,7 +18,7 @@ using detail::waiter_deadlines;
 
 namespace {
 
-void delivered(detail::acquire_waiter& /*waiter*/) noexcept {}
+void delivered(detail::callback_wait& /*waiter*/) noexcept {}
 
 detail::pool_settings settings_of(const pool_setup& how) {
   detail::pool_settings settings(how.options);
