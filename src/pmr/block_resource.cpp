@@ -104,11 +104,8 @@ class block_plan {
         return found;
       }
       const std::size_t rounded = rounded_bytes(options_, each.bytes);
-      for (const block_size* other = sizes_.data(); other != &each; ++other) {
-        if (rounded_bytes(options_, other->bytes) == rounded) {
-          return {option_problem::kind::option,
-                  {"two sizes of ", digits(rounded).view(), " bytes"}};
-        }
+      if (has_before(each, rounded)) {
+        return {option_problem::kind::option, {"two sizes of ", digits(rounded).view(), " bytes"}};
       }
       const std::size_t more = rounded_up(rounded * each.blocks, alignment_);
       if (more > PTRDIFF_MAX || bytes > PTRDIFF_MAX - more) {
@@ -117,6 +114,13 @@ class block_plan {
       bytes += more;
     }
     return {};
+  }
+
+  /// Returns true if a size that is listed before `one` is also rounded up to `rounded` bytes.
+  [[nodiscard]] bool has_before(const block_size& one, std::size_t rounded) const noexcept {
+    return std::any_of(sizes_.data(), &one, [&](const block_size& other) {
+      return rounded_bytes(options_, other.bytes) == rounded;
+    });
   }
 
   const block_settings& options_;
@@ -388,12 +392,19 @@ void* block_resource::take_larger(std::size_t bytes, std::size_t alignment) {
   return take_after_miss(*store, bytes, alignment);
 }
 
+/// The size of the largest request that is sent upstream. Larger requests are refused here, because
+/// the aligned operator new of libstdc++ 12 rounds such sizes up to 0.
+constexpr std::size_t most_upstream = PTRDIFF_MAX;
+
 /// Serves requests for which the table of sizes has no entry. A separate function, so that
 /// take_larger calls no other function on a hit.
 void* block_resource::take_unlisted(std::size_t bytes, std::size_t alignment) {
   detail::block_store* const store =
       alignment <= alignment_ ? larger_.find_unlisted(bytes) : nullptr;
   if (store == nullptr) {
+    if (bytes > most_upstream) {
+      throw_no_block(bytes, alignment);
+    }
     misfits_.add_one();
     return take_upstream(bytes, alignment);
   }
@@ -434,6 +445,9 @@ void* block_resource::try_take_after_miss(std::size_t bytes, std::size_t alignme
   detail::block_store* const store = alignment <= alignment_ ? find_store(bytes) : nullptr;
   void* block = nullptr;
   if (store == nullptr) {
+    if (bytes > most_upstream) {
+      return nullptr;
+    }
     misfits_.add_one();
   } else {
     const bool hit = store != &smallest_ && store->try_hit(block, bytes);
@@ -446,8 +460,7 @@ void* block_resource::try_take_after_miss(std::size_t bytes, std::size_t alignme
   return block;
 }
 
-/// Allocates memory upstream. Refuses more than PTRDIFF_MAX bytes itself, because the aligned
-/// operator new of libstdc++ 12 rounds such sizes up to 0.
+/// Allocates memory upstream. Requires: `bytes` is at most most_upstream.
 void* block_resource::ask_upstream(std::size_t bytes, std::size_t alignment) {
   // relaxed: a number for statistics
   std::size_t largest = largest_upstream_.load(std::memory_order_relaxed);
@@ -457,9 +470,6 @@ void* block_resource::ask_upstream(std::size_t bytes, std::size_t alignment) {
                                                 std::memory_order_relaxed)) {
       break;
     }
-  }
-  if (bytes > PTRDIFF_MAX) {
-    detail::throw_bad_alloc();
   }
   return upstream_->allocate(bytes, alignment);
 }

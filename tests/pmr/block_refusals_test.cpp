@@ -125,14 +125,25 @@ TEST(BlockTryAllocate, ReturnsNullWhateverUpstreamThrows) {
 }
 
 TEST(BlockTryAllocate, ReturnsNullForMoreThanAllMemory) {
-  block_resource blocks({.sizes = {{64, 2}, {256, 2}}});
-  for (const std::size_t bytes : {SIZE_MAX, SIZE_MAX - 6, SIZE_MAX / 2 + 1}) {
-    for (const std::size_t alignment : {1U, 16U, 64U, 4096U}) {
-      EXPECT_EQ(blocks.try_allocate(bytes, alignment), nullptr);
-      EXPECT_THROW((void)blocks.allocate(bytes, alignment), no_block);
+  failing_upstream upstream;
+  for (const bool overflow : {false, true}) {
+    block_resource blocks({.sizes = {{64, 2}, {256, 2}},
+                           .upstream = &upstream,
+                           .use_larger_blocks = overflow,
+                           .overflow_to_upstream = overflow});
+    for (const std::size_t bytes : {SIZE_MAX, SIZE_MAX - 6, SIZE_MAX / 2 + 1}) {
+      for (const std::size_t alignment : {1U, 16U, 64U, 4096U}) {
+        EXPECT_EQ(blocks.try_allocate(bytes, alignment), nullptr);
+        EXPECT_THROW((void)blocks.allocate(bytes, alignment), no_block);
+      }
     }
+    EXPECT_EQ(used_size(blocks), -1);
+    EXPECT_EQ(blocks.upstream_requests(), 0U) << "too large for any upstream";
+    EXPECT_EQ(blocks.stats().largest_upstream, 0U);
+    EXPECT_EQ(blocks.try_allocate(SIZE_MAX / 2), nullptr);
+    EXPECT_EQ(blocks.upstream_requests(), 1U);
+    EXPECT_EQ(blocks.stats().largest_upstream, SIZE_MAX / 2);
   }
-  EXPECT_EQ(used_size(blocks), -1);
 }
 
 TEST(BlockTryAllocate, FindsBlocksInTheCachesOfOtherThreads) {
@@ -221,6 +232,7 @@ TEST(BlockLarger, ServesARequestIfItsSizeIsInUse) {
   EXPECT_EQ(blocks.stats(1).served_by_larger, 0U);
   EXPECT_EQ(blocks.stats(1).overflowed, 4U) << "three requests for the smaller size";
   EXPECT_EQ(blocks.stats(2).served_by_larger, 0U);
+  EXPECT_EQ(blocks.stats(2).overflowed, 4U) << "every refusal";
   EXPECT_EQ(blocks.upstream_requests(), 0U);
   for (void* const one : all) {
     std::memset(one, 0xAB, 64);

@@ -97,10 +97,13 @@ struct block_resource_options {
 
 /// Statistics of the blocks of one size.
 struct block_stats {
-  std::size_t block_bytes = 0;          ///< size of a block, after rounding
-  slot_pool_stats blocks;               ///< statistics in which a slot is a block
-  std::uint64_t overflowed = 0;         ///< requests that found all blocks of this size in use
-  std::uint64_t served_by_larger = 0;   ///< those of them that then got a larger block
+  std::size_t block_bytes = 0;  ///< size of a block, after rounding
+  slot_pool_stats blocks;       ///< statistics in which a slot is a block
+  /// Requests that found all blocks of this size in use. With `use_larger_blocks`, requests for
+  /// smaller sizes are included, so the largest size counts every request that got no block.
+  std::uint64_t overflowed = 0;
+  /// Requests for this size that found all its blocks in use, and got a larger block.
+  std::uint64_t served_by_larger = 0;
   std::uint64_t upstream_requests = 0;  ///< requests of any size that were sent upstream
   std::size_t largest_upstream = 0;     ///< bytes of the largest request sent upstream
 };
@@ -205,7 +208,8 @@ class block_resource final : public std::pmr::memory_resource {
   ~block_resource() override = default;
 
   /// Allocates as `allocate` does, but returns null instead of throwing. A refusal then costs as
-  /// little as one of an object pool, unless upstream refuses the request by an exception.
+  /// little as one of an object pool, unless upstream refuses the request by an exception. In a
+  /// program without exceptions, an upstream that throws may end the program.
   [[nodiscard, LIDO_ASSERTS]] void* try_allocate(
       std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) noexcept {
     if (bytes <= smallest_.block_bytes() && alignment <= alignment_) [[likely]] {
