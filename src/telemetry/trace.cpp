@@ -93,23 +93,28 @@ void record(traced_act what, std::string_view pool, std::int64_t begin,
   }
 }
 
-/// Calls `f` with each event, and removes the event. Requires: the caller has locked `reading`.
+/// Calls `f` with each event, and then removes the event. If `f` throws, the event stays. Not by
+/// spsc_queue::consume_all, which removes no event until `f` has returned for all of them.
+/// Requires: the caller has locked `reading`.
 template <class F>
 void consume_all(const F& f) {
   for (const atomic<ring*>& one : rings) {
     // (2) - this acquire-load synchronizes-with the release-store (1)
-    if (ring* const found = one.load(std::memory_order_acquire); found != nullptr) {
-      found->events.consume_all(f);
+    ring* const found = one.load(std::memory_order_acquire);
+    for (std::size_t left = found != nullptr ? found->events.read_available() : 0; left != 0;
+         --left) {
+      (void)found->events.consume_one(f);
     }
   }
 }
 
-/// Writes an entry that is not the first one in the file.
+/// Writes an entry that is not the first one in the file. The format begins with a comma and a new
+/// line, so that a stream which refuses an entry gets no comma either.
 template <class... Args>
 void write_entry(std::ostream& out, const char* format, Args... args) {
   std::array<char, 256> text;
   (void)std::snprintf(text.data(), text.size(), format, args...);
-  out << ",\n" << text.data();
+  out << text.data();
 }
 
 }  // namespace
@@ -154,13 +159,17 @@ void trace::write_events() {
   constexpr std::array acts{"refill", "flush", "theft", "wait", "grow", "create"};
   const std::uint32_t process = detail::platform::process_id();
   detail::consume_all([&](const detail::event& one) {
-    if (named_.insert(one.thread).second) {
+    if (!named_.contains(one.thread)) {
       detail::write_entry(
-          out_, R"({"name":"thread_name","ph":"M","pid":%u,"tid":%u,"args":{"name":"%s"}})",
+          out_,
+          ",\n"
+          R"({"name":"thread_name","ph":"M","pid":%u,"tid":%u,"args":{"name":"%s"}})",
           process, one.thread, one.thread_name.data());
+      named_.insert(one.thread);
     }
     detail::write_entry(
         out_,
+        ",\n"
         R"({"name":"%s","cat":"lido","ph":"X","pid":%u,"tid":%u,"ts":%lld.%03lld,"dur":%lld.%03lld,)"
         R"("args":{"pool":"%s","slots":%zu}})",
         acts[static_cast<std::size_t>(one.what)], process, one.thread, one.begin / 1000LL,
@@ -169,32 +178,39 @@ void trace::write_events() {
   });
 }
 
-/// Adds a point to the curves of each pool. Curves of pools that have been destroyed end at 0.
+/// Adds a point to the curves of each pool. Curves of pools that have been destroyed end at 0. A
+/// curve is listed before its first point is written, because the stream may throw after that.
 void trace::write_points() {
-  std::map<std::uint64_t, curves> alive;
+  std::set<std::uint64_t> alive;
   pools_.visit([&](const pool_report& report) {
-    const auto [one, is_new] = alive.try_emplace(
+    alive.insert(report.number);
+    const auto [one, is_new] = drawn_.try_emplace(
         report.number, curves{std::string(report.name) + '#' + std::to_string(report.number),
                               detail::can_wait(report)});
     write_point(one->second, report.stats.in_use, report.stats.waiting);
   });
-  for (const auto& [number, curve] : drawn_) {
-    if (!alive.contains(number)) {
-      write_point(curve, 0, 0);
+  for (auto one = drawn_.begin(); one != drawn_.end();) {
+    if (alive.contains(one->first)) {
+      ++one;
+    } else {
+      write_point(one->second, 0, 0);
+      one = drawn_.erase(one);
     }
   }
-  drawn_.swap(alive);
 }
 
 /// Writes the numbers as text, which ignores the locale of the stream.
 void trace::write_point(const curves& of, std::size_t in_use, std::size_t waiting) {
   const std::int64_t now = detail::read_event_clock();
-  std::string text = R"({"name":")" + of.name + R"(","cat":"lido","ph":"C","pid":)";
+  std::string text =
+      ",\n"
+      R"({"name":")" +
+      of.name + R"(","cat":"lido","ph":"C","pid":)";
   text += std::to_string(detail::platform::process_id()) + R"(,"ts":)" + std::to_string(now / 1000);
   text += '.' + std::to_string(1000 + now % 1000).substr(1);
   text += R"(,"args":{"in_use":)" + std::to_string(in_use);
   text += of.has_waiting ? R"(,"waiting":)" + std::to_string(waiting) : "";
-  out_ << ",\n" << text << "}}";
+  out_ << text + "}}";
 }
 
 // NOLINTNEXTLINE(readability-convert-member-functions-to-static): it belongs to the running trace

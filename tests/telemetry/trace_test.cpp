@@ -8,6 +8,7 @@
 #include <atomic>
 #include <boost/property_tree/json_parser.hpp>
 #include <chrono>
+#include <limits>
 #include <locale>
 #include <map>
 #include <optional>
@@ -482,20 +483,59 @@ TEST(TraceCurves, IgnoreTheLocaleOfTheStream) {
   EXPECT_THAT(seen_trace(file).values("jobs#1 in_use"), ElementsAre(0, 1234, 0));
 }
 
-TEST(TraceCurves, ContinueAfterTheStreamThrew) {
-  registry pools;
-  std::stringstream file;
-  const object_pool<int> jobs{{.capacity = 2, .name = "jobs", .registry = &pools}};
-  {
-    trace recording(file, pools);
-    file.exceptions(std::ios::badbit);
-    EXPECT_THROW(file.setstate(std::ios::badbit), std::ios::failure);
-    EXPECT_THROW(recording.drain(), std::ios::failure);
-    file.clear();
-    recording.drain();
+// ---- streams that throw
+
+/// A buffer that accepts only so many writes.
+struct limited_buffer : std::stringbuf {
+  std::streamsize xsputn(const char* text, std::streamsize size) override {
+    return writes_left-- > 0 ? std::stringbuf::xsputn(text, size) : 0;
   }
-  const seen_trace seen(file);
-  EXPECT_GE(seen.values("jobs#1 in_use").size(), 3U);
+  int writes_left = std::numeric_limits<int>::max();
+};
+
+TEST(Trace, ContinuesAfterTheStreamThrewAtAnyEntry) {
+  bool threw = true;
+  for (int accepted = 0; threw; ++accepted) {
+    registry pools;
+    object_pool<int> jobs{{.capacity = 1000, .name = "jobs", .registry = &pools, .max_cached = 8}};
+    std::optional<object_pool<int>> brief;
+    limited_buffer buffer;
+    std::ostream file(&buffer);
+    file.exceptions(std::ios::badbit);
+    {
+      trace recording(file, pools);
+      acquire_and_release(jobs, 20);
+      std::thread([&] { acquire_and_release(jobs, 20); }).join();
+      brief.emplace(object_pool_options{.capacity = 2, .name = "brief", .registry = &pools});
+      const auto job = jobs.acquire();
+      auto other = brief->acquire();
+      buffer.writes_left = accepted;
+      try {
+        recording.drain();
+        threw = false;
+      } catch (const std::ios::failure&) {
+        file.clear();
+      }
+      buffer.writes_left = std::numeric_limits<int>::max();
+      other.reset();
+      brief.reset();
+      acquire_and_release(jobs, 20);
+      recording.drain();
+    }
+    const seen_trace seen(std::stringstream(buffer.str()));
+    const slot_pool_stats stats = jobs.stats();
+    EXPECT_EQ(seen.all("refill", "jobs").size(), stats.refills) << accepted;
+    EXPECT_EQ(seen.all("flush", "jobs").size(), stats.flushes) << accepted;
+    EXPECT_EQ(seen.lost, 0U);
+    const std::vector<std::size_t> used = seen.values("jobs#1 in_use");
+    EXPECT_GE(used.size(), 3U) << accepted;
+    EXPECT_LE(used.size(), 4U) << accepted;
+    EXPECT_EQ(used[used.size() - 2], 1U) << accepted;
+    EXPECT_EQ(used.back(), 0U) << accepted;
+    const std::vector<std::size_t> ended = seen.values("brief#2 in_use");
+    EXPECT_TRUE(ended.empty() || ended.back() == 0) << accepted;
+    EXPECT_TRUE(threw || accepted > 8) << "a drain of events and points";
+  }
 }
 
 TEST(TraceCurves, StayWithinThePoolBesideFourThreads) {

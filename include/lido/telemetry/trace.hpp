@@ -44,7 +44,9 @@ class trace {
   ~trace();
 
   /// Writes the events recorded so far, and adds a point to each curve. Throws std::bad_alloc, and
-  /// whatever `out` throws.
+  /// whatever `out` throws. If it throws, the entry being written is incomplete if `out` accepted a
+  /// part of it. The next `drain` writes that event and all later ones, and no event twice. Curves
+  /// may lack their points of this call, and still drop to 0 when their pools are destroyed.
   void drain();
   /// Returns the number of events that were lost because a thread had recorded too many.
   [[nodiscard]] std::uint64_t lost() const noexcept;
