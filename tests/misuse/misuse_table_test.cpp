@@ -144,7 +144,8 @@ const misuse_case misuses[] = {
     {"AtAnIndexThatIsNotInUse",
      [] {
        object_pool<int, tracked_traits> pool(3);
-       (void)pool.at(pool.index_of(pool.acquire().get()));
+       const auto released = pool.index_of(pool.acquire().get());  // its lease ends here
+       (void)pool.at(released);
      },
      "an index of an object that is not in use"},
     {"AtAnIndexThatIsNotInUseInACheckedPool",
