@@ -187,9 +187,9 @@ TEST(ConcurrentSnapshot, GivesTheSameValuesHandlesAndReservedHandles) {
   EXPECT_NE(map.used_up_slots(), 0U);
   const saved_shared<int> file(std::as_const(map).snapshot());
   few_shared other(100);
-  const auto reserved = other.reserve_handle();
+  const auto value = other.emplace(1);
   EXPECT_THROW(other.restore(file.view()), std::invalid_argument) << "not empty";
-  EXPECT_TRUE(other.erase(reserved));
+  EXPECT_TRUE(other.erase(value));
   other.restore(file.view());
   EXPECT_EQ(other.size(), map.size());
   EXPECT_EQ(other.used_up_slots(), map.used_up_slots());
@@ -244,6 +244,103 @@ TEST(ConcurrentSnapshot, RestoresIntoAMapThatHasBeenUsed) {
   EXPECT_TRUE(map.emplace(4)) << "the slot was free in the snapshot's table";
 }
 
+/// Returns all handles that a map of ten slots has given and that are stale. Its lowest and highest
+/// slots are free, those next to them are used up, and the rest have values.
+std::vector<few_shared::handle_type> leave_stale(few_shared& map) {
+  std::vector<few_shared::handle_type> all(10);
+  for (int i = 0; i < 10; ++i) {
+    const auto handle = map.emplace(i);
+    all[handle.to_bits() % 16] = handle;
+  }
+  map.erase(all[1]);
+  map.erase(all[8]);
+  std::vector<few_shared::handle_type> stale{all[0], all[1], all[8], all[9]};
+  stale.push_back(map.emplace(11));
+  stale.push_back(map.emplace(18));
+  for (const auto& each : stale) {
+    map.erase(each);
+  }
+  return stale;
+}
+
+TEST(ConcurrentSnapshot, OfARestoredMapStillKnowsWhichHandlesAreStale) {
+  few_shared map(10);
+  const auto stale = leave_stale(map);
+  EXPECT_EQ(map.used_up_slots(), 2U);
+  const saved_shared<int> file(map.snapshot());
+  few_shared second(10);
+  second.restore(file.view());
+  EXPECT_EQ(second.extent(), map.extent());
+  const saved_shared<int> again(second.snapshot());
+  EXPECT_EQ(again.table, file.table);
+  few_shared third(10);
+  third.restore(again.view());
+  EXPECT_EQ(third.used_up_slots(), 2U);
+  for (int i = 0; i < 2; ++i) {
+    const auto handle = third.emplace(i);
+    EXPECT_EQ(std::count(stale.begin(), stale.end(), handle), 0) << "a handle is given twice";
+  }
+  EXPECT_FALSE(third.try_emplace(1)) << "all other slots are in use or used up";
+  for (const auto& each : stale) {
+    EXPECT_FALSE(third.contains(each));
+  }
+}
+
+TEST(ConcurrentSnapshot, ReplacesReservedHandles) {
+  shared_ints from(500);
+  const auto kept = from.reserve_handle();
+  const auto value = from.emplace(5);
+  const std::size_t extent = from.extent();
+  ASSERT_LT(extent, 500U);
+  shared_ints map(500);
+  std::vector<shared_ints::handle_type> lost(500);
+  std::generate(lost.begin(), lost.end(), [&] { return map.reserve_handle(); });
+  map.restore(from.snapshot());
+  EXPECT_EQ(map.size(), 2U);
+  EXPECT_EQ(shared_value(map, value), 5);
+  for (const auto& each : lost) {
+    EXPECT_EQ(map.emplace_at(each, 6), each == kept);
+  }
+  while (const auto handle = map.try_emplace(7)) {
+    EXPECT_TRUE(handle.to_bits() % 512 < extent ||
+                std::count(lost.begin(), lost.end(), handle) == 0)
+        << "the snapshot has no such slot, but its handle is given twice";
+  }
+  EXPECT_EQ(map.size(), 500U) << "a slot is lost";
+}
+
+TEST(ConcurrentSnapshot, ReplacesReservedHandlesOfUsedUpSlots) {
+  concurrent_slot_map<int, test::few_generations<1>> map(20);
+  std::vector<decltype(map)::handle_type> lost(20);
+  std::generate(lost.begin(), lost.end(), [&] { return map.reserve_handle(); });
+  map.restore(concurrent_slot_map<int, test::few_generations<1>>(20).snapshot());
+  EXPECT_TRUE(map.empty());
+  EXPECT_EQ(map.used_up_slots(), 20U);
+  EXPECT_FALSE(map.reserve_handle());
+}
+
+/// Hooks that keep the handle of an insert, and refuse it on request.
+struct keeps_refused {
+  bool refuse = false;
+  std::uint64_t seen = 0;
+  template <class T>
+  void on_insert(T& /*value*/, slot_handle<T> handle) {
+    seen = handle.to_bits();
+    if (refuse) {
+      throw refused();
+    }
+  }
+};
+
+TEST(ConcurrentSnapshot, KnowsTheHandleOfAnInsertThatItsHookRefused) {
+  concurrent_slot_map<int, keeps_refused> map(4);
+  map.hooks().refuse = true;
+  EXPECT_THROW((void)map.emplace(1), refused);
+  concurrent_slot_map<int, keeps_refused> other(4);
+  other.restore(map.snapshot());
+  EXPECT_NE(other.emplace(1).to_bits(), map.hooks().seen);
+}
+
 TEST(ConcurrentSnapshot, RefusesWhatIsNoSnapshot) {
   few_shared map(20);
   (void)map.emplace(1);
@@ -289,15 +386,18 @@ TEST(ConcurrentSnapshot, ARestoreWhoseCopyThrowsChangesNothing) {
   {
     concurrent_slot_map<copied_shared> from(8);
     concurrent_slot_map<copied_shared> map(8);
+    const auto reserved = map.reserve_handle();
     for (int i = 0; i < 5; ++i) {
       (void)from.emplace();
     }
     for (int at = 1; at <= 5; ++at) {
       copied_shared::refuse_in = at;
       EXPECT_THROW(map.restore(from.snapshot()), refused);
-      EXPECT_TRUE(map.empty());
+      EXPECT_EQ(map.size(), 1U) << "the reserved handle";
       EXPECT_EQ(copied_shared::alive, 5);
     }
+    EXPECT_TRUE(map.emplace_at(reserved));
+    EXPECT_TRUE(map.erase(reserved));
     map.restore(from.snapshot());
     EXPECT_EQ(map.size(), 5U);
     for (int i = 0; i < 3; ++i) {

@@ -2,6 +2,7 @@
 /// Internal. Restores a concurrent slot map from a snapshot.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -35,7 +36,8 @@ class restoration {
                      {"the snapshot to restore is of a map with another max_size"});
     refuse_option_if(!is_consistent(from.values.size()), map_.name_,
                      {"the snapshot to restore is not consistent"});
-    refuse_option_if(!map_.empty(), map_.name_, {"restore into a map that is not empty"});
+    refuse_option_if(map_.size() != reserved_slots(), map_.name_,
+                     {"restore into a map that is not empty"});
     const scope_exit free_rest([this]() noexcept { free_slots_without_content(); });
     take_slots();
     construct(from.values);
@@ -67,13 +69,26 @@ class restoration {
     return table_.size() <= map_.max_size_ && values == count;
   }
 
+  [[nodiscard]] bool is_reserved(std::uint32_t slot) const noexcept {
+    return map_.states_[slot].contents() == content::reserved;
+  }
+  /// Returns the number of reserved handles of the map.
+  [[nodiscard]] std::size_t reserved_slots() const noexcept {
+    std::size_t count = 0;
+    for (std::uint32_t slot = 0; slot < map_.end_.get(); ++slot) {
+      count += is_reserved(slot) ? 1U : 0U;
+    }
+    return count;
+  }
+
   /// Takes slots until it has all those that the snapshot uses or that are used up there. Also
-  /// notes the slots that are used up in the map, which may be free in the snapshot. Throws
-  /// std::bad_alloc.
+  /// notes the slots that are used up or reserved in the map, which may be free in the snapshot.
+  /// Throws std::bad_alloc.
   [[LIDO_ASSERTS]] void take_slots() {
     std::size_t missing = 0;
-    for (std::uint32_t slot = 0; slot < table_.size(); ++slot) {
-      if (is_used_up(slot)) {
+    const auto end = (std::max)(map_.end_.get(), static_cast<std::uint32_t>(table_.size()));
+    for (std::uint32_t slot = 0; slot < end; ++slot) {
+      if (is_reserved(slot) || (is_used_up(slot) && slot < table_.size())) {
         taken_.push_back(address_of(slot));
       } else if (is_wanted(slot)) {
         ++missing;
@@ -114,15 +129,22 @@ class restoration {
     undo.dismiss();
   }
 
-  void adopt_table() noexcept {
+  [[LIDO_ASSERTS]] void adopt_table() noexcept {
     std::size_t used_up = map_.used_up_slots();
+    for (auto slot = static_cast<std::uint32_t>(table_.size()); slot < map_.end_.get(); ++slot) {
+      // A reserved handle that the snapshot does not know becomes stale.
+      if (is_reserved(slot) && !map_.states_[slot].retire_value(map_.last_generation_)) {
+        ++used_up;
+      }
+    }
     for (std::uint32_t slot = 0; slot < table_.size(); ++slot) {
       used_up -= is_used_up(slot) ? 1U : 0U;
       used_up += table_[slot] == 0 ? 1U : 0U;
       map_.states_[slot].restore(table_[slot] >> 2U, content_of(table_[slot]));
-      if (content_of(table_[slot]) != content::nothing) {
-        map_.end_.raise_above(slot);
-      }
+    }
+    if (!table_.empty()) {
+      // Free slots count, too: the next snapshot must know which handles they have given.
+      map_.end_.raise_above(static_cast<std::uint32_t>(table_.size() - 1));
     }
     // relaxed: used only for statistics
     map_.used_up_.store(used_up, std::memory_order_relaxed);

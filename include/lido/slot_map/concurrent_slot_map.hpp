@@ -320,12 +320,14 @@ class concurrent_slot_map {
             std::move(table)};
   }
 
-  /// Restores the values and handles of a snapshot into this map, which must be empty. Copies the
-  /// values, or moves them if T cannot be copied. Hooks are not called. Throws
-  /// std::invalid_argument if this map has a value or a reserved handle, or if the snapshot has
-  /// another format or another `max_size`, or is inconsistent. Also throws std::bad_alloc, and
-  /// whatever making a T throws. A call that throws has no effect, except on values that it has
-  /// moved. Requires: no other thread is in a call, and no walk is running.
+  /// Restores the values and handles of a snapshot into this map, which must have no values. Copies
+  /// the values, or moves them if T cannot be copied. Reserved handles of this map are lost.
+  /// Handles given after the snapshot are given again, and handles that this map has given earlier
+  /// may become valid again. Hooks are not called. Throws std::invalid_argument if this map has a
+  /// value, or if the snapshot has another format or another `max_size`, or is inconsistent. Also
+  /// throws std::bad_alloc, and whatever making a T throws. A call that throws has no effect,
+  /// except on values that it has moved. Requires: no other thread is in a call, and no walk is
+  /// running.
   [[LIDO_ASSERTS]] void restore(const concurrent_slot_map_snapshot<T>& from) {
     detail::restoration<concurrent_slot_map>(*this).run(from);
   }
@@ -345,8 +347,8 @@ class concurrent_slot_map {
 
   /// Returns the largest number of values at a time.
   [[nodiscard]] std::size_t max_size() const noexcept { return max_size_; }
-  /// Returns the number of slots that a walk checks: all up to the highest one that has ever held a
-  /// value. Wait-free.
+  /// Returns the number of slots that a walk checks: all up to the highest one that has ever had a
+  /// handle, in this map or in a snapshot that it has restored. Wait-free.
   [[nodiscard]] std::size_t extent() const noexcept { return end_.get(); }
   /// Returns the number of values and reserved handles. It is exact if no other thread is in a
   /// call. Wait-free.
@@ -441,6 +443,10 @@ class concurrent_slot_map {
     detail::slot_shadow<sizeof(T)>::open(address);
     T* const value = detail::make<T>(address, std::forward<Args>(args)...);
     give_back.dismiss();
+    // The end is raised before the value is published, because a thread that finds the value may
+    // start a walk, and that walk must reach the value. It is raised before the hook is called,
+    // because a snapshot must know the handle that the hook has seen, even if the hook throws.
+    end_.raise_above(slot);
     if constexpr (detail::names_on_insert<Hooks>) {
       // The hook has seen the handle, so no later value may get the same one.
       detail::scope_exit take_back([&]() noexcept {
@@ -450,9 +456,6 @@ class concurrent_slot_map {
       hooks_.on_insert(*value, handle);
       take_back.dismiss();
     }
-    // The end is raised before the value is published, because a thread that finds the value may
-    // start a walk, and that walk must reach the value.
-    end_.raise_above(slot);
     states_[slot].publish();
     return handle;
   }

@@ -223,7 +223,7 @@ class slot_state {
   atomic<std::uint64_t> word_{first_generation << generation_shift};
 };
 
-/// The end of the slots that have ever held a value. Walks stop there.
+/// The end of the slots that have ever had a handle. Walks and snapshots stop there.
 class walk_end {
  public:
   [[nodiscard]] std::uint32_t get() const noexcept {
