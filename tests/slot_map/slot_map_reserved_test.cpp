@@ -49,7 +49,23 @@ TEST(SlotMapReserved, CanBeGivenUp) {
     EXPECT_FALSE(map.erase(handle));
     EXPECT_FALSE(map.contains(handle));
   }
-  EXPECT_EQ(map.used_up_slots(), 2U);
+  EXPECT_EQ(map.used_up_slots(), 3U) << "each of them also skips the generation after it";
+}
+
+TEST(SlotMapReserved, CannotBeFulfilledOnceItIsGivenUp) {
+  for (const bool shrinks : {false, true}) {
+    kept_map map;
+    for (int generation = 1; generation <= 3; ++generation) {
+      const kept_handle handle = map.reserve_handle();
+      EXPECT_TRUE(map.erase(handle));
+      if (shrinks) {
+        map.shrink_to_fit();
+      }
+      EXPECT_FALSE(map.emplace_at(handle, 1)) << "a cancelled value comes late";
+      EXPECT_NE(map.insert(2), handle);
+      map.clear();
+    }
+  }
 }
 
 TEST(SlotMapReserved, NoOtherHandleOfItsSlotIsAccepted) {

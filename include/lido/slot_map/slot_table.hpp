@@ -206,10 +206,13 @@ class slot_table {
     first_free_ = slot;
     --reserved_;
   }
-  /// Frees the slot of a reserved handle, so that the handle becomes stale.
+  /// Frees the slot of a reserved handle, so that the handle becomes stale. Skips a generation,
+  /// because `can_fill_as` accepts the last handle that a slot has given.
   void give_up_reserved(std::uint64_t handle) noexcept {
     const auto slot = static_cast<slot_index>(handle);
-    words_[slot] = word_without_value(generation_after(handle), null_slot);
+    const auto given = static_cast<std::uint32_t>(handle >> 32U);
+    const std::uint64_t skipped = std::uint64_t{(std::min)(given + 1, Last)} << 32U;
+    words_[slot] = word_without_value(generation_after(skipped), null_slot);
     give_up_index(slot);
     --reserved_;
   }
