@@ -100,6 +100,23 @@ TEST(SavedMap, ItsOwnSnapshotTakesItBack) {
   EXPECT_TRUE(map.empty());
 }
 
+// Its new slots would begin with a generation after the last one.
+TEST(SavedMap, MayBeOneWhoseNewSlotsHaveNoGenerationLeft) {
+  slot_map<int, test::few_generations<1>> map;
+  (void)map.insert(1);
+  const auto other = std::move(map);
+  // NOLINTBEGIN(bugprone-use-after-move): what it does then is what is tested
+  EXPECT_THROW((void)map.insert(2), std::length_error);
+  map.restore(map.snapshot());
+  map.restore(std::as_const(map).snapshot());
+  EXPECT_THROW((void)map.insert(2), std::length_error) << "it has given its handle already";
+  map.restore(other.snapshot());
+  EXPECT_EQ(map.size(), 1U);
+  // NOLINTEND(bugprone-use-after-move)
+  map = slot_map<int, test::few_generations<1>>();
+  EXPECT_TRUE(map.insert(3)) << "an assignment makes a new map of it";
+}
+
 /// Returns why a snapshot is not restored.
 std::string refusal_of(saved_few& map, const saved<int>& bad) {
   try {
@@ -140,7 +157,7 @@ TEST(SavedMap, RefusesWhatIsNoSnapshotAndLosesNothing) {
   both([&](auto& s) { s.first_free = of(all[0]); });
   both([](auto& s) { s.first_free = static_cast<std::uint32_t>(s.table.size()); });
   both([](auto& s) { s.first_generation = 0; });
-  both([](auto& s) { s.first_generation = 4; });
+  both([](auto& s) { s.first_generation = 5; });
   both([&](auto& s) { s.table[of(all[0])] = s.table[of(all[1])] ^ of(all[0]) ^ of(all[1]); });
   both([&](auto& s) { s.table[of(all[0])] &= 0xFFFF'FFFF; });
   both([&](auto& s) { s.table[of(all[0])] |= std::uint64_t{4} << 32U; });

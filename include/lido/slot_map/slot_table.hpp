@@ -325,7 +325,7 @@ class slot_table {
   /// each element of `owners` is null_slot.
   [[nodiscard]] bool load(const table_image& from, std::span<slot_index> owners) {
     if (from.table.size() > max_capacity || from.first_generation < 1 ||
-        from.first_generation > Last) {
+        from.first_generation > Last + 1) {
       return false;
     }
     words_.assign(from.table.begin(), from.table.end());
