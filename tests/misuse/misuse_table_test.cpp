@@ -470,6 +470,13 @@ const misuse_case misuses[] = {
        (void)map.insert_range(map);
      },
      "insert_range of values that are in this slot map"},
+    {"InsertRangeOfASnapshotOfTheMap",
+     [] {
+       slot_map<int> map({.max_size = 8});
+       map.emplace(1);
+       (void)map.insert_range(std::as_const(map).snapshot().values);
+     },
+     "insert_range of values that are in this slot map"},
     {"InsertInAParallelWalk",
      [] {
        slot_map<int> map;

@@ -1,4 +1,6 @@
 // Compiled with LIDO_ASSERTIONS=0.
+#include <iterator>
+#include <ranges>
 #include <stdexcept>
 
 #include "one_mode.hpp"
@@ -9,14 +11,20 @@ void misuse_without_assertions() {
 }
 
 bool own_range_is_refused() {
-  lido::slot_map<int> map;
+  lido::slot_map<int> map({.max_size = 8});
+  const lido::slot_map<int>& same = map;
   map.emplace(1);
-  for (const bool whole : {true, false}) {
+  const auto is_refused = [&map](auto&& values) {
     try {
-      (void)(whole ? map.insert_range(map) : map.insert_range(map.values()));
-      return false;
+      (void)map.insert_range(values);
     } catch (const std::invalid_argument&) {
+      return map.size() == 1;
     }
-  }
-  return map.size() == 1;
+    return false;
+  };
+  return is_refused(map) && is_refused(same) && is_refused(map.values()) &&
+         is_refused(same.snapshot().values) &&
+         is_refused(std::ranges::subrange(map.begin(), map.end())) &&
+         is_refused(std::ranges::subrange(std::make_move_iterator(map.begin()),
+                                          std::make_move_iterator(map.end())));
 }

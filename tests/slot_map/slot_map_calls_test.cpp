@@ -264,6 +264,18 @@ TEST(SlotMapInsertRange, GivesHandlesInOrder) {
   EXPECT_EQ(*moved.at(moved.insert_range(rvalues{from}).front()), 1);
 }
 
+TEST(SlotMapInsertRange, TakesNoValuesAndThoseOfAnotherMap) {
+  number_map from;
+  number_map map;
+  EXPECT_TRUE(map.insert_range(map).empty());
+  EXPECT_TRUE(map.insert_range(std::as_const(map).snapshot().values).empty());
+  (void)from.insert(1);
+  (void)from.insert(2);
+  EXPECT_EQ(map.insert_range(std::as_const(from).snapshot().values).size(), 2U);
+  EXPECT_EQ(map.insert_range(from).size(), 2U);
+  EXPECT_EQ(map.size(), 4U);
+}
+
 TEST(SlotMapInsertRange, AllOrNone) {
   for (const compaction_mode mode : called_modes) {
     slot_map<int, told> map({.max_size = 5, .compaction = mode},

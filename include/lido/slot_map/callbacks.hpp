@@ -37,10 +37,17 @@ concept parallel_executor = requires(const E& executor, std::uint32_t count,
 
 namespace detail {
 
-/// A range that stores its values in an array, such as the result of a map's `values()`.
+/// A range that can be read more than once and refers to values of type T that exist, such as a
+/// map, the `values` of its snapshot, or an array.
 template <class Range, class T>
-concept has_array_of =
-    std::is_convertible_v<decltype(std::data(std::declval<const Range&>())), const T*>;
+concept refers_to = requires(Range& range) {
+  requires std::is_convertible_v<
+      typename std::iterator_traits<decltype(std::begin(range))>::iterator_category,
+      std::forward_iterator_tag>;
+  requires std::is_reference_v<decltype(*std::begin(range))>;
+  requires std::is_same_v<std::remove_cvref_t<decltype(*std::begin(range))>, T>;
+  std::end(range);
+};
 
 [[nodiscard]] constexpr bool stops(step verdict) noexcept {
   return verdict == step::stop || verdict == step::erase_and_stop;

@@ -175,8 +175,8 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
 
   /// Inserts each value of a range. Moves the values if the range's iterators yield rvalues, and
   /// copies them otherwise. Returns the handles in the order of the range. If the call throws, the
-  /// map keeps none of the values. Throws std::invalid_argument if the range is this map, or an
-  /// array that begins with a value of it. Requires: the range contains no values of this map.
+  /// map keeps none of the values. Throws std::invalid_argument if the range begins with a value of
+  /// this map, and can be read more than once. Requires: the range contains no values of this map.
   template <class Range>
   [[LIDO_ASSERTS]] std::vector<handle_type> insert_range(Range&& values) {
     LIDO_ASSERT(!has_first_of(values), "insert_range of values that are in this slot map");
@@ -557,11 +557,10 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
 
   /// Returns true if `values` is this map, or an array whose first value is in this map.
   template <class Range>
-  [[nodiscard]] bool has_first_of(const Range& values) const noexcept {
-    if constexpr (std::is_same_v<Range, slot_map>) {
-      return std::addressof(values) == this && !empty();
-    } else if constexpr (detail::has_array_of<Range, T>) {
-      return std::size(values) != 0 && store_.is_value(*std::data(values));
+  [[nodiscard]] bool has_first_of(Range& values) const {
+    if constexpr (detail::refers_to<Range, T>) {
+      const auto first = std::begin(values);
+      return first != std::end(values) && store_.is_value(*first);
     } else {
       return false;
     }
