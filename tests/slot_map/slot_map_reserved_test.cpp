@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <random>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -110,6 +112,78 @@ TEST(SlotMapReserved, CountsAgainstMaxSize) {
   EXPECT_FALSE(map.reserve_handle());
   EXPECT_TRUE(map.emplace_at(handle, 2));
   EXPECT_FALSE(map.reserve_handle());
+}
+
+TEST(SlotMapReserved, LeavesItsPlaceToNoInsert) {
+  kept_map map({.max_size = 2, .reserve = 2});
+  const std::size_t bytes = map.bookkeeping_bytes();
+  const kept_handle handle = map.reserve_handle();
+  const kept_handle first = map.insert(1);
+  EXPECT_THROW((void)map.insert(2), pool_exhausted);
+  EXPECT_FALSE(map.try_emplace(2));
+  EXPECT_THROW((void)map.insert_with([](kept_handle) { return 2; }), pool_exhausted);
+  EXPECT_THROW((void)map.insert_range(std::vector{2}), pool_exhausted);
+  EXPECT_FALSE(map.emplace_at({1, 3}, 2)) << "the slot has a value";
+  const kept_handle second = map.emplace_or_evict(std::less<>(), 2);
+  EXPECT_TRUE(second) << "it replaces a value";
+  EXPECT_FALSE(map.contains(first));
+  EXPECT_TRUE(map.emplace_at(handle, 3));
+  EXPECT_EQ(map.at(second) + map.at(handle), 5);
+  EXPECT_FALSE(map.try_emplace(4));
+  EXPECT_EQ(map.capacity(), 2U);
+  EXPECT_EQ(map.bookkeeping_bytes(), bytes) << "the table has grown";
+}
+
+TEST(SlotMapReserved, LeavesItsPlaceToAnInsertOnceItIsGivenUp) {
+  kept_map map({.max_size = 1});
+  EXPECT_TRUE(map.erase(map.reserve_handle()));
+  const kept_handle value = map.insert(1);
+  EXPECT_FALSE(map.reserve_handle());
+  map.erase(value);
+  const kept_handle handle = map.reserve_handle();
+  EXPECT_THROW((void)map.emplace_or_evict(std::less<>(), 2), pool_exhausted) << "nothing to evict";
+  EXPECT_TRUE(map.emplace_at(handle, 3));
+}
+
+TEST(SlotMapReserved, CountsInCopiesMovedSwappedAndRestoredMaps) {
+  kept_map map({.max_size = 2});
+  (void)map.insert(1);
+  const kept_handle handle = map.reserve_handle();
+  kept_map copy(map);
+  kept_map assigned;
+  assigned = map;
+  kept_map restored({.max_size = 2});
+  restored.restore(map.snapshot());
+  kept_map small({.max_size = 1});
+  EXPECT_THROW(small.restore(map.snapshot()), std::invalid_argument) << "no place for its value";
+  kept_map swapped;
+  kept_map moved(std::move(map));
+  EXPECT_TRUE(map.insert(1) && map.insert(2)) << "it has no reserved handle any more";
+  swapped.swap(moved);
+  EXPECT_TRUE(moved.insert(1) && moved.insert(2) && moved.insert(3));
+  for (kept_map* each : {&copy, &assigned, &restored, &swapped}) {
+    EXPECT_FALSE(each->try_emplace(2));
+    EXPECT_TRUE(each->emplace_at(handle, 7));
+  }
+  restored.restore(kept_map().snapshot());
+  EXPECT_TRUE(restored.insert(1) && restored.insert(2));
+}
+
+/// A type whose constructor calls a function.
+struct made_by {
+  template <class F>
+  explicit made_by(const F& f) {
+    f();
+  }
+};
+
+TEST(SlotMapReserved, KeepsItsPlaceFromInsertsOfConstructors) {
+  slot_map<made_by> map({.max_size = 2});
+  const auto handle = map.reserve_handle();
+  const auto insert = [&] { EXPECT_TRUE(map.try_emplace([] {})); };
+  EXPECT_FALSE(map.try_emplace(insert)) << "its constructor took the last place";
+  EXPECT_TRUE(map.emplace_at(handle, [&] { EXPECT_FALSE(map.try_emplace([] {})); }));
+  EXPECT_EQ(map.size(), 2U);
 }
 
 TEST(SlotMapReserved, OutlivesCompactionShrinkingCopiesAndSnapshots) {

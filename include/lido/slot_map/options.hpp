@@ -31,13 +31,14 @@ inline constexpr std::size_t unlimited = (std::numeric_limits<std::size_t>::max)
 
 /// Options of a `slot_map`. Use designated initialisers: `{.max_size = 200'000, .name = "sparks"}`.
 struct slot_map_options {
-  /// Largest number of values at a time; at least 1.
+  /// Largest number of values and reserved handles at a time; at least 1.
   std::size_t max_size = unlimited;
 
   /// Number of values that the map always has memory for. If `reserve` equals `max_size`, the
   /// constructor allocates all memory, both for values and for the table. After that, as long as no
   /// slot is used up, few functions allocate. `shrink_to_fit` allocates a new table, `sort` a sort
-  /// order, and `emplace_at` 4 bytes for each slot of the table. If a T is larger than 1 KiB,
+  /// order, and `emplace_at` 4 bytes for each slot of the table. `reserve_handle` may enlarge the
+  /// table if there are holes. If a T is larger than 1 KiB,
   /// `swap`, `emplace_at` and (if the map is full) `emplace_or_evict` allocate, too, because each
   /// of them briefly puts one T on the heap.
   std::size_t reserve = 0;

@@ -114,8 +114,8 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   [[LIDO_ASSERTS]] ~slot_map() = default;
 
   /// Constructs a value from `args` as `object_pool::acquire` does, and returns its handle. Throws
-  /// pool_exhausted if the map already holds `max_size()` values. Also throws whatever T's
-  /// constructor, a hook or an allocation throws.
+  /// pool_exhausted if values and reserved handles already number `max_size()`. Also throws
+  /// whatever T's constructor, a hook or an allocation throws.
   template <class... Args>
   [[LIDO_ASSERTS]] handle_type emplace(Args&&... args) {
     const handle_type made = try_emplace(std::forward<Args>(args)...);
@@ -128,10 +128,10 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   /// undo what T's move constructor has done to `value`.
   [[LIDO_ASSERTS]] handle_type insert(const T& value) { return emplace(value); }
   [[LIDO_ASSERTS]] handle_type insert(T&& value) { return emplace(std::move(value)); }
-  /// Adds a value as emplace does. Returns the null handle if the map holds `max_size()` values.
+  /// Adds a value as emplace does, but returns the null handle if the map is full.
   template <class... Args>
   [[nodiscard, LIDO_ASSERTS]] handle_type try_emplace(Args&&... args) {
-    return store_.taken() < options_.max_size ? add(std::forward<Args>(args)...) : handle_type();
+    return store_.taken() < limit_ ? add(std::forward<Args>(args)...) : handle_type();
   }
 
   /// Adds the T that `f(handle)` returns, as emplace does. The T may store the handle, which is
@@ -150,8 +150,12 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   /// Returns the null handle if values and reserved handles already number `max_size()`. Throws
   /// std::bad_alloc, and std::length_error if no slot is left.
   [[nodiscard, LIDO_ASSERTS]] handle_type reserve_handle() {
-    const bool room = store_.taken() + store_.reserved() < options_.max_size;
-    return room ? handle_type::from_bits(store_.reserve_handle()) : handle_type();
+    if (store_.taken() >= limit_) {
+      return handle_type();
+    }
+    const std::uint64_t handle = store_.reserve_handle();
+    count_reserved();
+    return handle_type::from_bits(handle);
   }
 
   /// Adds a value under `handle`: a reserved one, one from another map, or the last one that its
@@ -168,9 +172,13 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
     }
     auto value = detail::make_aside<T>(std::forward<Args>(args)...);  // `args` may be in this array
     compact();
-    make_room(1);
-    return store_.emplace_as(handle.to_bits(), most(), std::move(*value)) &&
-           announce_insert(handle.to_bits());
+    store_.is_reserved(handle.to_bits()) ? grow_for(1) : make_room(1);
+    if (!store_.emplace_as(handle.to_bits(), most(), std::move(*value))) {
+      return false;
+    }
+    count_reserved();
+    (void)announce_insert(handle.to_bits());
+    return true;
   }
 
   /// Inserts each value of a range. Moves the values if the range's iterators yield rvalues, and
@@ -200,18 +208,18 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
     return made;
   }
 
-  /// Adds a value as emplace does. If the map already holds `max_size()` values, the new value
-  /// replaces the one that is least by `less(const T&, const T&)`. If on_insert throws, the
-  /// replaced value is lost. After any other exception, the map is unchanged.
+  /// Adds a value as emplace does. If the map is full and has a value, the new value replaces the
+  /// one that is least by `less(const T&, const T&)`. If on_insert throws, the replaced value is
+  /// lost. After any other exception, the map is unchanged.
   template <class Less, class... Args>
   handle_type emplace_or_evict(Less less, Args&&... args) {
     static_assert(std::is_nothrow_move_constructible_v<T>,
                   "lido: emplace_or_evict moves a value where another was, so that must not throw");
-    if (store_.taken() < options_.max_size) {
+    if (store_.taken() < limit_) {
       return emplace(std::forward<Args>(args)...);
     }
     auto value = detail::make_aside<T>(std::forward<Args>(args)...);
-    if (store_.taken() < options_.max_size || empty()) {  // T's constructor changed the map
+    if (store_.taken() < limit_ || empty()) {  // T's constructor changed the map
       return emplace(std::move(*value));
     }
     const std::uint32_t index = store_.least(less);
@@ -228,7 +236,7 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   [[LIDO_ASSERTS]] bool erase(handle_type handle) noexcept {
     const std::uint32_t index = store_.find(handle.to_bits());
     if (index == detail::null_slot) {
-      return store_.give_up_reserved(handle.to_bits());
+      return give_up(handle);
     }
     announce_erase(index);
     erase_announced(index, handle.to_bits());
@@ -467,8 +475,8 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   /// which handles come next. `from` may come from another map. Handles given after the snapshot
   /// are given again. Hooks are not called. Copies the values, or moves them if T cannot be copied.
   /// Throws std::invalid_argument if the snapshot has another format, is inconsistent, or has more
-  /// than `max_size()` values. Also throws whatever making a T throws. A call that throws has no
-  /// effect, except on values that it has moved. Requires: as for `values`.
+  /// than `max_size()` values and reserved handles. Also throws whatever making a T throws. A call
+  /// that throws has no effect, except on values that it has moved. Requires: as for `values`.
   [[LIDO_ASSERTS]] void restore(const slot_map_snapshot<T>& from) { restore_from(from); }
   /// Restores the state from a snapshot of a const map, or from another range of values.
   template <class Values, class Table>
@@ -503,7 +511,7 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
 
   [[nodiscard]] std::size_t size() const noexcept { return store_.size(); }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
-  /// Returns the largest number of values at a time.
+  /// Returns the largest number of values and reserved handles at a time.
   [[nodiscard]] std::size_t max_size() const noexcept { return options_.max_size; }
   /// Returns the number of values that memory is allocated for.
   [[nodiscard]] std::size_t capacity() const noexcept { return store_.capacity(); }
@@ -546,16 +554,19 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   [[LIDO_ASSERTS]] void restore_from(const Snapshot& from) {
     LIDO_ASSERT(may_move(), "restore of a slot map during a walk of it, or in a constructor of T");
     detail::check_format(name_, from.format, slot_map_format);
-    const bool fits = from.values.size() <= most();
+    const detail::table_image table{from.table, from.first_free, from.first_generation};
+    const bool fits = from.values.size() + table.reserved() <= most();
     if (!fits || !store_.restore(
-                     from.values, {from.table, from.first_free, from.first_generation},
+                     from.values, table,
                      (std::max)(static_cast<std::uint32_t>(from.values.size()), least_capacity_))) {
       detail::throw_invalid_option(name_, fits ? "the snapshot to restore is not consistent"
                                                : "the snapshot to restore has too many values");
     }
+    count_reserved();
   }
 
-  /// Returns true if `values` is this map, or an array whose first value is in this map.
+  /// Returns true if the first value of `values` is in this map. Returns false if `values` can be
+  /// read only once, or makes its values.
   template <class Range>
   [[nodiscard]] bool has_first_of(Range& values) const {
     if constexpr (detail::refers_to<Range, T>) {
@@ -566,18 +577,28 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
     }
   }
 
+  /// Gives up a reserved handle. Returns false if the handle is not reserved.
+  [[LIDO_SLOW_PATH]] bool give_up(handle_type handle) noexcept {
+    const bool given_up = store_.give_up_reserved(handle.to_bits());
+    count_reserved();
+    return given_up;
+  }
+
   using core::add;
   using core::announce_erase;
   using core::announce_insert;
   using core::close_holes_before_walk;
+  using core::count_reserved;
   using core::end_index;
   using core::erase_announced;
   using core::exchange;
+  using core::grow_for;
   using core::handle_at;
   using core::has_or_makes_room;
   using core::hooks_;
   using core::is_value;
   using core::least_capacity_;
+  using core::limit_;
   using core::make_room;
   using core::may_move;
   using core::most;

@@ -44,6 +44,7 @@ class slot_map_core {
       : hooks_(std::move(hooks)),
         name_(options.name),
         options_(checked(options)),
+        limit_(options_.max_size),
         store_({options.huge_pages ? page_kind::large : page_kind::normal, options.memory}) {
     (void)fitting_map<T, Hooks>();
     reserve(options_.reserve);
@@ -53,6 +54,7 @@ class slot_map_core {
       : hooks_(std::move(other.hooks_)),
         name_(std::move(other.name_)),
         options_(other.options_),
+        limit_(std::exchange(other.limit_, options_.max_size)),
         least_capacity_(std::exchange(other.least_capacity_, reserved())),
         store_(std::move(other.store_)) {
     LIDO_ASSERT(other.may_move(), "a move of a slot map during a walk, or in a constructor of T");
@@ -61,6 +63,7 @@ class slot_map_core {
       : hooks_(other.hooks_),
         name_(other.name_),
         options_(other.options_),
+        limit_(other.limit_),
         least_capacity_(other.least_capacity_),
         store_(other.store_) {
     store_.reserve_slots(least_capacity_);
@@ -92,6 +95,7 @@ class slot_map_core {
     }
     name_.swap(other.name_);
     std::swap(options_, other.options_);
+    std::swap(limit_, other.limit_);
     std::swap(least_capacity_, other.least_capacity_);
     store_.swap(other.store_);
   }
@@ -194,6 +198,12 @@ class slot_map_core {
   [[nodiscard]] std::size_t most() const noexcept {
     return std::min<std::size_t>(options_.max_size, max_capacity);
   }
+  /// Computes `limit_`. Must be called whenever the number of reserved handles has changed.
+  void count_reserved() noexcept { limit_ = options_.max_size - store_.reserved(); }
+  /// Returns the number of values that may be added beside those under reserved handles.
+  [[nodiscard]] std::size_t places_left() const noexcept {
+    return most() - store_.reserved() - store_.taken();
+  }
   /// Returns the capacity to which the array grows for `count` more values.
   [[nodiscard]] std::uint32_t larger_capacity(std::size_t count) const noexcept {
     const std::size_t more =
@@ -203,14 +213,18 @@ class slot_map_core {
 
   /// Makes room for `count` more values. Returns false if that would exceed `max_size()`.
   [[LIDO_ASSERTS]] bool has_or_makes_room(std::size_t count) {
-    if (count > most() - store_.taken()) {
+    if (count > places_left()) {
       return false;
     }
+    grow_for(count);
+    return true;
+  }
+  /// Grows the array if it has no room for `count` more values.
+  [[LIDO_ASSERTS]] void grow_for(std::size_t count) {
     if (store_.taken() + count > store_.capacity()) {
       store_.relocate(larger_capacity(count));
       announce_moves(store_.end());
     }
-    return true;
   }
   [[LIDO_ASSERTS]] void make_room(std::size_t count) {
     if (!has_or_makes_room(count)) {
@@ -221,7 +235,7 @@ class slot_map_core {
   // Not inlined, so that the function that calls it on the fast path can be inlined.
   template <class... Args>
   [[LIDO_SLOW_PATH, LIDO_ASSERTS]] handle_type grow_and_add(Args&&... args) {
-    if (store_.taken() == most()) {
+    if (places_left() == 0) {
       return handle_type();
     }
     typename store::larger_block larger(store_, larger_capacity(1), std::forward<Args>(args)...);
@@ -323,6 +337,7 @@ class slot_map_core {
   [[LIDO_NO_UNIQUE_ADDRESS]] Hooks hooks_;  ///< moved first: if that throws, `other` is unchanged
   std::string name_;
   slot_map_options options_;          ///< the `name` in it is empty; see `name_`
+  std::size_t limit_;                 ///< `options_.max_size` less the number of reserved handles
   std::uint32_t least_capacity_ = 0;  ///< capacity that the array keeps until shrink_to_fit
   bool compact_later_ = false;
   std::uint32_t walks_ = 0;  ///< number of nested walks

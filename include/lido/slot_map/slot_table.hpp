@@ -18,11 +18,25 @@
 
 namespace lido::inline v0::detail {
 
+/// The mark in the word of a free, vacant or used-up slot; see slot_table's invariant I3.
+inline constexpr std::uint64_t slot_without_value = std::uint64_t{1} << 63U;
+
 /// The data from which a table is loaded: one 64-bit word per slot; see slot_map_snapshot.
 struct table_image {
   std::span<const std::uint64_t> table;
   slot_index first_free = null_slot;
   std::uint32_t first_generation = 1;
+
+  /// Returns the number of reserved handles.
+  [[nodiscard]] std::size_t reserved() const noexcept {
+    std::size_t count = 0;
+    for (std::size_t slot = 0; slot < table.size(); ++slot) {
+      const std::uint64_t word = table[slot];
+      const bool marked = (word & slot_without_value) != 0;
+      count += !marked && static_cast<slot_index>(word ^ slot) == null_slot ? 1U : 0U;
+    }
+    return count;
+  }
 };
 
 /// The last generation of a handle. The next number, with the mark of slot_table's invariant I3,
@@ -324,6 +338,7 @@ class slot_table {
   /// slot. If it returns false or throws std::bad_alloc, the table may only be destroyed. Requires:
   /// each element of `owners` is null_slot.
   [[nodiscard]] bool load(const table_image& from, std::span<slot_index> owners) {
+    // The first generation of a moved-from table may be the one after the last.
     if (from.table.size() > max_capacity || from.first_generation < 1 ||
         from.first_generation > Last + 1) {
       return false;
@@ -362,7 +377,7 @@ class slot_table {
   using words = std::vector<std::uint64_t, array_allocator<std::uint64_t>>;
 
   static constexpr std::uint64_t generation_bits = 0xFFFF'FFFF'0000'0000;
-  static constexpr std::uint64_t unused = 0x8000'0000'0000'0000;
+  static constexpr std::uint64_t unused = slot_without_value;
   static constexpr std::uint32_t no_generation = 0xFFFF'FFFF;  ///< generation of a used-up slot
 
   /// Makes a word with the slot's next generation and the mark of I3. For a free slot, `low` is the

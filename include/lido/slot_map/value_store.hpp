@@ -266,6 +266,9 @@ class value_store {
     }
     return reserved;
   }
+  [[nodiscard]] bool is_reserved(std::uint64_t handle) const noexcept {
+    return table_.is_reserved(handle);
+  }
   [[nodiscard]] std::size_t reserved() const noexcept { return table_.reserved(); }
 
   [[nodiscard]] bool can_emplace_as(std::uint64_t handle, std::size_t most) const noexcept {
