@@ -59,6 +59,7 @@ struct model {
   std::vector<std::uint64_t> next;      ///< handles of the next inserts
   std::size_t slots = 0;
   std::size_t used_up = 0;
+  std::size_t reserved = 0;
   std::uint32_t first_generation = 1;
   std::set<std::uint64_t> gone;  ///< handles given out whose values are gone
 };
@@ -69,7 +70,7 @@ std::optional<model> read(const image& from) {
   all.slots = from.table.size();
   all.first_generation = from.first_generation;
   if (from.format != lido::slot_map_format || from.first_generation < 1 ||
-      from.first_generation > last) {
+      from.first_generation > last + 1) {
     return {};
   }
   std::vector<char> taken(from.values.size());
@@ -85,8 +86,9 @@ std::optional<model> read(const image& from) {
       return {};
     } else if ((word & unused) != 0) {
       free[slot] = bits;
-    } else if (const std::uint32_t index = low ^ slot;
-               index < taken.size() && std::exchange(taken[index], 1) == 0) {
+    } else if (const std::uint32_t index = low ^ slot; index == none) {
+      ++all.reserved;
+    } else if (index < taken.size() && std::exchange(taken[index], 1) == 0) {
       all.values[bits] = from.values[index].number;
     } else {
       return {};
@@ -150,16 +152,28 @@ void note_erase(model& all, std::uint64_t erased) {
   all.values.erase(erased);
 }
 
+/// Inserts a value. Returns nothing if there is no free slot, and new ones have no generation left.
+std::optional<std::uint64_t> insert(map_type& map, int number) {
+  try {
+    return map.try_emplace(number).to_bits();
+  } catch (const std::length_error&) {
+    return {};
+  }
+}
+
 void go_on(map_type& map, model all, bool in_order, fuzz::byte_reader& input) {
   for (const auto& [bits, number] : all.values) {
     all.gone.insert(bits);
   }
   for (int number = 1000; input.more(); ++number) {
     if (const std::size_t step = input.below(12); step < 8 || all.values.empty()) {
-      const bool is_full = map.size() == map.max_size();
-      const std::uint64_t made = map.try_emplace(number).to_bits();
-      fuzz::check((made == 0) == is_full, "an insert was refused, or a full map took one");
-      if (!is_full) {
+      const bool is_full = map.size() + all.reserved == map.max_size();
+      const std::optional<std::uint64_t> inserted = insert(map, number);
+      fuzz::check(inserted.has_value() || all.first_generation > last, "an insert found no slot");
+      const std::uint64_t made = inserted.value_or(0);
+      fuzz::check(!inserted.has_value() || (made == 0) == is_full,
+                  "an insert was refused, or a full map took one");
+      if (made != 0) {
         note_insert(all, made, in_order);
         all.values[made] = number;
       }
@@ -236,7 +250,7 @@ void restore_hostile(fuzz::byte_reader& input) {
   map.erase(map.handle_of(*map.begin()));
   const model before = *read(image(map.snapshot()));
   std::optional<model> wanted = read(hostile);
-  if (wanted.has_value() && wanted->values.size() > most) {
+  if (wanted.has_value() && wanted->values.size() + wanted->reserved > most) {
     wanted.reset();
   }
   bool is_taken = true;

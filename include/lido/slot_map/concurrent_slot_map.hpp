@@ -347,8 +347,8 @@ class concurrent_slot_map {
 
   /// Returns the largest number of values at a time.
   [[nodiscard]] std::size_t max_size() const noexcept { return max_size_; }
-  /// Returns the number of slots that a walk checks: all up to the highest one that has ever had a
-  /// handle, in this map or in a snapshot that it has restored. Wait-free.
+  /// Returns the number of slots that a walk checks. It checks all up to the highest slot that has
+  /// ever had a handle, in this map or in a snapshot that it has restored. Wait-free.
   [[nodiscard]] std::size_t extent() const noexcept { return end_.get(); }
   /// Returns the number of values and reserved handles. It is exact if no other thread is in a
   /// call. Wait-free.

@@ -161,10 +161,10 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   /// Adds a value under `handle`: a reserved one, one from another map, or the last one that its
   /// slot here has given. Returns false, without effect, during a walk and in constructors of T.
   /// Also returns false if the slot of `handle` has a value, has given a later handle, is used up,
-  /// or lies beyond `max_size()`, or if `handle` was reserved and then given up. Closes holes.
-  /// Takes constant time on average, apart from that and from growth. Unless max_size limits the
-  /// table, it may grow to 2^32 slots of 8 bytes each. If constructing or moving the value throws,
-  /// a reserved handle stays reserved; if on_insert throws, it is stale.
+  /// or lies beyond `max_size()`. Nor is a handle accepted that was reserved and then given up.
+  /// Closes holes. Takes constant time on average, apart from that and from growth. Unless max_size
+  /// limits the table, it may grow to 2^32 slots of 8 bytes each. If constructing or moving the
+  /// value throws, a reserved handle stays reserved; if on_insert throws, it is stale.
   template <class... Args>
   [[nodiscard]] bool emplace_at(handle_type handle, Args&&... args) {
     if (!may_move() || !store_.can_emplace_as(handle.to_bits(), most())) {
