@@ -30,12 +30,20 @@ class tls_factory {
     made.set_verify_mode(net::ssl::verify_peer);
     made.set_verify_callback(net::ssl::host_name_verification(host_));
     (void)SSL_set_tlsext_host_name(made.native_handle(), host_.c_str());
-    const std::stop_callback stop(limit.stop, [&made] { interrupt(made); });
-    std::future<void> done = made.async_handshake(tls_stream::client, net::use_future);
-    if (done.wait_until(limit.deadline) == std::future_status::timeout) {
-      interrupt(made);
+    bool is_late = false;
+    {
+      const std::stop_callback stop(limit.stop, [&made] { interrupt(made); });
+      std::future<void> done = made.async_handshake(tls_stream::client, net::use_future);
+      is_late = done.wait_until(limit.deadline) == std::future_status::timeout;
+      if (is_late) {
+        interrupt(made);
+      }
+      done.get();  // throws if the handshake has failed
     }
-    done.get();  // throws if the handshake has failed
+    if (is_late || limit.stop.stop_requested()) {  // it succeeded, but the socket is shut down
+      throw boost::system::system_error(is_late ? net::error::timed_out
+                                                : net::error::operation_aborted);
+    }
     return made;
   }
 

@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "servers/certificates.hpp"
 #include "servers/known_servers.hpp"
@@ -51,6 +52,23 @@ class TlsFactory : public ::testing::Test {
     const auto tls = std::make_shared<net::ssl::context>(net::ssl::context::tls_client);
     tls->load_verify_file(authority);
     return {loop_.get_executor(), tls, {.host = host, .port = std::to_string(port)}};
+  }
+  /// Returns a factory that calls `done` when a handshake is complete, before it is told so. With
+  /// TLS 1.2 the server speaks last, so the handshake succeeds whatever happens to the socket then.
+  [[nodiscard]] tls_factory factory_that_calls(std::function<void()> done) {
+    const auto tls = std::make_shared<net::ssl::context>(net::ssl::context::tlsv12_client);
+    tls->load_verify_file(here()->tls.authority());
+    when_done() = std::move(done);
+    SSL_CTX_set_info_callback(tls->native_handle(), [](const SSL* /*of*/, int what, int /*code*/) {
+      if (what == SSL_CB_HANDSHAKE_DONE) {
+        when_done()();
+      }
+    });
+    return {loop_.get_executor(), tls, {.host = "localhost", .port = std::to_string(port())}};
+  }
+  static std::function<void()>& when_done() {
+    static std::function<void()> called;
+    return called;
   }
   [[nodiscard]] static int port() { return here()->redis.port(); }
 
@@ -119,6 +137,24 @@ TEST_F(TlsFactory, AStopEndsAHandshakeThatIsNotAnswered) {
   EXPECT_NE(error_of(factory(silent.local_endpoint().port()), {begin + 60s, source.get_token()}),
             "");
   EXPECT_LT(steady_clock::now() - begin, 10s);
+}
+
+TEST_F(TlsFactory, AStreamThatAStopShutDownAfterItsHandshakeIsNotReturned) {
+  std::stop_source source;
+  const tls_factory one = factory_that_calls([&source] { source.request_stop(); });
+  EXPECT_NE(error_of(one, {steady_clock::now() + 60s, source.get_token()}), "");
+  EXPECT_TRUE(source.stop_requested());
+}
+
+TEST_F(TlsFactory, AStreamThatTheDeadlineShutDownBeforeItsHandshakeIsNotReturned) {
+  const auto deadline = steady_clock::now() + 1s;
+  bool is_called = false;
+  const tls_factory one = factory_that_calls([&] {
+    std::this_thread::sleep_until(deadline + 300ms);
+    is_called = true;
+  });
+  EXPECT_NE(error_of(one, {deadline, {}}), "");
+  EXPECT_TRUE(is_called);
 }
 
 TEST_F(TlsFactory, AnIdleConnectionIsValidInSpiteOfTheTicketsThatTheServerHasSent) {
