@@ -8,6 +8,7 @@
 #include <iomanip>
 #include <lido/registry.hpp>
 #include <lido/resource_pool.hpp>
+#include <locale>
 #include <map>
 #include <sstream>
 #include <string>
@@ -18,6 +19,8 @@
 // [snippet]
 class statsd_lines {
  public:
+  statsd_lines() { text_.imbue(std::locale::classic()); }  // 12345 and not 12.345
+
   /// Returns a text for each pool, to be sent as one datagram. Counters and times are those since
   /// the last call.
   std::vector<std::string> of(const lido::registry& pools) {
@@ -38,7 +41,9 @@ class statsd_lines {
     add("count", pool.stats.idle, "g", ",db.client.connection.state:idle");
     add("count", pool.stats.in_use, "g", ",db.client.connection.state:used");
     add("max", pool.stats.capacity, "g");
-    add("pending_requests", pool.stats.waiting, "g");
+    if (pool.kind != "block_resource" && pool.kind != "concurrent_slot_map") {  // these never wait
+      add("pending_requests", pool.stats.waiting, "g");
+    }
     if (pool.resources != nullptr) {
       add("timeouts", growth("timeouts", pool.resources->stats.timed_out), "c");
       add_times("create_time", pool.resources->times.creates);
@@ -65,6 +70,7 @@ class statsd_lines {
       shorter = up_to;
       if (count != 0) {
         std::ostringstream rate;
+        rate.imbue(std::locale::classic());
         rate << std::fixed << std::setprecision(12) << 1 / static_cast<double>(count);
         add(name, static_cast<std::uint64_t>(limit), "ms|@" + rate.str());
       }
