@@ -260,6 +260,15 @@ detail::memory_cursor parts_needed(const detail::resource_settings& options,
   return all;
 }
 
+/// Returns the memory of all blocks: the program's if there is any, or the system's. Throws
+/// std::bad_alloc.
+detail::aligned_buffer memory_for(const detail::block_plan& plan, detail::memory_cursor& own) {
+  if (own.has_memory()) {
+    return {own.take(plan.bytes(), plan.alignment()), plan.bytes()};
+  }
+  return {plan.bytes(), plan.alignment()};
+}
+
 }  // namespace
 
 std::size_t block_resource::bytes_needed(const detail::resource_settings& options,
@@ -286,9 +295,7 @@ block_resource::block_resource(const detail::resource_settings& options,
     : alignment_(options.blocks.alignment),
       piece_(options.blocks.memory, parts_needed(options, checked(plan, options)),
              options.blocks.name, own),
-      memory_(own.has_memory()
-                  ? detail::aligned_buffer(own.take(plan.bytes(), plan.alignment()), plan.bytes())
-                  : detail::aligned_buffer(plan.bytes(), plan.alignment())),
+      memory_(memory_for(plan, own)),
       smallest_(options.blocks, plan.first(), memory_.data(), own.has_memory() ? &own : nullptr),
       upstream_(options.upstream != nullptr ? options.upstream : std::pmr::get_default_resource()),
       overflow_to_upstream_(options.overflow_to_upstream),

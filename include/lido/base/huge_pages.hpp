@@ -117,6 +117,8 @@ class array_buffer {
                                                                        : bytes),
         alignment_(alignment),
         data_(static_cast<std::byte*>(allocate_array(size_, alignment, from))) {}
+  array_buffer(const array_buffer&) = delete;
+  array_buffer& operator=(const array_buffer&) = delete;
   array_buffer(array_buffer&& other) noexcept
       : from_(other.from_),
         size_(std::exchange(other.size_, 0)),
