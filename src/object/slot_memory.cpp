@@ -54,7 +54,7 @@ slot_memory::slot_memory(const slot_layout& layout, std::uint32_t capacity,
 
 slot_memory::slot_memory(const slot_layout& layout, std::uint32_t capacity,
                          const parts& in) noexcept
-    : first_(in.slots),
+    : first_(in.objects),
       states_(layout.has_states ? capacity : 0, zeroed_array<state>::placed{in.states}),
       layout_(layout),
       capacity_(capacity),

@@ -92,7 +92,7 @@ class slot_memory final : public segment_memory, public segment_fill {
   /// Takes from `memory` what the slots, their states and their records take, in this order, so
   /// that a cursor without memory finds out how many bytes that is.
   struct parts {
-    std::byte* slots;
+    std::byte* objects;
     std::byte* states;
     std::byte* records;
   };
