@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 
 #include "lido/platform/compiler.hpp"  // refuses C++17
@@ -39,6 +40,12 @@ struct pool_stats {
   std::uint64_t refused = 0;      ///< acquires that gave up; see docs/reference/stats.md
   std::uint64_t handed_over = 0;  ///< waits that succeeded in getting a slot or resource
 };
+
+/// Makes the compiler name lido/registry.hpp if statistics are printed in a file that does not
+/// include it. That header declares functions which overload resolution prefers to this template.
+template <class IncludeLidoRegistryHpp>
+std::basic_ostream<char, IncludeLidoRegistryHpp>& operator<<(
+    std::basic_ostream<char, IncludeLidoRegistryHpp>& out, const pool_stats& stats) = delete;
 
 /// Additional statistics of pools that grow. Like `capacity`, they may change during the call.
 struct growth_stats {
