@@ -25,7 +25,7 @@ class temporary_folder {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
   /// Writes a file with that text, owned like the folder, and unreadable for other users.
-  std::filesystem::path write(const std::string& name, const std::string& text) const;
+  [[nodiscard]] std::filesystem::path write(const std::string& name, const std::string& text) const;
 
  private:
   std::filesystem::path path_;
