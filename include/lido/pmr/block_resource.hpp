@@ -220,10 +220,14 @@ class block_resource final : public std::pmr::memory_resource {
     return try_take_after_miss(bytes, alignment);
   }
 
-  /// Makes all blocks free, including those in use, without visiting each block. Serves programs
-  /// that restart all their containers at once, each frame for example. Destroys no object. Memory
-  /// from upstream stays allocated there, because the resource has no list of it. Blocking: waits
-  /// for threads that are exiting.
+  /// Makes all blocks free, including those in use. Serves programs that restart all their
+  /// containers at once, each frame for example. Destroys no object. Memory from upstream stays
+  /// allocated there, because the resource has no list of it. Blocking: waits for threads that are
+  /// exiting.
+  ///
+  /// Takes time in proportion to the number of blocks that have been used since the previous
+  /// release, far less for each than a deallocation does, and never touches their memory. A checked
+  /// resource visits all its blocks, and AddressSanitizer marks all their memory.
   ///
   /// Requires: no other thread is in a call to the resource, and no block that was in use is used
   /// or deallocated afterwards.
