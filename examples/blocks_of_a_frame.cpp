@@ -12,7 +12,7 @@ int main() try {
                                .upstream = std::pmr::null_memory_resource()});
   for (int frame = 1; frame <= 2; ++frame) {
     // [snippet]
-    // The list itself is in a block, too, and nobody calls its destructor.
+    // The list itself is in a block, too, and is never destroyed.
     std::pmr::polymorphic_allocator<> memory(&blocks);
     auto* const lines = memory.new_object<std::pmr::list<std::pmr::string>>();
     for (int i = 0; i < 3000; ++i) {
@@ -22,7 +22,7 @@ int main() try {
     std::cout << "frame " << frame << ": " << blocks.stats(0).blocks.in_use << " and "
               << blocks.stats(1).blocks.in_use << " in use\n";
     // [snippet release]
-    // All threads have finished the frame. From here on, nobody may use its lists.
+    // All threads have finished the frame. From here on, its lists must not be used.
     blocks.release();
     // [/snippet]
     std::cout << "afterwards: " << blocks.stats(0).blocks.in_use << " and "

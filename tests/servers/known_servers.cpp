@@ -195,7 +195,7 @@ std::string postgres::conninfo(const std::string& secret) const {
 pgbouncer::pgbouncer(const postgres& server, int connections, const std::string& auth_type,
                      const std::string& settings) {
   const std::string folder = folder_.path().string();
-  const fs::path users = folder_.write("users.txt", std::string("\"lido\" \"") + password + "\"\n");
+  const fs::path users = folder_.write("users.txt", std::string(R"("lido" ")") + password + "\"\n");
   settings_ = "[databases]\nlido = host=127.0.0.1 port=" + std::to_string(server.port()) +
               " dbname=lido\n[pgbouncer]\nlisten_addr = 127.0.0.1\nauth_type = " + auth_type +
               "\nauth_file = " + users.string() +

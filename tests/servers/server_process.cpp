@@ -38,6 +38,7 @@ bool is_root() {
 }
 
 void hand_to_servant(const fs::path& path) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread asks for a user
   const passwd* const user = is_root() ? ::getpwnam(servant) : nullptr;
   if (user != nullptr && ::chown(path.c_str(), user->pw_uid, user->pw_gid) != 0) {
     throw std::runtime_error("cannot chown " + path.string());
@@ -67,6 +68,7 @@ sockaddr_in loopback(int port) {
 /// Starts a process through setpriv(1), which also makes the kernel end the child with its parent.
 pid_t spawn(const std::vector<std::string>& command, const fs::path& log) {
   std::vector<std::string> words{"setpriv", "--pdeathsig", "KILL"};
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): as above
   if (is_root() && ::getpwnam(servant) != nullptr) {
     words.insert(words.end(), {"--reuid", servant, "--regid", servant, "--init-groups"});
   }
@@ -150,7 +152,7 @@ temporary_folder::~temporary_folder() {
 }
 
 fs::path temporary_folder::write(const std::string& name, const std::string& text) const {
-  const fs::path file = path_ / name;
+  fs::path file = path_ / name;
   std::ofstream(file) << text;
   fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
   hand_to_servant(file);
@@ -243,7 +245,7 @@ void server_process::end_family() {
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
 }
 
-bool server_process::is_over(std::chrono::seconds patience) {
+bool server_process::is_over(std::chrono::seconds patience) const {
   const auto end = std::chrono::steady_clock::now() + patience;
   while (::waitpid(pid_, nullptr, WNOHANG) == 0) {
     if (std::chrono::steady_clock::now() > end) {

@@ -61,7 +61,7 @@ class server_process {
   [[nodiscard]] bool has_ended();
 
  private:
-  [[nodiscard]] bool is_over(std::chrono::seconds patience);
+  [[nodiscard]] bool is_over(std::chrono::seconds patience) const;
 
   pid_t pid_ = -1;
 };
