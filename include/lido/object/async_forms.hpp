@@ -49,10 +49,11 @@ class async_forms {
                          std::forward<Args>(args)...);
   }
 
- protected:
-  async_forms() noexcept = default;
   async_forms(const async_forms&) = delete;
   async_forms& operator=(const async_forms&) = delete;
+
+ protected:
+  async_forms() noexcept = default;
   ~async_forms() = default;
 };
 

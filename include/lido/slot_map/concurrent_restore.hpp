@@ -106,17 +106,22 @@ class restoration {
            (table_[slot] == 0 || content_of(table_[slot]) != content::nothing);
   }
 
+  /// Destroys the values that have been constructed in slots below `end`.
+  void destroy_below(std::uint32_t end) noexcept {
+    while (end-- != 0) {
+      if (content_of(table_[end]) == content::value) {
+        map_.value_at(end).~value();
+        slot_shadow<sizeof(value)>::close(address_of(end));
+      }
+    }
+  }
+
   template <class Values>
   void construct(const Values& values) {
     std::uint32_t slot = 0;
     scope_exit undo([&]() noexcept {
       slot_shadow<sizeof(value)>::close(address_of(slot));
-      while (slot-- != 0) {
-        if (content_of(table_[slot]) == content::value) {
-          map_.value_at(slot).~value();
-          slot_shadow<sizeof(value)>::close(address_of(slot));
-        }
-      }
+      destroy_below(slot);
     });
     auto each = values.begin();
     for (; slot < table_.size(); ++slot) {
