@@ -168,6 +168,7 @@ add_npm() { # package, folder, what is left out without it
 # The tools of the site, of the versions in its lock file.
 add_site_tools() {
   local folder=build/site-tools
+  [ -e docs/site/package-lock.json ] || return 0 # a copy of this script alone
   ! cmp -s docs/site/package-lock.json $folder/package-lock.json || [ ! -e $folder/installed ] || return 0
   if [ "$install" = no ] || ! command -v npm >/dev/null; then
     echo "setup: absent, and left out: packages of npm for the site (scripts/docs.sh)" >&2

@@ -16,6 +16,7 @@ NOT_EXPORTED = {
     "detail": "internal",
     "operator==": "friends of their classes, found by these",
     "operator<=>": "friends of their classes, found by these",
+    "swap": "friends of their classes, found by these",
     "body": "a parameter in a type of functions",
     "count": "a parameter in a type of functions",
     "executor": "a parameter in a type of functions",
