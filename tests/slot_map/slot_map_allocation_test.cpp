@@ -55,6 +55,18 @@ TEST(SlotMapAllocation, AHoleOfAFullMapIsFilledWithoutAny) {
   EXPECT_EQ(test::allocations().allocations, before);
 }
 
+TEST(SlotMapAllocation, ASnapshotOfAConstMapCopiesTheTableOnce) {
+  slot_map<int> map;
+  for (int i = 0; i < 1000; ++i) {
+    (void)map.emplace(i);
+  }
+  map.erase(map.begin().handle());
+  const long before = test::allocations().allocations;
+  const auto now = std::as_const(map).snapshot();
+  EXPECT_EQ(test::allocations().allocations, before + 1);
+  EXPECT_EQ(now.table.size(), 1000U);
+}
+
 // The value's own slot is used up, and there is no memory for another.
 TEST(SlotMapAllocation, WhereNoSlotCanBeHadAHoleStaysAndNothingIsMade) {
   slot_map<std::shared_ptr<int>, test::few_generations<1>> map({.reserve = 2});

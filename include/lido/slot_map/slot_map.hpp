@@ -462,13 +462,12 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   /// values. May be called during a walk. Throws std::bad_alloc. Requires: no constructor or
   /// destructor of a T in the map is running.
   [[nodiscard, LIDO_ASSERTS]] const_snapshot snapshot() const {
-    const auto closed = store_.without_holes();
-    const detail::table_image table = closed.image();
+    detail::table_copy closed = store_.table_without_holes();
     return {slot_map_format,
             {begin(), end(), size()},
-            {table.table.begin(), table.table.end()},
-            table.first_free,
-            table.first_generation};
+            std::move(closed.table),
+            closed.first_free,
+            closed.first_generation};
   }
 
   /// Restores the state that a map had when it made the snapshot: its values, their handles, and

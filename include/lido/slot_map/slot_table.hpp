@@ -39,6 +39,13 @@ struct table_image {
   }
 };
 
+/// The words of a table in a vector of their own, from which a snapshot is made.
+struct table_copy {
+  std::vector<std::uint64_t> table;
+  slot_index first_free = null_slot;
+  std::uint32_t first_generation = 1;
+};
+
 /// The last generation of a handle. The next number, with the mark of slot_table's invariant I3,
 /// means that a slot is used up.
 inline constexpr std::uint32_t last_table_generation = 0x7FFF'FFFE;
@@ -118,6 +125,10 @@ class slot_table {
 
   /// Records that the value of `slot` has moved to `index`.
   void move(slot_index slot, std::uint32_t index) noexcept { words_[slot] = handle(slot) ^ index; }
+  /// Records the same in a copy.
+  void move_in(table_copy& copy, slot_index slot, std::uint32_t index) const noexcept {
+    copy.table[slot] = handle(slot) ^ index;
+  }
 
   /// Makes the slot of `handle` vacant, so that the handle becomes stale. Requires: the value of
   /// `handle` is at `index`.
@@ -245,6 +256,14 @@ class slot_table {
     }
   }
 
+  /// Frees a vacant slot in a copy.
+  void give_up_index_in(table_copy& copy, slot_index slot) const noexcept {
+    copy.table[slot] = (words_[slot] & generation_bits) | copy.first_free;
+    if (!is_used_up(slot)) {
+      copy.first_free = slot;
+    }
+  }
+
   /// Frees all slots that have a value or are vacant, so that their handles become stale. Then the
   /// list of free slots is in the order of memory.
   void free_all() noexcept {
@@ -331,6 +350,11 @@ class slot_table {
   /// Returns the words of all slots, and whatever else `load` needs.
   [[nodiscard]] table_image image() const noexcept {
     return {words_, first_free_, first_generation_};
+  }
+
+  /// Returns a copy of the image. Throws std::bad_alloc.
+  [[nodiscard]] table_copy copy() const {
+    return {{words_.begin(), words_.end()}, first_free_, first_generation_};
   }
 
   /// Copies the words of the image `from`. Writes the slot of the value at each index to `owners`.

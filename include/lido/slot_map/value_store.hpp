@@ -413,15 +413,15 @@ class value_store {
 
   /// Returns the table that the store would have if the values moved together in their present
   /// order, so that there were no holes. Throws std::bad_alloc. Requires: no index is open.
-  [[nodiscard, LIDO_ASSERTS]] table without_holes() const {
+  [[nodiscard, LIDO_ASSERTS]] table_copy table_without_holes() const {
     LIDO_ASSERT(!is_open(), "a snapshot of a slot map in a constructor or destructor of T");
-    table closed = table_;
+    table_copy closed = table_.copy();
     std::uint32_t before = 0;
     for (std::uint32_t p = next_value(0); p != end_; p = next_value(p + 1)) {
-      closed.move(array_.slot(p), before++);
+      table_.move_in(closed, array_.slot(p), before++);
     }
     for (std::uint32_t n = 0; n != holes_; ++n) {
-      closed.give_up_index(array_.hole_slot(n));
+      table_.give_up_index_in(closed, array_.hole_slot(n));
     }
     return closed;
   }
