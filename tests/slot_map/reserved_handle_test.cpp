@@ -420,5 +420,45 @@ TEST(ConcurrentSnapshot, MovesValuesThatCannotBeCopied) {
   EXPECT_TRUE(other.read(handle, [](const std::unique_ptr<int>& value) { EXPECT_EQ(*value, 2); }));
 }
 
+/// A type that can only be moved, and whose moves throw on request.
+struct moved_shared {
+  moved_shared() { ++alive; }
+  // NOLINTNEXTLINE(performance-noexcept-move-constructor,bugprone-exception-escape): on request
+  moved_shared(moved_shared&& /*other*/) {
+    if (refuse_in > 0 && --refuse_in == 0) {
+      throw refused();
+    }
+    ++alive;
+  }
+  ~moved_shared() { --alive; }
+  static inline int alive = 0;
+  static inline int refuse_in = 0;
+};
+
+TEST(ConcurrentSnapshot, ARestoreWhoseMoveThrowsChangesNothing) {
+  {
+    concurrent_slot_map<moved_shared> from(8);
+    for (int i = 0; i < 4; ++i) {
+      (void)from.emplace();
+    }
+    const auto now = from.snapshot();
+    std::array<moved_shared, 4> values;
+    concurrent_slot_map<moved_shared> map(8);
+    for (int at = 1; at <= 4; ++at) {
+      moved_shared::refuse_in = at;
+      EXPECT_THROW(map.restore({now.format, now.max_size, values, now.table}), refused);
+      EXPECT_TRUE(map.empty());
+      EXPECT_EQ(moved_shared::alive, 8);
+    }
+    map.restore({now.format, now.max_size, values, now.table});
+    EXPECT_EQ(map.size(), 4U);
+    EXPECT_EQ(moved_shared::alive, 12);
+    while (map.try_emplace()) {
+    }
+    EXPECT_EQ(map.size(), 8U) << "a slot is lost";
+  }
+  EXPECT_EQ(moved_shared::alive, 0);
+}
+
 }  // namespace
 }  // namespace lido
