@@ -175,8 +175,9 @@ class secondary_map {
     return true;
   }
 
-  /// Erases the entries of all handles that are stale in `map`. Also forgets their generations,
-  /// because `map.restore` may make an earlier handle valid again. Looks up each entry once.
+  /// Erases the entries of all handles for which `map.contains` returns false. That includes
+  /// handles that are reserved in `map`. Also forgets the generations of those handles, because
+  /// `map.restore` may make an earlier handle valid again. Looks up each entry once.
   template <class Map>
   [[LIDO_ASSERTS]] void erase_stale(const Map& map) noexcept(moves_nothrow) {
     for (std::size_t left = size(); left != 0; --left) {

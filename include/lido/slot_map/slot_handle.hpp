@@ -14,8 +14,8 @@ namespace lido::inline v0 {
 
 /// Identifies one value of a slot map permanently. Its 64 bits contain the index of a slot and a
 /// generation, which distinguishes the successive values of that slot. Once the value is erased,
-/// the handle is stale. No later value gets an equal handle, except through `emplace_at` or
-/// `restore` of a `slot_map`.
+/// the handle is stale. No later value gets an equal handle, except through `restore` or through
+/// `emplace_at` of a `slot_map`.
 ///
 /// A handle is a plain number, which can be copied, compared, stored and sent. It does not identify
 /// its map: in another map of the same type, it is either stale or identifies a value of that map.

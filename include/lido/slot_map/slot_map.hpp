@@ -81,11 +81,14 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   }
 
   /// Moves the values; their handles now refer to this map. `other` is then empty and keeps its
-  /// options; its name and hooks are moved-from. If `other` is refilled, it gives later
-  /// generations, so earlier handles stay stale there. Earlier pointers and iterators must not be
-  /// used with it. Inserts into `other` allocate memory, despite `reserve`. Takes time linear in
-  /// the slots of the table, about 0.3 ns each. If moving Hooks throws, there is no effect.
-  /// Requires: no walk of `other` is running, and no constructor of T calls this.
+  /// options; its name and hooks are moved-from. Earlier pointers and iterators must not be used
+  /// with it. If `other` is refilled, earlier handles stay stale there, because its new slots begin
+  /// after the highest generation that any of its slots has given. So its slots are used up sooner.
+  /// If a slot of `other` was used up, every insert into it throws std::length_error. Assigning a
+  /// new map to `other` makes all generations available again. Inserts into `other` allocate
+  /// memory, despite `reserve`. Takes time linear in the slots of the table, about 0.3 ns each. If
+  /// moving Hooks throws, there is no effect. Requires: no walk of `other` is running, and no
+  /// constructor of T calls this.
   [[LIDO_ASSERTS]] slot_map(slot_map&& other) noexcept(
       std::is_nothrow_move_constructible_v<Hooks>) = default;
   /// Replaces the content, options, name and hooks by those of `other`, as the constructor above
@@ -519,7 +522,8 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   /// Returns the number of slots that are not used again because all their generations are used up.
   [[nodiscard]] std::size_t used_up_slots() const noexcept { return store_.used_up(); }
   /// Returns the bytes used beyond the values: 8 bytes and one bit per index, and 8 bytes per slot
-  /// of the table. Blocks of 2 MiB or more are rounded up to huge pages, by at most an eighth.
+  /// of the table. `emplace_at` may add 4 bytes per slot. Blocks of 2 MiB or more are rounded up to
+  /// huge pages, by at most an eighth.
   [[nodiscard]] std::size_t bookkeeping_bytes() const noexcept {
     return store_.memory() - capacity() * sizeof(T);
   }
