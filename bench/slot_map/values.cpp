@@ -3,9 +3,11 @@
 /// --slot-map runs it; the table of dcm_pool is in frames.cpp.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -302,6 +304,63 @@ void restore(benchmark::State& state) {
   per_object(state, map.size());
 }
 
+/// Fills a map, and lets `empty` empty it. Times either that, or what `fill` does then. Both get
+/// the map and the handles in a random order.
+template <bool TimesFill, class Empty, class Fill>
+void empty_and_fill(benchmark::State& state, Empty empty, Fill fill) {
+  using clock = std::chrono::steady_clock;
+  lido::slot_map<object> map;
+  const auto count = static_cast<std::size_t>(state.range(0));
+  std::vector<lido::slot_handle<object>> handles;
+  dice random;
+  for (auto _ : state) {
+    while (map.size() < count) {
+      handles.push_back(map.emplace(1));
+    }
+    std::shuffle(handles.begin(), handles.end(), std::minstd_rand(random(1'000'000)));
+    const auto begin = clock::now();
+    empty(map, handles);
+    const auto between = clock::now();
+    fill(map, handles);
+    const auto end = clock::now();
+    const auto taken = TimesFill ? end - between : between - begin;
+    state.SetIterationTime(std::chrono::duration<double>(taken).count());
+    map.clear();
+    handles.clear();
+  }
+  per_object(state, count);
+}
+
+constexpr auto erase_each = [](auto& map, const auto& handles) {
+  for (const auto& each : handles) {
+    map.erase(each);
+  }
+  map.compact();
+};
+constexpr auto clear_all = [](auto& map, const auto& /*handles*/) { map.clear(); };
+constexpr auto emplace_each = [](auto& map, const auto& handles) {
+  for (std::size_t left = handles.size(); left != 0; --left) {
+    benchmark::DoNotOptimize(map.emplace(1));
+  }
+};
+constexpr auto emplace_each_at = [](auto& map, const auto& handles) {
+  for (const auto& each : handles) {
+    benchmark::DoNotOptimize(map.emplace_at(each, 1));
+  }
+};
+
+void clear(benchmark::State& state) {
+  empty_and_fill<false>(state, clear_all, emplace_each);
+}
+/// Fills the map from its list of free slots, after values were erased in a random order.
+void refill(benchmark::State& state) {
+  empty_and_fill<true>(state, erase_each, emplace_each);
+}
+/// Makes values under known handles in a random order.
+void emplace_at(benchmark::State& state) {
+  empty_and_fill<true>(state, clear_all, emplace_each_at);
+}
+
 template <class Container>
 void register_workload(const char* workload, void (*run)(benchmark::State&)) {
   const std::string name = std::string(workload) + "/" + std::string(Container::name);
@@ -370,6 +429,12 @@ int main(int argc, char** argv) {
   benchmark::RegisterBenchmark("snapshot/lido", copy_snapshot)->Arg(1000)->Arg(100'000);
   benchmark::RegisterBenchmark("snapshot/memcpy", copy_values)->Arg(1000)->Arg(100'000);
   benchmark::RegisterBenchmark("snapshot/lido_restore", restore)->Arg(1000)->Arg(100'000);
+  const auto add = [](const char* name, void (*run)(benchmark::State&)) {
+    benchmark::RegisterBenchmark(name, run)->Arg(1000)->Arg(100'000)->UseManualTime();
+  };
+  add("clear/lido", clear);
+  add("refill/lido", refill);
+  add("emplace_at/lido", emplace_at);
   register_secondary();
   register_concurrent();
   benchmark::RunSpecifiedBenchmarks();
