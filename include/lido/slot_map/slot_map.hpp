@@ -571,7 +571,7 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   /// Returns true if the first value of `values` is in this map. Returns false if `values` can be
   /// read only once, or makes its values.
   template <class Range>
-  [[nodiscard]] bool has_first_of(Range& values) const {
+  [[nodiscard, LIDO_ASSERTS]] bool has_first_of(Range& values) const {
     if constexpr (detail::refers_to<Range, T>) {
       const auto first = std::begin(values);
       return first != std::end(values) && store_.is_value(*first);
