@@ -160,6 +160,7 @@ TEST(SlotMapReserved, CountsInCopiesMovedSwappedAndRestoredMaps) {
   EXPECT_THROW(small.restore(map.snapshot()), std::invalid_argument) << "no place for its value";
   kept_map swapped;
   kept_map moved(std::move(map));
+  // NOLINTNEXTLINE(bugprone-use-after-move): what it does then is what is tested
   EXPECT_TRUE(map.insert(1) && map.insert(2)) << "it has no reserved handle any more";
   swapped.swap(moved);
   EXPECT_TRUE(moved.insert(1) && moved.insert(2) && moved.insert(3));
