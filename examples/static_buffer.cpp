@@ -1,5 +1,4 @@
-// A game for a console: slots, values and tables of all pools are in one static buffer. Nothing is
-// allocated after the start.
+// A game for a console: all pools are in one static buffer. Nothing is allocated after the start.
 #include <array>
 #include <cstddef>
 #include <cstdio>
@@ -10,48 +9,51 @@
 #include <lido/try_make.hpp>
 
 struct job {
-  int number = 0;
+  explicit job(int frame) : number(frame) {}
+  ~job() { finished += number; }
+  int number;
+  static inline int finished = 0;
 };
-struct spark {
-  float x = 0;
-};
-struct player {
-  int score = 0;
-};
+using job_pool = lido::object_pool<job>;
+using spark_map = lido::slot_map<float>;
+using score_map = lido::concurrent_slot_map<int>;
 
 // [snippet]
 alignas(128) std::array<std::byte, std::size_t{64} * 1024> bytes;
 lido::memory_region memory(bytes);
 
 const lido::object_pool_options job_options{.capacity = 256, .name = "jobs", .memory = &memory};
-const lido::slot_map_options spark_options{
-    .max_size = 1000, .reserve = 1000, .name = "sparks", .memory = &memory};
-const lido::concurrent_slot_map_options player_options{
-    .max_size = 100, .name = "players", .memory = &memory};
+const lido::slot_map_options spark_options{.max_size = 1000, .reserve = 1000, .memory = &memory};
+const lido::concurrent_slot_map_options score_options{.max_size = 100, .memory = &memory};
 
-int play() {
+void print_sizes() {
+  const std::size_t needed = job_pool::bytes_needed(job_options) +
+                             spark_map::bytes_needed(spark_options) +
+                             score_map::bytes_needed(score_options);
+  std::fprintf(stderr, "%zu bytes are needed, and there are %zu\n", needed, memory.left());
+}
+
+void play() {
   lido::prepare_thread();  // in each thread that uses pools
-  lido::object_pool<job> jobs(job_options);
-  lido::slot_map<spark> sparks(spark_options);
-  lido::concurrent_slot_map<player> players(player_options);
-  const auto hero = players.try_emplace(player{.score = 1});
+  job_pool jobs(job_options);
+  spark_map sparks(spark_options);
+  score_map scores(score_options);
+  const auto hero = scores.try_emplace(1);
   for (int frame = 0; frame < 100; ++frame) {
-    (void)sparks.try_emplace(spark{.x = 1});
-    if (const auto one = jobs.try_acquire(job{.number = frame})) {
-      players.visit(hero, [&](player& him) { him.score += one->number; });
+    (void)sparks.try_emplace(0.5F);
+    if (const job* const one = jobs.try_acquire_ptr(frame)) {
+      scores.visit(hero, [&](int& score) { score += one->number; });
     }
+    jobs.release_all();  // at the end of each frame
   }
-  int score = 0;
-  players.read(hero, [&](const player& him) { score = him.score; });
-  std::printf("sparks %zu, score %d\n", sparks.size(), score);
-  return 0;
+  scores.read(hero, [](const int& score) { std::printf("%d, %d\n", score, job::finished); });
 }
 // [/snippet]
 
 int main() {
-  const auto problem = lido::problem_with<lido::object_pool<job>>(job_options);
-  return problem ? std::printf("%s\n", problem.text().data()) : play();
+  print_sizes();
+  const auto problem = lido::problem_with<job_pool>(job_options);
+  return problem ? std::printf("%s\n", problem.text().data()) : (play(), 0);
 }
-
 // Prints:
-//   sparks 100, score 4951
+//   4951, 4950

@@ -108,9 +108,11 @@ void allocator_state::for_each_range(F f) {
 }
 
 /// Takes all free slots out of the allocator, and visits the others. Throws std::bad_alloc, in
-/// which case it has had no effect.
+/// which case it has had no effect, unless the program has provided memory for the set.
 void allocator_state::visit_used(used_slot_visitor& visitor) {
-  slot_set free(segments_ == nullptr ? capacity() : segments_->end_of_service());
+  slot_set free = has_set_               ? slot_set(capacity(), this + 1)
+                  : segments_ == nullptr ? slot_set(capacity())
+                                         : slot_set(segments_->end_of_service());
   if (!free.is_valid()) {
     throw_bad_alloc();
   }

@@ -72,7 +72,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
     depot::tables of_depot;
   };
   [[nodiscard]] static tables take_tables(memory_cursor& memory, std::uint32_t capacity,
-                                          std::size_t name_size, bool visits_free) noexcept;
+                                          std::size_t name_size, bool visits_free,
+                                          bool visits_used) noexcept;
   /// Creates the state in memory of the program. `in` are the tables that take_tables returned.
   allocator_state(const allocator_options& options, atomic<std::byte*>& table,
                   const tables& in) noexcept;
@@ -362,6 +363,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   std::uint32_t max_cached_;
   const bool is_watched_;
   lido::cache_kind kind_;
+  const bool has_set_;               ///< memory for the set of `visit_used` follows this object
   std::uint32_t forks_ = 0;          ///< number of forks since the pool was made
   atomic<std::byte*> hidden_table_;  ///< table of a pool that takes no hits
   atomic<std::byte*>& table_;

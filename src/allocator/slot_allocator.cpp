@@ -21,6 +21,7 @@
 #include "lido/base/tuning.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/platform/compiler.hpp"
+#include "slot_set.hpp"
 #include "spare_tables.hpp"
 
 namespace lido::inline v0::detail {
@@ -36,8 +37,9 @@ allocator_state* make_state(const allocator_options& options, atomic<std::byte*>
   if (options.memory == nullptr) {
     return new allocator_state(options, table);
   }
-  const allocator_state::tables in = allocator_state::take_tables(
-      *options.memory, options.capacity, options.name.size(), options.visits_free);
+  const allocator_state::tables in =
+      allocator_state::take_tables(*options.memory, options.capacity, options.name.size(),
+                                   options.visits_free, options.visits_used);
   return ::new (in.state) allocator_state(options, table, in);
 }
 
@@ -47,8 +49,9 @@ slot_allocator::slot_allocator(const allocator_options& options)
     : table_(std::begin(unused_caches)), state_(make_state(options, table_)) {}
 
 void slot_allocator::take_tables(memory_cursor& memory, std::uint32_t capacity,
-                                 std::size_t name_size, bool visits_free) noexcept {
-  (void)allocator_state::take_tables(memory, capacity, name_size, visits_free);
+                                 std::size_t name_size, bool visits_free,
+                                 bool visits_used) noexcept {
+  (void)allocator_state::take_tables(memory, capacity, name_size, visits_free, visits_used);
 }
 
 /// Checks that the caller uses the copy of the library that created the pool, and returns the
@@ -270,10 +273,15 @@ std::size_t enough_for(const allocator_options& options) noexcept {
 }  // namespace
 
 allocator_state::tables allocator_state::take_tables(memory_cursor& memory, std::uint32_t capacity,
-                                                     std::size_t name_size,
-                                                     bool visits_free) noexcept {
+                                                     std::size_t name_size, bool visits_free,
+                                                     bool visits_used) noexcept {
   static_assert(alignof(allocator_state) <= cache_line);
+  static_assert(sizeof(allocator_state) % alignof(slot_set::word) == 0,
+                "the set must directly follow the state");
   void* const state = memory.take(sizeof(allocator_state), alignof(allocator_state));
+  if (visits_used) {
+    (void)memory.take(slot_set::bytes_needed(capacity), alignof(slot_set::word));
+  }
   const depot::tables of_depot = depot::take_tables(memory, capacity, visits_free);
   void* const characters = memory.take(name_size, alignof(char));
   return {state, static_cast<char*>(characters), of_depot};
@@ -298,6 +306,7 @@ allocator_state::allocator_state(const allocator_options& options, atomic<std::b
       max_cached_((std::min)(options.max_cached, slot_cache::most_items)),
       is_watched_(platform::is_watched_from_outside()),
       kind_(is_watched_ ? lido::cache_kind::none : usable_kind(options)),
+      has_set_(in != nullptr && options.visits_used),
       hidden_table_(unused_),
       table_(takes_hits() ? table : hidden_table_),
       own_name_(in != nullptr ? std::string_view() : options.name),

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <span>
 
@@ -13,7 +14,7 @@
 
 namespace lido::inline v0::detail {
 
-/// A fixed number of zeros, which the set owns.
+/// A fixed number of zeros.
 ///
 /// Allocates memory without `new`, because a user's new-handler or `operator new` may use the pool
 /// whose slots are stored.
@@ -22,7 +23,11 @@ class zeros {
  public:
   explicit zeros(std::size_t size) noexcept
       // One item more, because null means for an array of no items that there was no memory.
-      : items_(static_cast<T*>(std::calloc(size + 1, sizeof(T)))) {}  // NOLINT(*-no-malloc)
+      : items_(static_cast<T*>(std::calloc(size + 1, sizeof(T))), free_memory{true}) {
+  }  // NOLINT(*-no-malloc)
+  /// Writes the zeros to `memory`, which is for `size` items and outlives this object.
+  zeros(std::size_t size, void* memory) noexcept
+      : items_(static_cast<T*>(std::memset(memory, 0, size * sizeof(T))), free_memory{false}) {}
 
   /// Returns false if there was no memory.
   [[nodiscard]] bool is_valid() const noexcept { return items_ != nullptr; }
@@ -30,7 +35,12 @@ class zeros {
 
  private:
   struct free_memory {
-    void operator()(void* memory) const noexcept { std::free(memory); }  // NOLINT(*-no-malloc)
+    bool is_owner = true;
+    void operator()(void* memory) const noexcept {
+      if (is_owner) {
+        std::free(memory);  // NOLINT(*-no-malloc)
+      }
+    }
   };
 
   std::unique_ptr<T[], free_memory> items_;
@@ -43,8 +53,15 @@ class slot_set {
   static constexpr std::uint32_t slots_in_word = 64;
 
   /// Allocates memory for the slots below `slots`.
-  explicit slot_set(std::size_t slots) noexcept
-      : words_((slots + slots_in_word - 1) / slots_in_word), bits_(words_) {}
+  explicit slot_set(std::size_t slots) noexcept : words_(words_for(slots)), bits_(words_) {}
+  /// Uses `memory` for the slots below `slots`. Requires: `memory` has bytes_needed(slots) bytes,
+  /// is aligned for `word`, and outlives the set.
+  slot_set(std::size_t slots, void* memory) noexcept
+      : words_(words_for(slots)), bits_(words_, memory) {}
+
+  [[nodiscard]] static constexpr std::size_t bytes_needed(std::size_t slots) noexcept {
+    return words_for(slots) * sizeof(word);
+  }
 
   /// Returns false if there was no memory.
   [[nodiscard]] bool is_valid() const noexcept { return bits_.is_valid(); }
@@ -61,6 +78,9 @@ class slot_set {
   [[nodiscard]] word word_at(std::size_t at) const noexcept { return bits_[at]; }
 
  private:
+  [[nodiscard]] static constexpr std::size_t words_for(std::size_t slots) noexcept {
+    return (slots + slots_in_word - 1) / slots_in_word;
+  }
   [[nodiscard]] static word bit_of(slot_index slot) noexcept {
     return word{1} << slot % slots_in_word;
   }

@@ -77,7 +77,7 @@ std::uint32_t checked_most_slots(const object_pool_options& options, const slot_
 }
 
 allocator_options to_allocator(const object_pool_options& options, std::uint32_t capacity,
-                               slot_memory& memory, bool keeps, memory_cursor& own) {
+                               slot_memory& memory, const slot_layout& layout, memory_cursor& own) {
   const bool is_fixed = options.warm || options.memory != nullptr;
   const std::size_t most = is_fixed ? most_cached_when_fixed : slot_cache::most_items;
   return {.geometry = memory.geometry(),
@@ -87,7 +87,8 @@ allocator_options to_allocator(const object_pool_options& options, std::uint32_t
           .may_wait = options.when_full == when_full::wait,
           .list = options.list,
           .segments = options.when_full == when_full::grow ? &memory : nullptr,
-          .visits_free = keeps,
+          .visits_free = layout.keeps,
+          .visits_used = layout.visits_used,
           .name = options.name,
           .memory = own.has_memory() ? &own : nullptr};
 }
@@ -177,7 +178,8 @@ memory_cursor pool_slots::parts_needed(const object_pool_options& options,
                                        const slot_layout& layout) noexcept {
   memory_cursor all;
   (void)slot_memory::take_parts(all, layout, most_slots(options));
-  slot_allocator::take_tables(all, most_slots(options), options.name.size(), layout.keeps);
+  slot_allocator::take_tables(all, most_slots(options), options.name.size(), layout.keeps,
+                              layout.visits_used);
   if (options.registry != nullptr) {
     (void)all.take(sizeof(registration), alignof(registration));
   }
@@ -200,7 +202,7 @@ pool_slots::pool_slots(const object_pool_options& options, const slot_layout& la
       forks_(forks),
       record_bytes_(layout.record_bytes) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-union-access): its lifetime begins here
-  std::construct_at(&allocator_, to_allocator(options, max_capacity_, memory_, layout.keeps, own));
+  std::construct_at(&allocator_, to_allocator(options, max_capacity_, memory_, layout, own));
   name_ = allocator().name();
   if (options.registry != nullptr) {
     entry_part_ = own.take(sizeof(registration), alignof(registration));

@@ -32,6 +32,7 @@ namespace lido {
 namespace {
 
 using test::allocations;
+using test::failing_allocations;
 using buffer = test::own_buffer;
 
 struct particle {
@@ -135,6 +136,37 @@ TYPED_TEST(OwnMemory, AllocatesNothingElse) {
   (void)pool->stats();
   pool.reset();
   EXPECT_EQ(allocations().allocations, last);
+}
+
+/// Pools that visit the objects in use when they restart.
+template <class Pool>
+class OwnMemoryOfARestart : public ::testing::Test {};
+using restarted_types = ::testing::Types<object_pool<std::string>, object_pool<particle, tracked>,
+                                         object_pool<int, checked_traits<int>>,
+                                         object_pool<std::string, checked_traits<std::string>>>;
+TYPED_TEST_SUITE(OwnMemoryOfARestart, restarted_types);
+
+TYPED_TEST(OwnMemoryOfARestart, AllocatesNothing) {
+  for (const std::size_t capacity : {1U, 64U, 65U, 1500U}) {
+    memory_region none({});
+    object_pool_options options{.capacity = capacity, .warm = true, .memory = &none};
+    buffer memory(TypeParam::bytes_needed(options));
+    memory_region region(memory.span());
+    options.memory = &region;
+    TypeParam pool(options);
+    EXPECT_EQ(region.left(), 0U);
+    for (int round = 0; round < 3; ++round) {
+      const auto all = test::drain(pool);
+      EXPECT_EQ(test::count_distinct(all), capacity);
+      pool.release(all[capacity / 2]);
+      const long before = allocations().allocations;
+      const failing_allocations plan(1, /*sticky=*/true);
+      EXPECT_NO_THROW(pool.release_all());
+      failing_allocations::stop();
+      EXPECT_EQ(allocations().allocations, before);
+      EXPECT_EQ(pool.stats().in_use, 0U);
+    }
+  }
 }
 
 TEST(OwnMemoryOfAPool, IsAlignedOrTheErrorSaysSo) {

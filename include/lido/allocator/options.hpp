@@ -35,6 +35,7 @@ struct allocator_options {
   const shared_list* list = nullptr;   ///< shared list; null selects Lido's own
   segment_memory* segments = nullptr;  ///< growing memory; null if all slots exist from the start
   bool visits_free = false;            ///< `visit_free` will be called
+  bool visits_used = false;            ///< `restart` will be called with a visitor
   std::string_view name = {};          ///< name of the pool, for traces
   memory_cursor* memory = nullptr;     ///< memory of the program; null: the system's
 };

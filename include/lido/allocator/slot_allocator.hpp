@@ -148,8 +148,9 @@ class slot_allocator final {
 
   /// Makes every slot free, and hands out slots in the order of a new allocator from now on.
   /// Before that, visits each slot in use, unless `visitor` is null. Throws std::bad_alloc, in
-  /// which case it has had no effect, unless `visitor` is null. Blocking: waits for threads that
-  /// are exiting. Requires: no other thread is in a call to the allocator or waits for a slot;
+  /// which case it has had no effect. Throws nothing if `visitor` is null, or if the options
+  /// contain both `visits_used` and `memory`. Blocking: waits for threads that are exiting.
+  /// Requires: no other thread is in a call to the allocator or waits for a slot;
   /// visits make no such call.
   void restart(used_slot_visitor* visitor);
 
@@ -173,7 +174,7 @@ class slot_allocator final {
   /// Takes from `memory` what an allocator with these options takes, so that a cursor without
   /// memory finds out how many bytes that is.
   static void take_tables(memory_cursor& memory, std::uint32_t capacity, std::size_t name_size,
-                          bool visits_free = false) noexcept;
+                          bool visits_free = false, bool visits_used = false) noexcept;
 
   /// Returns the same count as `exhausted` of stats(), but with a single load.
   [[nodiscard]] std::uint64_t count_exhausted() const noexcept;

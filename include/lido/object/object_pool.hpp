@@ -284,10 +284,10 @@ class object_pool : private detail::complete_traits<Traits>,
   [[nodiscard]] slot_pool_stats stats() const noexcept { return slots_.stats(Traits::counts); }
 
   /// Returns the `stats().total_bytes` that a pool with `options` has before a thread uses it. If
-  /// the pool grows, returns the value for max_capacity slots. Each thread that uses the pool adds
-  /// the bytes of its cache. With `memory`, returns exactly how many bytes the pool takes from that
-  /// source, whose first byte must then be aligned to 128 bytes and to `alignof(T)`. Requires: a
-  /// pool can be made with `options`, apart from how many bytes the source has.
+  /// the pool grows, returns the value for max_capacity slots. Each thread's cache adds some bytes.
+  /// With `memory`, returns instead exactly how many bytes the pool takes from that source, with
+  /// gaps and the bits of `release_all`. They must then be aligned to 128 bytes and to
+  /// `alignof(T)`. Requires: a pool can be made with `options` if the source has enough bytes.
   [[nodiscard]] static std::size_t bytes_needed(const object_pool_options& options) noexcept {
     return detail::pool_slots::bytes_needed(options, layout());
   }
@@ -335,8 +335,8 @@ class object_pool : private detail::complete_traits<Traits>,
   /// pool hands out its slots in the order in which a new pool does.
   ///
   /// If T has a trivial destructor, does not visit the objects, unless the pool is checked or
-  /// tracks which objects are in use. Otherwise throws std::bad_alloc if there is no memory for one
-  /// bit per slot, in which case nothing has changed. Does not compile if the pool has hooks.
+  /// tracks which objects are in use. Otherwise throws std::bad_alloc, without effect, if there is
+  /// no memory for one bit per slot. A pool with `memory` has it. Does not compile with hooks.
   ///
   /// Pointers to the objects are invalid afterwards. So are leases, which must be detached before
   /// the call or after it. A checked pool, or AddressSanitizer, reports a later release of such an
@@ -376,14 +376,16 @@ class object_pool : private detail::complete_traits<Traits>,
   static constexpr detail::slot_layout layout() noexcept {
     static_assert(std::is_nothrow_destructible_v<T>,
                   "lido: release is noexcept, so ~T must be, too");
-    return {.size = sizeof(T),
-            .alignment = alignof(T),
-            .keeps = keeps,
-            .has_states = keeps || tracks,
-            .counts_states = keeps || (tracks && Traits::track_in_use),
-            .record_bytes = checks::record_bytes,
-            .close_all = &detail::slot_shadow<sizeof(T)>::close_all,
-            .open_all = &detail::slot_shadow<sizeof(T)>::open_all};
+    return {
+        .size = sizeof(T),
+        .alignment = alignof(T),
+        .keeps = keeps,
+        .has_states = keeps || tracks,
+        .counts_states = keeps || (tracks && Traits::track_in_use),
+        .record_bytes = checks::record_bytes,
+        .visits_used = !keeps && (!std::is_trivially_destructible_v<T> || tracks || checks::active),
+        .close_all = &detail::slot_shadow<sizeof(T)>::close_all,
+        .open_all = &detail::slot_shadow<sizeof(T)>::open_all};
   }
 
   // NOLINTNEXTLINE(readability-function-size): the slots of some pools
@@ -629,7 +631,7 @@ class object_pool : private detail::complete_traits<Traits>,
       object_pool& pool_;
       [[LIDO_NO_UNIQUE_ADDRESS]] code_address at_;
     };
-    if constexpr (!std::is_trivially_destructible_v<T> || tracks || checks::active) {
+    if constexpr (layout().visits_used) {
       destroyer each(*this, at);
       slots_.allocator().restart(&each);
     } else {

@@ -66,7 +66,8 @@ struct object_pool_options {
 
   /// Touches the memory of all initial slots, and limits caches to memory that is already there.
   /// Once it has called `prepare_thread()`, a thread never allocates when it uses the pool,
-  /// provided that the pool has `creation::eager` or keeps no objects.
+  /// provided that the pool has `creation::eager` or keeps no objects. Only `release_all` may
+  /// allocate, unless the pool also has `memory`.
   bool warm = false;
 
   /// Provides the memory for slots, objects and tables; null for memory of the system. All of this

@@ -48,6 +48,7 @@ struct slot_layout {
   bool has_states;             ///< a byte per slot records what the slot contains
   bool counts_states = false;  ///< false if the states are only for AddressSanitizer
   std::size_t record_bytes;    ///< bytes of a slot's record in a checked pool
+  bool visits_used = false;    ///< `release_all` visits the objects in use
   // Both functions are for AddressSanitizer; see slot_shadow.
   void (*close_all)(const std::byte* first, std::uint32_t count) noexcept;
   void (*open_all)(const std::byte* first, std::uint32_t count) noexcept;
