@@ -333,15 +333,15 @@ slot_pool_stats pool_slots::stats(bool counts_hits) const noexcept {
 
 std::size_t pool_slots::bytes_needed(const object_pool_options& options,
                                      const slot_layout& layout) noexcept {
-  if (options.memory != nullptr) {
-    return parts_needed(options, layout).bytes();
-  }
   const std::uint32_t most = most_slots(options);
   [[maybe_unused]] const std::size_t asked =
       options.when_full == when_full::grow ? options.max_capacity : options.capacity;
   LIDO_ASSERT(
       asked == most && most != 0 && options.capacity <= most && most <= PTRDIFF_MAX / layout.size,
       "bytes_needed with options that no pool can have");
+  if (options.memory != nullptr) {
+    return parts_needed(options, layout).bytes();
+  }
   const std::size_t slot = layout.size + layout.record_bytes + (layout.counts_states ? 1 : 0);
   return most * slot + slot_allocator::bytes_needed(most, layout.size,
                                                     options.when_full == when_full::grow,

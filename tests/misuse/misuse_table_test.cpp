@@ -171,6 +171,19 @@ const misuse_case misuses[] = {
      "bytes_needed with options that no pool can have"},
     {"BytesOfNoSlots", [] { (void)object_pool<int>::bytes_needed({.capacity = 0}); },
      "bytes_needed with options that no pool can have"},
+    {"BytesOfTooManySlotsInOwnMemory",
+     [] {
+       memory_region none({});
+       (void)object_pool<int>::bytes_needed(
+           {.capacity = (std::size_t{1} << 32U) + 10, .memory = &none});
+     },
+     "bytes_needed with options that no pool can have"},
+    {"BytesOfNoSlotsInOwnMemory",
+     [] {
+       memory_region none({});
+       (void)object_pool<int>::bytes_needed({.capacity = 0, .memory = &none});
+     },
+     "bytes_needed with options that no pool can have"},
     {"ObjectFromElsewhere",
      [] {
        object_pool<int> pool(1);
