@@ -6,7 +6,9 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <utility>
 
+#include "../platform/platform.hpp"
 #include "lido/base/address.hpp"
 #include "lido/base/assert.hpp"
 #include "lido/base/fail.hpp"
@@ -89,6 +91,7 @@ memory_piece::memory_piece(memory_source* source, const memory_cursor& needed,
   if (source == nullptr) {
     return;
   }
+  source_ = source->origin_;
   throw_if(too_little_memory(source, needed), pool_name);
   data_ = static_cast<std::byte*>(source->allocate(needed.bytes(), needed.alignment()));
   if (data_ == nullptr) {
@@ -101,22 +104,65 @@ memory_piece::memory_piece(memory_source* source, const memory_cursor& needed,
   parts = memory_cursor(data_);
 }
 
-bool has_memory(memory_source* source, std::size_t bytes) noexcept {
-  constexpr std::size_t alignment = 128;
-  void* const memory =
-      source != nullptr ? source->allocate(bytes, alignment) : ::operator new(bytes, std::nothrow);
-  if (memory != nullptr && source != nullptr) {
-    source->deallocate(memory, bytes, alignment);
-  } else {
-    ::operator delete(memory);
-  }
-  return memory != nullptr;
-}
-
 memory_piece::~memory_piece() {
   if (data_ != nullptr) {
     source_->deallocate(data_, bytes_, alignment_);
   }
+}
+
+bool has_memory(std::size_t bytes) noexcept {
+  void* const memory = ::operator new(bytes, std::nothrow);
+  ::operator delete(memory);
+  return memory != nullptr;
+}
+
+bool has_addresses(std::size_t bytes) noexcept {
+  if (bytes == 0) {
+    return true;
+  }
+  const std::size_t page = platform::page_size();
+  const std::size_t whole = bytes / page * page + page;
+  void* const addresses = platform::reserve(whole);
+  if (addresses != nullptr) {
+    platform::unreserve(addresses, whole);
+  }
+  return addresses != nullptr;
+}
+
+bool tried_memory::try_allocate(std::size_t bytes) noexcept {
+  LIDO_ASSERT(data_ == nullptr, "memory is tried twice");
+  if (bytes == 0 || origin_->available(alignment_) != unbounded) {
+    return true;
+  }
+  bytes_ = bytes;
+  data_ = attempt([&] { return origin_->allocate(bytes, alignment_); },
+                  [] { return static_cast<void*>(nullptr); });
+  return data_ != nullptr;
+}
+
+void tried_memory::give_back() noexcept {
+  if (data_ != nullptr) {
+    origin_->deallocate(std::exchange(data_, nullptr), bytes_, alignment_);
+  }
+}
+
+void* tried_memory::allocate(std::size_t bytes, std::size_t alignment) noexcept {
+  LIDO_ASSERT(bytes == bytes_ && alignment == alignment_,
+              "a pool asks for other memory than was tried");
+  return std::exchange(data_, nullptr);
+}
+
+void tried_memory::deallocate(void* memory, std::size_t bytes, std::size_t alignment) noexcept {
+  origin_->deallocate(memory, bytes, alignment);
+}
+
+std::size_t tried_memory::available(std::size_t alignment) const noexcept {
+  alignment_ = alignment;
+  return origin_->available(alignment);
+}
+
+bool tried_memory::can_grow() const noexcept {
+  return origin_->can_grow();
 }
 
 }  // namespace detail

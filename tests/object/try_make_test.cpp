@@ -5,16 +5,21 @@
 
 #include <array>
 #include <cstddef>
+#include <memory_resource>
 #include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "lido/base/address.hpp"
 #include "lido/block_resource.hpp"
 #include "lido/concurrent_slot_map.hpp"
 #include "lido/freelist/boost_list.hpp"
 #include "lido/memory_source.hpp"
 #include "lido/object_pool.hpp"
+#include "lido/pmr_source.hpp"
+#include "lido/slot_map.hpp"
+#include "support/counting_upstream.hpp"
 #include "support/drain.hpp"
 #include "support/failing_new.hpp"
 
@@ -148,14 +153,118 @@ TEST(TryMake, PassesHooksAndTheirExceptions) {
       std::runtime_error);
 }
 
-TEST(HasMemory, AsksTheSystemOrTheSource) {
-  EXPECT_TRUE(detail::has_memory(nullptr, 1000));
-  EXPECT_FALSE(detail::has_memory(nullptr, PTRDIFF_MAX));
-  alignas(128) std::array<std::byte, 256> bytes;
+struct exhausted_hooks {
+  int create() { throw std::bad_alloc(); }
+};
+struct exhausted_traits : pool_traits<int> {
+  using hooks = exhausted_hooks;
+};
+
+TEST(TryMake, CountsABadAllocOfHooksAsMissingMemory) {
+  const auto made =
+      try_make<object_pool<int, exhausted_traits>>({.capacity = 3, .creation = creation::eager});
+  EXPECT_FALSE(made);
+  EXPECT_EQ(made.problem.what(), option_problem::kind::memory);
+}
+
+class throwing_resource final : public std::pmr::memory_resource {
+  void* do_allocate(std::size_t /*bytes*/, std::size_t /*alignment*/) override {
+    throw std::runtime_error("not today");
+  }
+  void do_deallocate(void* /*memory*/, std::size_t /*bytes*/, std::size_t /*alignment*/) override {}
+  [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override {
+    return this == &other;
+  }
+};
+
+TEST(TryMake, PassesOtherExceptionsOfTheSource) {
+  throwing_resource resource;
+  pmr_source source(&resource);
+  EXPECT_THROW((void)try_make<pool_type>({.capacity = 3, .memory = &source}), std::runtime_error);
+  pmr_source none(std::pmr::null_memory_resource());
+  const auto made = try_make<pool_type>({.capacity = 3, .memory = &none});
+  EXPECT_FALSE(made);
+  EXPECT_EQ(made.problem.what(), option_problem::kind::memory);
+}
+
+TEST(HasMemory, AsksTheSystem) {
+  EXPECT_TRUE(detail::has_memory(1000));
+  EXPECT_FALSE(detail::has_memory(PTRDIFF_MAX));
+  EXPECT_TRUE(detail::has_addresses(0));
+  EXPECT_TRUE(detail::has_addresses(1000));
+  EXPECT_FALSE(detail::has_addresses(PTRDIFF_MAX));
+}
+
+/// Lets find_memory look for the memory of a pool, makes the pool if there is some, and checks that
+/// all memory has been given back. Returns true if there was memory.
+template <class Pool>
+bool finds_memory(typename Pool::options_type options) {
+  detail::tried_memory tried(options.memory);
+  const bool found = detail::pool_maker::find_memory<Pool>(options, tried);
+  if (found) {
+    const Pool pool(options);
+    EXPECT_FALSE(tried.has_memory());
+  }
+  return found;
+}
+
+TEST(TriedMemory, IsTakenByThePoolAndGivenBackToTheSource) {
+  test::counting_upstream upstream;
+  pmr_source source(&upstream);
+  EXPECT_TRUE(finds_memory<pool_type>({.capacity = 30, .memory = &source}));
+  EXPECT_TRUE(finds_memory<map_type>({.max_size = 30, .memory = &source}));
+  EXPECT_TRUE(finds_memory<block_resource>({.block_bytes = 64, .blocks = 30, .memory = &source}));
+  EXPECT_EQ(upstream.requests(), 3U);
+  EXPECT_TRUE((finds_memory<slot_map<int>>({.max_size = 30, .reserve = 30, .memory = &source})));
+  EXPECT_TRUE((finds_memory<slot_map<int>>({.max_size = 30, .memory = &source})));
+  EXPECT_EQ(upstream.out(), 0U);
+}
+
+TEST(TriedMemory, HasTheAlignmentOfThePool) {
+  struct alignas(8192) page {
+    int value;
+  };
+  test::counting_upstream upstream;
+  pmr_source source(&upstream);
+  object_pool_options options{.capacity = 3, .memory = &source};
+  detail::tried_memory tried(&source);
+  ASSERT_TRUE(detail::pool_maker::find_memory<object_pool<page>>(options, tried));
+  const std::size_t bytes = object_pool<page>::bytes_needed(options);
+  void* const memory = tried.allocate(bytes, 8192);
+  EXPECT_EQ(detail::address_bits(memory) % 8192, 0U);
+  tried.deallocate(memory, bytes, 8192);
+  EXPECT_EQ(upstream.out(), 0U);
+}
+
+TEST(TriedMemory, IsGivenBackIfNoPoolTakesIt) {
+  test::counting_upstream upstream;
+  pmr_source source(&upstream);
+  object_pool_options options{.capacity = 3, .memory = &source};
+  {
+    detail::tried_memory tried(&source);
+    ASSERT_TRUE(detail::pool_maker::find_memory<pool_type>(options, tried));
+    EXPECT_TRUE(tried.has_memory());
+    EXPECT_TRUE(tried.can_grow());
+  }
+  EXPECT_EQ(upstream.out(), 0U);
+}
+
+TEST(TriedMemory, IsMissingIfTheSourceThrows) {
+  throwing_resource resource;
+  pmr_source source(&resource);
+  EXPECT_FALSE(finds_memory<pool_type>({.capacity = 3, .memory = &source}));
+  pmr_source none(std::pmr::null_memory_resource());
+  EXPECT_FALSE(finds_memory<pool_type>({.capacity = 3, .memory = &none}));
+}
+
+TEST(TriedMemory, IsNotAllocatedIfTheSourceKnowsHowMuchItHas) {
+  alignas(128) std::array<std::byte, 16'384> bytes;
   memory_region region(bytes);
-  EXPECT_TRUE(detail::has_memory(&region, 256));
-  EXPECT_FALSE(detail::has_memory(&region, 257));
-  EXPECT_EQ(region.left(), 256U);
+  object_pool_options options{.capacity = 3, .memory = &region};
+  detail::tried_memory tried(&region);
+  EXPECT_TRUE(detail::pool_maker::find_memory<pool_type>(options, tried));
+  EXPECT_EQ(options.memory, &region);
+  EXPECT_EQ(region.left(), bytes.size());
 }
 
 }  // namespace

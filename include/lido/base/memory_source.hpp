@@ -8,15 +8,38 @@
 
 namespace lido::inline v0 {
 
+class memory_source;
+
+namespace detail {
+
+class memory_piece;
+class tried_memory;
+
+/// Knows which source takes back the memory that another source has handed out. A class of its own,
+/// because friends of memory_source could call its destructor, which compilers warn about.
+class memory_origin {
+ protected:
+  explicit memory_origin(memory_source* origin) noexcept : origin_(origin) {}
+
+ private:
+  friend memory_piece;
+  friend tried_memory;
+
+  memory_source* origin_;
+};
+
+}  // namespace detail
+
 /// Provides memory for pools, which the option `memory` of a pool refers to.
 ///
 /// Programs may derive sources of their own, and `memory_region` and `pmr_source` are ready-made
-/// ones. A source must outlive its pools. Pools call it only while they are constructed and
-/// destroyed, and slot maps also when they grow or shrink. A source that is not thread-safe
-/// therefore serves several pools if no two threads do such things at the same time.
-class memory_source {
+/// ones. A source must outlive its pools. Pools allocate and give back memory only while `try_make`
+/// or their constructor makes them and while they are destroyed, and slot maps also when they grow
+/// or shrink. A source that is not thread-safe therefore serves several pools if no two threads do
+/// such things at the same time.
+class memory_source : public detail::memory_origin {
  public:
-  memory_source() = default;
+  memory_source() noexcept : memory_origin(this) {}
   memory_source(const memory_source&) = delete;
   memory_source& operator=(const memory_source&) = delete;
 
