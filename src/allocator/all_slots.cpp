@@ -19,10 +19,13 @@ namespace lido::inline v0::detail {
 /// Visits the slots that were set aside, which other threads may acquire. Slots that it has popped
 /// go back to the usual lists, before the next visit at the latest. So during a visit this thread
 /// holds only the visited slot.
+///
+/// A visit may take long. Therefore this thread counts as visiting, not as carrying: the slots that
+/// it moves still count as slots of the depot, so other threads can count the slots in use.
 void allocator_state::visit_free(free_slot_visitor& visitor) noexcept {
   const calls_at_end later;  // callbacks would wait for this thread, which carries slots
   // relaxed: as in refill_many
-  carrying_.fetch_add(1, std::memory_order_relaxed);
+  visiting_.fetch_add(1, std::memory_order_relaxed);
   set_all_aside(own_cache());
   std::array<slot_index, most_per_trip> popped;
   std::uint32_t count = 0;
@@ -42,24 +45,24 @@ void allocator_state::visit_free(free_slot_visitor& visitor) noexcept {
     }
   }
   store();
-  // (1) - this release-fetch-sub synchronizes-with the acquire-load theft.cpp (2)
-  carrying_.fetch_sub(1, std::memory_order_release);
+  // (1) - this release-fetch-sub synchronizes-with the acquire-load theft.cpp (3)
+  visiting_.fetch_sub(1, std::memory_order_release);
 }
 
 /// Visits a slot that this thread holds. A visit may fork. The child process starts with no thread
-/// that carries slots, so the surviving thread marks itself there again.
+/// that visits slots, so the surviving thread marks itself there again.
 void allocator_state::visit_one(slot_index slot, free_slot_visitor& visitor) noexcept {
   const std::uint32_t forks = forks_;
   visitor.visit(slot);
   if (forks_ != forks) {
     // relaxed: as in refill_many
-    carrying_.fetch_add(1, std::memory_order_relaxed);
+    visiting_.fetch_add(1, std::memory_order_relaxed);
   }
 }
 
 /// Sets aside all slots of open caches and of the depot. Stops after as many slots as the pool has,
 /// since other threads may release slots as fast as this thread sets them aside. Requires: the
-/// caller is carrying.
+/// caller is visiting.
 void allocator_state::set_all_aside(owned_cache* self) noexcept {
   (void)steal(self, nullptr, /*take_over=*/false);
   std::array<slot_index, most_per_trip> slots;

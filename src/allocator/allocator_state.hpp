@@ -379,7 +379,8 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   atomic<std::uint32_t> highest_{0};  ///< highest number of a thread that has used its cache
   depot depot_;
   alignas(cache_line) shared_atomic<std::uint32_t> carrying_{
-      0};  ///< threads that move slots without a busy cache
+      0};  ///< threads that move slots without a busy cache, except for those that visit slots
+  shared_atomic<std::uint32_t> visiting_{0};  ///< threads in visit_free, which may hold one slot
   atomic<std::uint32_t> open_caches_{0};
   shared_atomic<std::uint64_t> exhausted_{0};
   shared_atomic<std::uint64_t> thefts_{0};

@@ -443,6 +443,7 @@ void allocator_state::on_fork(std::uint32_t survivor) noexcept {
     }
   }
   carrying_.store(0, std::memory_order_relaxed);
+  visiting_.store(0, std::memory_order_relaxed);
   ++forks_;
   proof_.forget();
   waiters_.forget_all();

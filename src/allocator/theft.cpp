@@ -99,9 +99,9 @@ bool allocator_state::prove(const survey& first) noexcept {
   return proven;
 }
 
-/// Reads the depot first, then the caches, then the number of carrying threads; the order matters.
-/// Before a thread takes a slot out of the depot, it marks itself as busy or carrying. It removes
-/// the mark only after the slot has reached a cache or the depot.
+/// Reads the depot first, then the caches, then the numbers of carrying and visiting threads; the
+/// order matters. Before a thread takes a slot out of the depot, it marks itself as busy, carrying
+/// or visiting. It removes the mark only after the slot has reached a cache or the depot.
 allocator_state::survey allocator_state::look_around() const noexcept {
   survey seen;
   seen.depot_version = depot_.version();
@@ -114,9 +114,11 @@ allocator_state::survey allocator_state::look_around() const noexcept {
     seen.revoking |= control.now() == slot_cache::phase::revoking;
     seen.transit |= control.now() == slot_cache::phase::busy;
   }
-  // (2) - this acquire-load synchronizes-with the release-fetch-sub (3), acquire.cpp (1),
-  // allocator/waiting.cpp (1), all_slots.cpp (1)
+  // (2) - this acquire-load synchronizes-with the release-fetch-sub (4), acquire.cpp (1),
+  // allocator/waiting.cpp (1)
   seen.transit |= carrying_.load(std::memory_order_acquire) != 0;
+  // (3) - this acquire-load synchronizes-with the release-fetch-sub all_slots.cpp (1)
+  seen.transit |= visiting_.load(std::memory_order_acquire) != 0;
   return seen;
 }
 
@@ -231,7 +233,7 @@ std::size_t allocator_state::harvest_all(owned_cache* self, void** slot,
     thefts_.fetch_add(1, std::memory_order_relaxed);
     give(self, rest);
   }
-  // (3) - this release-fetch-sub synchronizes-with the acquire-load (2), as acquire.cpp (1) does
+  // (4) - this release-fetch-sub synchronizes-with the acquire-load (2), as acquire.cpp (1) does
   carrying_.fetch_sub(1, std::memory_order_release);
   serve_waiters(self);
   return stolen;

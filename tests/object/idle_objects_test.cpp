@@ -209,6 +209,26 @@ TEST_P(HookOfIdleObjects, IsWaitedForByAnAcquireThatFindsNothing) {
   EXPECT_TRUE(found);
 }
 
+TEST_P(HookOfIdleObjects, LeavesTheHighWaterMarkToOthers) {
+  pool_type pool({.capacity = 2000}, obliging_hooks{&in_destroy_});
+  pool.acquire().reset();  // makes one object
+  std::latch begun(1);
+  std::latch used(1);
+  in_destroy_ = [&, called = false]() mutable {
+    if (!std::exchange(called, true)) {
+      begun.count_down();
+      used.wait();
+    }
+  };
+  std::jthread shrinker([&] { (void)pool.shrink_to(0); });
+  begun.wait();
+  test::fill_own_cache(pool, 1500);
+  used.count_down();
+  shrinker.join();
+  in_destroy_ = nullptr;
+  EXPECT_GE(pool.stats().high_water, 1000U);
+}
+
 TEST_P(HookOfIdleObjects, GivesItsSlotToAThreadThatWaits) {
   std::vector<pool_type::lease_type> leases;
   while (leases.size() < slots - 1) {

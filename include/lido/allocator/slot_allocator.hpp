@@ -58,7 +58,7 @@ class used_slot_visitor {
 ///
 /// Invariants
 ///  I1 Each slot is in the depot, in one cache, held by a caller, or in transit in a thread. The
-///     cache of such a thread is `busy`, or `carrying_` counts the thread.
+///     cache of such a thread is `busy`, or `carrying_` or `visiting_` counts the thread.
 ///  I2 acquire fails only in three cases. First, at some moment during the call, every slot was
 ///     held by a caller or was in an unfinished release, and no slots could be added. Second, other
 ///     threads with slots in transit made no progress for a tenth of a second, or every check for a
