@@ -26,7 +26,7 @@ void allocator_state::visit_free(free_slot_visitor& visitor) noexcept {
   const calls_at_end later;  // callbacks would wait for this thread, which carries slots
   // relaxed: as in refill_many
   visiting_.fetch_add(1, std::memory_order_relaxed);
-  set_all_aside(own_cache());
+  set_all_aside(own_cache(), visitor.wants_unused());
   std::array<slot_index, most_per_trip> popped;
   std::uint32_t count = 0;
   const auto store = [&] {
@@ -34,7 +34,11 @@ void allocator_state::visit_free(free_slot_visitor& visitor) noexcept {
       give_back(std::span(popped).first(std::exchange(count, 0)));
     }
   };
-  for (slot_index slot = depot_.pop_aside(); slot != null_slot; slot = depot_.pop_aside()) {
+  while (!visitor.is_done()) {
+    const slot_index slot = depot_.pop_aside();
+    if (slot == null_slot) {
+      break;
+    }
     if (visitor.wants(slot)) {
       store();
       visit_one(slot, visitor);
@@ -45,6 +49,9 @@ void allocator_state::visit_free(free_slot_visitor& visitor) noexcept {
     }
   }
   store();
+  for (count = depot_.pop_aside(popped); count != 0; count = depot_.pop_aside(popped)) {
+    store();
+  }
   // (1) - this release-fetch-sub synchronizes-with the acquire-load theft.cpp (3)
   visiting_.fetch_sub(1, std::memory_order_release);
 }
@@ -60,15 +67,16 @@ void allocator_state::visit_one(slot_index slot, free_slot_visitor& visitor) noe
   }
 }
 
-/// Sets aside all slots of open caches and of the depot. Stops after as many slots as the pool has,
-/// since other threads may release slots as fast as this thread sets them aside. Requires: the
-/// caller is visiting.
-void allocator_state::set_all_aside(owned_cache* self) noexcept {
+/// Sets aside all slots of open caches and of the depot. If `unused` is false, leaves most of those
+/// that have never left the depot, since moving them would make their bookkeeping resident. Stops
+/// after as many slots as the pool has, since other threads may release slots as fast as this
+/// thread sets them aside. Requires: the caller is visiting.
+void allocator_state::set_all_aside(owned_cache* self, bool unused) noexcept {
   (void)steal(self, nullptr, /*take_over=*/false);
   std::array<slot_index, most_per_trip> slots;
   std::uint32_t count = 0;
   for (std::uint32_t moved = 0; moved < capacity(); moved += count) {
-    count = depot_.take_stored({}, slots, most_per_trip);
+    count = unused ? depot_.take_stored({}, slots, most_per_trip) : depot_.take_used(slots);
     if (count == 0) {
       return;
     }

@@ -324,7 +324,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
                                         const announcements& made) noexcept;
 
   // All slots at once.
-  void set_all_aside(owned_cache* self) noexcept;
+  void set_all_aside(owned_cache* self, bool unused) noexcept;
   void visit_one(slot_index slot, free_slot_visitor& visitor) noexcept;
   void empty_caches() noexcept;
   template <class F>

@@ -75,6 +75,13 @@ class depot_list {
     return other_ == nullptr ? own_.pop_chain(out) : other_->pop_chain(out);
   }
   [[nodiscard]] bool empty() const noexcept { return list().empty(); }
+  /// Returns true if the top index is less than `mark()`. Calls `mark` after it has read the top.
+  /// Requires: the list is Lido's own.
+  template <class Mark>
+  [[nodiscard]] bool is_top_below(Mark mark) const noexcept {
+    const slot_index top = own_.top();
+    return top < mark();
+  }
   [[nodiscard]] std::uint64_t version() const noexcept { return list().version(); }
   [[nodiscard]] std::size_t memory() const noexcept { return list().memory(); }
   void add_to(slot_pool_stats& stats) const noexcept {
@@ -299,6 +306,26 @@ class depot {
     return count == 0 && at.roams ? take_fresh(own, out, want) : count;
   }
 
+  /// Takes slots in the same way as `take_stored`, but leaves slots that are untouched; see
+  /// take_touched. The last trip may take some of them together with others.
+  [[nodiscard]] std::uint32_t take_used(std::span<slot_index> out) noexcept {
+    if (shards_ == nullptr) {
+      return take_stored({}, out, most_per_trip);
+    }
+    std::uint32_t count = 0;
+    for (std::uint32_t i = 1; count == 0 && i < parts(); ++i) {
+      count = take_from(shard_at(i), shard_at(i), out, most_per_trip);
+    }
+    // A slot that another thread has touched and stored is seen together with the higher mark.
+    if (count == 0 && common_.full.is_top_below([this] { return untouched_magazine(); })) {
+      count = take_magazines(common_, common_, out, most_per_trip / magazine_size);
+    }
+    if (count == 0 && common_.singles.is_top_below([this] { return untouched_single(); })) {
+      count = pop_singles(common_, out.first(most_per_trip));
+    }
+    return count;
+  }
+
   /// Stores all of `slots`. Requires: slots.size() <= most_per_trip.
   void give(depot_home at, std::span<const slot_index> slots) noexcept {
     LIDO_ASSERT(slots.size() <= most_per_trip, "more slots than one trip moves");
@@ -324,6 +351,10 @@ class depot {
   }
   /// Pops a slot that is set aside. Returns null_slot if there is none. Requires: as `set_aside`.
   [[nodiscard]] slot_index pop_aside() noexcept { return aside_->pop(); }
+  /// Pops up to out.size() such slots. Returns the number of popped slots.
+  [[nodiscard]] std::uint32_t pop_aside(std::span<slot_index> out) noexcept {
+    return aside_->pop_chain(out);
+  }
 
   /// Takes slots before a restart, most_per_trip at a time, until only untouched slots are left.
   /// Slots are untouched if they have never left a new or restarted depot. Returns 0 in the end.
@@ -575,7 +606,7 @@ class depot {
 
   /// Returns the first magazine whose slots are all untouched.
   [[nodiscard]] std::uint32_t untouched_magazine() const noexcept {
-    // relaxed: no other thread uses the depot
+    // relaxed: no other thread uses the depot, or the caller has seen the push that matters
     return untouched_magazine_.load(std::memory_order_relaxed);
   }
   /// Returns the first untouched slot that belongs to no magazine.
@@ -595,7 +626,7 @@ class depot {
   }
   /// Raises `mark` after `popped` were popped from a list of the common part. The last of them is
   /// the highest untouched one, if there is any among them.
-  // relaxed (whole function): the marks are read only while no other thread uses the depot
+  // relaxed (whole function): threads that see a later push of these slots see the mark
   static void note_touched(unscheduled_atomic<std::uint32_t>& mark,
                            std::span<const slot_index> popped) noexcept {
     std::uint32_t seen = mark.load(std::memory_order_relaxed);

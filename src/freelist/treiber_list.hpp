@@ -113,6 +113,9 @@ class basic_treiber_list final : public index_list {
     return format_.index_of(head()) == format_.end();
   }
 
+  /// Returns the top index without popping it, or a number above all indices if the list is empty.
+  [[nodiscard]] slot_index top() const noexcept { return format_.index_of(head()); }
+
   /// Returns the tag. Only pushes change it, and each push increases it.
   [[nodiscard]] std::uint64_t version() const noexcept override { return format_.tag_of(head()); }
 

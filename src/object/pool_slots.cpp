@@ -96,13 +96,14 @@ allocator_options to_allocator(const object_pool_options& options, std::uint32_t
 /// Destroys idle objects until no more than `most` objects are alive.
 class surplus_objects final : public free_slot_visitor {
  public:
-  surplus_objects(slot_memory& memory, object_keeper& keeper, std::size_t most) noexcept
-      : memory_(memory), keeper_(keeper), most_(most) {}
+  /// `eager` is true if slots contained objects before they were first acquired.
+  surplus_objects(slot_memory& memory, object_keeper& keeper, std::size_t most, bool eager) noexcept
+      : memory_(memory), keeper_(keeper), most_(most), eager_(eager) {}
 
-  [[nodiscard]] bool is_any() const noexcept { return keeper_.live() > most_; }
-
+  [[nodiscard]] bool is_done() const noexcept override { return keeper_.live() <= most_; }
+  [[nodiscard]] bool wants_unused() const noexcept override { return eager_; }
   [[nodiscard]] bool wants(slot_index slot) const noexcept override {
-    return is_any() && memory_.has_object(slot);
+    return memory_.has_object(slot);
   }
   void visit(slot_index slot) noexcept override {
     platform::tell_acquire(memory_.address_of(slot));
@@ -114,6 +115,7 @@ class surplus_objects final : public free_slot_visitor {
   slot_memory& memory_;
   object_keeper& keeper_;
   std::size_t most_;
+  bool eager_;
 };
 
 /// The number of forks that led to this process. In a pool that was created before the last fork,
@@ -310,7 +312,7 @@ std::size_t pool_slots::shrink_to(std::size_t count) noexcept {
   const std::size_t left =
       grows() ? allocator().shrink_to(static_cast<std::uint32_t>(least)) : max_capacity_;
   if (keeper_ != nullptr) {
-    if (surplus_objects surplus(memory_, *keeper_, count); surplus.is_any()) {
+    if (surplus_objects surplus(memory_, *keeper_, count, eager_); !surplus.is_done()) {
       allocator().visit_free(surplus);
     }
   }

@@ -16,6 +16,8 @@
 #include "support/drain.hpp"
 #include "support/pool_kinds.hpp"
 #include "support/pools.hpp"
+#include "support/resident.hpp"
+#include "support/sanitizers.hpp"
 #include "support/scripted_hooks.hpp"
 
 namespace lido {
@@ -124,6 +126,30 @@ TEST_P(IdleObjects, MadeEagerlyAreCreatedAgainByAcquires) {
   EXPECT_EQ(live(), 8U);
 }
 
+TEST_P(IdleObjects, MadeEagerlyAreFoundInSlotsThatWereNeverAcquired) {
+  pool_type pool({.capacity = 3000, .creation = creation::eager});
+  pool.acquire().reset();
+  (void)pool.shrink_to(1000);
+  EXPECT_EQ(live(), 1000U);
+  (void)pool.shrink_to(0);
+  EXPECT_EQ(live(), 0U);
+  EXPECT_EQ(test::count_acquirable(pool), 3000U);
+}
+
+TEST_P(IdleObjects, AreFoundAmongSlotsThatWereNeverAcquired) {
+  for (const std::size_t used : {1U, 31U, 33U, 300U, 700U}) {
+    SCOPED_TRACE(used);
+    pool_type pool({.capacity = 3000, .max_cached = 40});
+    test::fill_own_cache(pool, used);
+    EXPECT_EQ(live(), used);
+    (void)pool.shrink_to(used / 2);
+    EXPECT_EQ(live(), used / 2);
+    (void)pool.shrink_to(0);
+    EXPECT_EQ(live(), 0U);
+    EXPECT_EQ(test::count_acquirable(pool), 3000U);
+  }
+}
+
 TEST(IdleObjectsOfNoPool, AShrinkOfAFixedPoolWithoutHooksHasNoEffect) {
   object_pool<int> pool(8);
   auto lease = pool.acquire(3);
@@ -133,6 +159,17 @@ TEST(IdleObjectsOfNoPool, AShrinkOfAFixedPoolWithoutHooksHasNoEffect) {
   lease.reset();
   EXPECT_EQ(test::count_acquirable(pool), 8U);
 }
+
+#if !LIDO_TEST_ASAN && !LIDO_TEST_TSAN && !defined(_WIN32) && !defined(LIDO_TEST_CHECKED)
+TEST(IdleObjectsOfALargePool, AreFoundWithoutTouchingBookkeepingThatWasNeverUsed) {
+  test::kept_pool_of<int> pool(20'000'000);
+  test::fill_own_cache(pool, 100);
+  const std::size_t before = test::resident_bytes();
+  (void)pool.shrink_to(0);
+  EXPECT_EQ(pool.stats().live, 0U);
+  EXPECT_LT(test::resident_bytes(), before + (std::size_t{8} << 20U));
+}
+#endif
 
 /// Hooks that run the test's function on destruction.
 struct obliging_hooks {

@@ -33,6 +33,10 @@ class free_slot_visitor {
   free_slot_visitor(const free_slot_visitor&) = delete;
   free_slot_visitor& operator=(const free_slot_visitor&) = delete;
 
+  /// Returns true if no further slot needs a visit at this moment.
+  [[nodiscard]] virtual bool is_done() const noexcept = 0;
+  /// Returns true if slots that have never been acquired may need a visit, too.
+  [[nodiscard]] virtual bool wants_unused() const noexcept = 0;
   /// Returns true if `visit` is to be called for the slot.
   [[nodiscard]] virtual bool wants(slot_index slot) const noexcept = 0;
   virtual void visit(slot_index slot) noexcept = 0;
@@ -140,10 +144,10 @@ class slot_allocator final {
   /// found no free slot. See lido/allocator/slot_wait.hpp.
   void wait_async(const slot_wait& wait, completion<slot_outcome> done);
 
-  /// Visits every free slot that `visitor` wants, in no particular order. A slot that another
-  /// thread is moving may be left out. During a visit, all other free slots can be acquired. An
-  /// acquire that finds no slot waits for the visit, within the limits of I2. A visit may use the
-  /// allocator, or fork. Requires: `visits_free` in the options.
+  /// Visits every free slot that `visitor` wants, in no particular order, until the visitor is
+  /// done. A slot that another thread is moving may be left out. During a visit, all other free
+  /// slots can be acquired. An acquire that finds no slot waits for the visit, within the limits of
+  /// I2. A visit may use the allocator, or fork. Requires: `visits_free` in the options.
   void visit_free(free_slot_visitor& visitor) noexcept;
 
   /// Makes every slot free, and hands out slots in the order of a new allocator from now on.

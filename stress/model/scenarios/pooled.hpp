@@ -92,6 +92,8 @@ class pooled {
      public:
       visitor(ledger& books, const Wants& wants, const During& during)
           : books_(books), wants_(wants), during_(during) {}
+      [[nodiscard]] bool is_done() const noexcept override { return false; }
+      [[nodiscard]] bool wants_unused() const noexcept override { return true; }
       [[nodiscard]] bool wants(lido::detail::slot_index slot) const noexcept override {
         return wants_(slot);
       }
