@@ -68,7 +68,10 @@ void* allocator_state::settle_acquire(owned_cache& cache) noexcept {
       close_for_waiters(cache);
       return found.item;
     }
-    size_for_refill(cache, found.robbed || found.contested);
+    // A restart says nothing about the size of the cache.
+    if (!found.robbed || !cache.forget_restart()) {
+      size_for_refill(cache, found.robbed || found.contested);
+    }
   }
   void* const slot = refill(cache);
   close_for_waiters(cache);
@@ -235,7 +238,8 @@ void allocator_state::resume(owned_cache& cache, const slot_cache::settled& foun
     // to the depot, where the thief finds them.
     count = flush(cache, count, count / 2);
   }
-  const bool shrinks = found.contested || found.robbed;
+  const bool robbed = found.robbed && !cache.forget_restart();
+  const bool shrinks = found.contested || robbed;
   if (!cache.limit.closed() && shrinks) {
     cache.limit.shrink(scarcity());
   } else if (!cache.limit.closed() && count > cache.limit.slots()) {

@@ -95,7 +95,8 @@ class cache_limit {
 struct owned_cache : slot_cache {
   bool active = false;  ///< counted as one of the pool's open caches
   bool last_was_flush = false;
-  std::int32_t more_unreported = 0;  ///< slots added to the pool's `most_unreported_`
+  unscheduled_atomic<bool> restarted;  ///< a restart has emptied the cache; see forget_restart
+  std::int32_t more_unreported = 0;    ///< slots added to the pool's `most_unreported_`
   cache_limit limit;
   atomic<std::uint64_t> misses;  ///< acquires that were not hits
   atomic<std::uint64_t> refills;
@@ -104,6 +105,15 @@ struct owned_cache : slot_cache {
   std::int64_t reported;       ///< `drawn` when it was last added to the pool's sum
   std::int64_t most_drawn;     ///< `drawn` when a burst of this thread was last marked
   thread_use use;
+
+  /// Returns true if the owner finds its cache empty because of a restart, and not of a theft.
+  /// Called only by the owner.
+  // relaxed (whole function): a restart precedes the owner's next operation
+  [[nodiscard]] bool forget_restart() noexcept {
+    const bool was_restarted = restarted.load(std::memory_order_relaxed);
+    restarted.store(false, std::memory_order_relaxed);
+    return was_restarted;
+  }
 };
 
 static_assert(sizeof(owned_cache) == 3 * cache_line);

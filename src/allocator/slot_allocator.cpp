@@ -426,6 +426,7 @@ void allocator_state::empty_and_close(owned_cache& cache) noexcept {
   cache.close();
   cache.active = false;
   cache.last_was_flush = false;
+  (void)cache.forget_restart();
   cache.limit.reset(scarcity());
 }
 

@@ -163,8 +163,9 @@ allocator_state::theft allocator_state::steal(owned_cache* self, void** slot,
 }
 
 /// Empties all caches into the depot, and waits until the threads that are exiting have emptied
-/// theirs. No heavy fence is needed, since no owner is in an operation. Requires: no other thread
-/// is in a call to the allocator, and the caller has seen all earlier calls.
+/// theirs. Marks the caches, so that this counts as no theft. No heavy fence is needed, since no
+/// owner is in an operation. Requires: no other thread is in a call to the allocator, and the
+/// caller has seen all earlier calls.
 void allocator_state::empty_caches() noexcept {
   exponential_backoff others;
   for (survey now = look_around(); now.open || now.revoking || now.transit; now = look_around()) {
@@ -172,6 +173,10 @@ void allocator_state::empty_caches() noexcept {
     announcements made;
     while (made.next <= last) {
       revoke_some(made, last, /*take_over=*/true);
+      for (const auto& [cache, word] : made.all()) {
+        // relaxed: read by this thread, and by the owner after the restart
+        cache->restarted.store(true, std::memory_order_relaxed);
+      }
       (void)harvest_all(nullptr, nullptr, made);
     }
     others.wait();
@@ -229,8 +234,11 @@ std::size_t allocator_state::harvest_all(owned_cache* self, void** slot,
       rest = rest.first(rest.size() - 1);
     }
     stolen += *count;
-    // relaxed: a number for statistics
-    thefts_.fetch_add(1, std::memory_order_relaxed);
+    // relaxed: only this thread empties the cache
+    if (!cache->restarted.load(std::memory_order_relaxed)) {
+      // relaxed: a number for statistics
+      thefts_.fetch_add(1, std::memory_order_relaxed);
+    }
     give(self, rest);
   }
   // (4) - this release-fetch-sub synchronizes-with the acquire-load (2), as acquire.cpp (1) does

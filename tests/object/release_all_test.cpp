@@ -142,6 +142,36 @@ TEST_P(ReleaseAll, LetsThreadsThatHadCachesContinue) {
   EXPECT_EQ(test::count_acquirable(pool), capacity);
 }
 
+TEST_P(ReleaseAll, CountsAsNoTheft) {
+  test::kind_pool<int, pool_traits<int>> pool(2000);
+  constexpr std::uint64_t frames = 1000;
+  for (std::uint64_t frame = 0; frame < frames; ++frame) {
+    for (int object = 0; object < 10; ++object) {
+      EXPECT_NE(pool.try_acquire_ptr(), nullptr);
+    }
+    pool.release_all();
+  }
+  const slot_pool_stats stats = pool.stats();
+  EXPECT_EQ(stats.thefts, 0U);
+  if (stats.caches == cache_kind::revocable) {
+    // The caches stay large enough for a frame, so that it needs one refill.
+    EXPECT_LT(stats.slow_acquires, frames + frames / 10);
+  }
+}
+
+TEST_P(ReleaseAll, LeavesLaterTheftsThefts) {
+  test::kind_pool<int, pool_traits<int>> pool(200);
+  for (int round = 0; round < 3; ++round) {
+    test::fill_own_cache(pool, 20);
+    pool.release_all();
+  }
+  const test::parked_crew crew(1, [&](unsigned /*index*/) { test::fill_own_cache(pool, 20); });
+  EXPECT_EQ(test::count_acquirable(pool), 200U);
+  if (const slot_pool_stats stats = pool.stats(); stats.caches != cache_kind::none) {
+    EXPECT_GT(stats.thefts, 0U);
+  }
+}
+
 TEST_P(ReleaseAll, MayRunWhileThreadsThatUsedThePoolExit) {
   test::kind_pool<tracked, pool_traits<tracked>> pool(500);
   for (int round = 0; round < 100; ++round) {
