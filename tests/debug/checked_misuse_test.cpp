@@ -122,6 +122,20 @@ TEST_P(CheckedMisuse, AcquireFromADeadPoolIsReportedAndGetsNothing) {
               HasSubstr("which has ended: dead pool\n  acquire by thread"));
 }
 
+TEST_P(CheckedMisuse, BulkAcquireFromADeadPoolIsReportedOnce) {
+  alignas(pool_type) std::array<std::byte, sizeof(pool_type)> storage;
+  auto* const pool = ::new (storage.data()) pool_type(1000);
+  std::destroy_at(pool);
+  std::size_t reports = 0;
+  for (const std::size_t size : {1U, 2U, 40U, 700U}) {
+    std::vector<wide*> some(size);
+    EXPECT_EQ(pool->try_acquire_n(some), 0U);  // NOLINT: that is the misuse
+    EXPECT_EQ(log_.kinds().size(), ++reports) << size;
+    EXPECT_FALSE(pool->try_acquire_all(some));  // NOLINT: as above
+    EXPECT_EQ(log_.kinds().size(), ++reports) << size;
+  }
+}
+
 TEST_P(CheckedMisuse, ObjectOfADeadPoolIsReportedWithItsName) {
   pool_type pool({.capacity = 1, .name = "jobs"});
   wide* object = nullptr;

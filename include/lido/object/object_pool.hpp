@@ -354,8 +354,7 @@ class object_pool : private detail::complete_traits<Traits>,
   friend detail::pool_maker;
   friend detail::async_waits<object_pool>;
 
-  /// Returns the first problem of `options`. A template, so that option_problem may be incomplete
-  /// here.
+  /// Returns the first problem of `options`. In a template, option_problem may be incomplete here.
   template <class Slots = detail::pool_slots>
   [[nodiscard]] static auto find_problem(const object_pool_options& options) noexcept {
     return Slots::find_problem(options, layout());
@@ -393,8 +392,7 @@ class object_pool : private detail::complete_traits<Traits>,
     checks_.close();
     slots_.end(LIDO_ASSERTIONS != 0 && !checks::active);
     if constexpr (keeps && checks::active) {
-      // Otherwise, a kept object in the cache of another thread would be reported as a write to a
-      // free slot.
+      // Otherwise, a kept object in another thread's cache would count as a write to a free slot.
       for (detail::slot_index slot = 0; slot < slots_.max_capacity(); ++slot) {
         if (slots_.memory().has_object(slot) && !checks_.is_used(slot)) {
           checks_.after_destruction(slots_.memory().address_of(slot));
@@ -410,8 +408,7 @@ class object_pool : private detail::complete_traits<Traits>,
   }
   [[LIDO_FAST_PATH]] void put_slot(void* slot) noexcept { slots_.allocator().release(slot); }
 
-  // The public functions are inlined into their callers, and pass on the code addresses of the
-  // callers.
+  // The public functions are inlined into their callers, whose code addresses they pass on.
   template <class... Args>
   lease_type acquire_at(code_address at, Args&&... args) {
     void* slot = take_slot(at);
@@ -496,9 +493,12 @@ class object_pool : private detail::complete_traits<Traits>,
   template <class Place>
   std::size_t take_slots(code_address at, std::span<Place> out) noexcept {
     std::size_t count = 0;
+    if (!checks_.admits(at)) {
+      return count;
+    }
     // A few hits cost less than the fixed cost of a batch.
     bool hits = out.size() < chunk;
-    while (hits && count < out.size() && checks_.admits(at)) {
+    while (hits && count < out.size()) {
       void* slot = nullptr;
       hits = slots_.allocator().template try_hit<Traits::counts>(slot);
       if (!hits && (slot = slots_.allocator().acquire_after_miss()) == nullptr) {
@@ -506,19 +506,19 @@ class object_pool : private detail::complete_traits<Traits>,
       }
       put(out[count++], static_cast<T*>(slot), this);
     }
-    return count == out.size() ? count : count + take_batches(at, out.subspan(count));
+    return count == out.size() ? count : count + take_batches(out.subspan(count));
   }
 
   /// Takes slots as `take_slots` does, in batches.
   template <class Place>
-  [[LIDO_SLOW_PATH]] std::size_t take_batches(code_address at, std::span<Place> out) noexcept {
+  [[LIDO_SLOW_PATH]] std::size_t take_batches(std::span<Place> out) noexcept {
     std::size_t count = 0;
     std::size_t wanted = 0;
     std::size_t taken = 0;
     while (count < out.size() && taken == wanted) {
       std::array<void*, chunk> batch;
       wanted = out.size() - count < chunk ? out.size() - count : chunk;
-      taken = checks_.admits(at) ? slots_.allocator().acquire_n(std::span(batch).first(wanted)) : 0;
+      taken = slots_.allocator().acquire_n(std::span(batch).first(wanted));
       for (std::size_t i = 0; i < taken; ++i) {
         put(out[count++], static_cast<T*>(batch[i]), this);
       }
