@@ -22,7 +22,8 @@ class object_pool;
 /// Every `object_pool<T>` has the same `lease<T>`, whatever its options. A lease is move-only and
 /// has the size of two pointers. It is not thread-safe, but it may be moved to another thread and
 /// destroyed there. A non-empty lease must not outlive its pool. A T may have a `lease<T>` as a
-/// member. Leases are compared by the addresses of their objects.
+/// member, but such a lease must be empty when `release_all` of its pool is called. Leases are
+/// compared by the addresses of their objects.
 template <class T, class Traits = pool_traits<T>>
 class [[nodiscard]] lease {
   using pool_type = object_pool<T, Traits>;

@@ -326,9 +326,10 @@ class object_pool : private detail::complete_traits<Traits>,
   /// whether in use or idle. Acquires of slots without an object create one again, even if idle
   /// objects remain. Has no effect in a pool of fixed capacity that keeps no objects.
   ///
-  /// Other threads can use the pool during the call, but an acquire that finds no slot waits until
-  /// all free slots have been checked, or until a hook has returned. A `destroy` hook may use the
-  /// pool. It must not wait for a slot that only its own return makes free.
+  /// Other threads can use the pool during the call. Objects in slots that they acquire or move
+  /// meanwhile may stay. An acquire that finds no slot waits for the call, for at most a tenth of a
+  /// second without progress; see the comment of the class. A `destroy` hook may use the pool. It
+  /// must not wait for a slot that only its own return makes free.
   std::size_t shrink_to(std::size_t count) noexcept { return slots_.shrink_to(count); }
 
   /// Destroys all objects in use, in no particular order, and makes all slots free. Afterwards the
@@ -344,7 +345,7 @@ class object_pool : private detail::complete_traits<Traits>,
   ///
   /// Blocking: waits for threads that are exiting. Requires: no other thread uses the pool during
   /// the call; no constructor or destructor of T calls this, and no destructor of T uses the pool
-  /// in any other way.
+  /// in any other way. So no object may own a non-empty lease of the same pool.
   template <class = void>  // lets explicit instantiations compile if the pool has hooks
   [[LIDO_ALWAYS_INLINE]] void release_all() {
     end_all_uses(code_address::here());
