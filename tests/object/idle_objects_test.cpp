@@ -1,6 +1,8 @@
 // shrink_to destroys idle objects of a pool that keeps its objects.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -60,6 +62,40 @@ TEST_P(IdleObjects, AreDestroyedThroughTheHook) {
   EXPECT_EQ(script().log, "cadx");
   pool.acquire().reset();
   EXPECT_EQ(script().log, "cadxcad");
+}
+
+TEST_P(IdleObjects, ThatCannotBeCreatedAgainLeaveTheirSlotsFree) {
+  pool_type pool(1);
+  pool.acquire().reset();
+  (void)pool.shrink_to(0);
+  script().throw_in_create = 1;
+  EXPECT_THROW((void)pool.acquire(), test::refused);
+  EXPECT_EQ(live(), 0U);
+  EXPECT_EQ(pool.stats().live, 0U);
+  EXPECT_EQ(pool.stats().in_use, 0U);
+  EXPECT_TRUE(pool.acquire());
+  EXPECT_EQ(pool.stats().live, 1U);
+}
+
+struct tracking_and_keeping : test::keeping_traits<tracked, test::scripted_hooks> {
+  static constexpr bool track_in_use = true;
+};
+
+TEST_P(IdleObjects, OfATrackingPoolAreNoneOfThoseInUse) {
+  test::kind_pool<tracked, tracking_and_keeping> pool(2000);
+  auto all = test::drain(pool);
+  const std::vector<tracked*> idle(all.begin() + 3, all.end());
+  all.resize(3);
+  test::release_all(pool, idle);
+  (void)pool.shrink_to(0);
+  EXPECT_EQ(live(), 3U);
+  std::vector<tracked*> seen;
+  pool.for_each_in_use([&](tracked& object) { seen.push_back(&object); });
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(seen, all);
+  test::release_all(pool, all);
+  (void)pool.shrink_to(0);
+  EXPECT_EQ(live(), 0U);
 }
 
 TEST_P(IdleObjects, AreFoundInTheCachesOfOtherThreads) {
@@ -298,6 +334,39 @@ TEST_P(HookOfIdleObjects, MayUseThePool) {
   EXPECT_EQ(destroyed, slots);
   take(slots);
 }
+
+TEST_P(HookOfIdleObjects, IsCalledOnceForEachObjectByTwoShrinks) {
+  std::atomic<std::size_t> destroyed{0};
+  in_destroy_ = [&] { ++destroyed; };
+  test::run_crew(2, [&](unsigned /*index*/) { (void)pool_.shrink_to(0); });
+  EXPECT_EQ(pool_.stats().live, slots - destroyed);
+  (void)pool_.shrink_to(0);  // destroys those that one thread moved while the other looked
+  EXPECT_EQ(pool_.stats().live, 0U);
+  EXPECT_EQ(destroyed, slots);
+  take(slots);
+}
+
+#ifndef LIDO_TEST_CHECKED  // checked pools do not grow
+TEST_P(HookOfIdleObjects, MayGrowAndShrinkAPoolThatGrows) {
+  pool_type pool({.max_capacity = 100'000, .when_full = when_full::grow},
+                 obliging_hooks{&in_destroy_});
+  const auto kept = pool.acquire();
+  const std::size_t segment = pool.capacity();
+  pool.acquire().reset();
+  bool called = false;
+  in_destroy_ = [&] {
+    if (!std::exchange(called, true)) {
+      pool.reserve(2 * segment);
+      EXPECT_EQ(pool.capacity(), 2 * segment);
+      EXPECT_EQ(pool.shrink_to(0), segment);
+    }
+  };
+  EXPECT_EQ(pool.shrink_to(0), segment);
+  EXPECT_TRUE(called);
+  EXPECT_EQ(pool.stats().live, 1U);
+  EXPECT_EQ(pool.stats().in_use, 1U);
+}
+#endif
 
 TEST_P(HookOfIdleObjects, MayShrinkThePool) {
   bool called = false;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -34,6 +35,26 @@ std::vector<object_pool_options> both_of(std::size_t count) {
   return {{.capacity = count}, {.max_capacity = count, .when_full = when_full::grow}};
 }
 
+/// Tells a log when it is made and destroyed, and fails if it is destroyed twice.
+class witness {
+ public:
+  struct log {
+    std::set<const witness*> alive;
+    std::set<const witness*> destroyed;
+  };
+
+  explicit witness(log& books) : books_(&books) { books.alive.insert(this); }
+  witness(const witness&) = delete;
+  witness& operator=(const witness&) = delete;
+  ~witness() {
+    EXPECT_EQ(books_->alive.erase(this), 1U) << "an object is destroyed twice";
+    books_->destroyed.insert(this);
+  }
+
+ private:
+  log* books_;
+};
+
 class ReleaseAll : public test::tracked_test,
                    public ::testing::WithParamInterface<test::pool_kind> {
  protected:
@@ -59,6 +80,28 @@ TEST_P(ReleaseAll, DestroysEachObjectInUseOnce) {
       pool.release_all();
       EXPECT_EQ(live(), 0U);
       EXPECT_EQ(pool.capacity(), capacity);
+    }
+  }
+}
+
+TEST_P(ReleaseAll, DestroysTheObjectsInUseAndNoOthers) {
+  for (const std::size_t capacity : sizes_of_pools) {
+    for (const object_pool_options& options : both_of(capacity)) {
+      SCOPED_TRACE(capacity);
+      witness::log books;
+      test::kind_pool<witness, pool_traits<witness>> pool(options);
+      std::vector<witness*> all;
+      while (witness* const object = pool.try_acquire_ptr(books)) {
+        all.push_back(object);
+      }
+      for (std::size_t i = 0; i < all.size(); i += 3) {
+        pool.release(all[i]);
+      }
+      const auto in_use = books.alive;
+      books.destroyed.clear();
+      pool.release_all();
+      EXPECT_EQ(books.destroyed, in_use);
+      EXPECT_TRUE(books.alive.empty());
     }
   }
 }
@@ -240,28 +283,55 @@ TEST_P(ReleaseAll, OfACheckedPoolKeepsWatchOverFreeSlots) {
   }
 }
 
-std::vector<std::ptrdiff_t> order_of(const std::vector<int*>& objects) {
-  const int* const first = *std::min_element(objects.begin(), objects.end());
+template <class T>
+std::vector<std::ptrdiff_t> order_of(const std::vector<T*>& objects) {
+  const T* const first = *std::min_element(objects.begin(), objects.end());
   std::vector<std::ptrdiff_t> order;
   std::transform(objects.begin(), objects.end(), std::back_inserter(order),
-                 [first](const int* object) { return object - first; });
+                 [first](const T* object) { return object - first; });
   return order;
+}
+
+/// Uses a pool, of which it first acquires every `part`th object, and checks the order afterwards.
+template <class T>
+void restart_after_use(const object_pool_options& options, std::size_t part) {
+  using pool_type = test::kind_pool<T, pool_traits<T>>;
+  pool_type fresh(options);
+  if (options.when_full == when_full::grow) {
+    fresh.release_all();  // segments that a new pool adds one by one are all there afterwards
+  }
+  const std::vector<std::ptrdiff_t> when_new = order_of(test::drain(fresh));
+  fresh.release_all();
+  pool_type pool(options);
+  std::vector<T*> some(std::max(options.capacity / part, std::size_t{1}));
+  ASSERT_EQ(pool.try_acquire_n(some), some.size());
+  std::rotate(some.begin(), some.begin() + static_cast<std::ptrdiff_t>(some.size() / 3),
+              some.end());
+  some.resize(some.size() - some.size() / 4);
+  test::release_all(pool, some);
+  const bool all = part == 1 && options.capacity > 7;
+  if (all) {
+    EXPECT_NE(order_of(test::drain(pool)), when_new);
+  }
+  pool.release_all();
+  EXPECT_EQ(order_of(test::drain(pool)), when_new);
+  pool.release_all();
 }
 
 TEST_P(ReleaseAll, HandsOutSlotsInTheOrderOfANewPool) {
   for (const std::size_t capacity : sizes_of_pools) {
-    SCOPED_TRACE(capacity);
-    test::kind_pool<int, pool_traits<int>> pool({.capacity = capacity, .max_cached = 0});
-    std::vector<int*> all = test::drain(pool);
-    const std::vector<std::ptrdiff_t> when_new = order_of(all);
-    std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(capacity / 3), all.end());
-    test::release_all(pool, all);
-    if (capacity > 7) {
-      EXPECT_NE(order_of(test::drain(pool)), when_new);
+    for (const bool grows : {false, true}) {
+      for (const std::size_t part : {1U, 3U}) {
+        SCOPED_TRACE(::testing::Message() << capacity << (grows ? " grows, 1/" : ", 1/") << part);
+        object_pool_options options{.capacity = capacity, .max_cached = 0};
+        if (grows) {
+          options.max_capacity = capacity;
+          options.when_full = when_full::grow;
+        }
+        restart_after_use<int>(options, part);
+        restart_after_use<tracked>(options, part);
+      }
     }
-    pool.release_all();
-    EXPECT_EQ(order_of(test::drain(pool)), when_new);
-    pool.release_all();
   }
 }
 

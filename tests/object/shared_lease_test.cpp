@@ -7,10 +7,12 @@
 #include <new>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "lido/checked.hpp"
 #include "lido/object_pool.hpp"
 #include "support/failing_new.hpp"
+#include "support/misuse_log.hpp"
 #include "support/pool_kinds.hpp"
 
 namespace lido {
@@ -63,6 +65,38 @@ TEST_P(SharedLease, ConvertsToThatOfABaseClass) {
     const std::shared_ptr<const shape> base = share(pool.acquire());
     EXPECT_EQ(base->corners(), 3);
   }
+  EXPECT_EQ(pool.stats().in_use, 0U);
+}
+
+struct tagged {
+  virtual ~tagged() = default;
+  int tag = 4;
+};
+struct tagged_triangle : triangle, tagged {};
+
+TEST_P(SharedLease, ConvertsToThatOfABaseClassInTheMiddleOfTheObject) {
+  test::kind_pool<tagged_triangle> pool(2);
+  const std::shared_ptr<tagged_triangle> owner = share(pool.acquire());
+  std::shared_ptr<tagged> base = owner;
+  EXPECT_NE(static_cast<void*>(base.get()), static_cast<void*>(owner.get()));
+  EXPECT_EQ(base->tag, 4);
+  base = share(pool.acquire());
+  EXPECT_EQ(pool.stats().in_use, 2U);
+  base.reset();
+  EXPECT_EQ(pool.stats().in_use, 1U);
+}
+
+TEST_P(SharedLease, OfACheckedPoolIsReportedOnlyIfTheObjectIsGone) {
+  const test::misuse_log log;
+  test::kind_pool<triangle, checked_traits<triangle>> pool(2);
+  auto owner = share(pool.acquire());
+  EXPECT_EQ(owner->corners(), 3);
+  owner.reset();
+  EXPECT_TRUE(log.entries().empty());
+  owner = share(pool.acquire());
+  pool.release_all();
+  owner.reset();
+  EXPECT_EQ(log.kinds(), std::vector{misuse_kind::double_release});
   EXPECT_EQ(pool.stats().in_use, 0U);
 }
 
