@@ -326,10 +326,9 @@ class object_pool : private detail::complete_traits<Traits>,
   /// whether in use or idle. Acquires of slots without an object create one again, even if idle
   /// objects remain. Has no effect in a pool of fixed capacity that keeps no objects.
   ///
-  /// Other threads can use the pool during the call. Objects in slots that they acquire or move
-  /// meanwhile may stay. An acquire that finds no slot waits for the call, for at most a tenth of a
-  /// second without progress; see the comment of the class. A `destroy` hook may use the pool. It
-  /// must not wait for a slot that only its own return makes free.
+  /// Other threads may use the pool meanwhile. Objects in slots that they acquire or move may stay.
+  /// An acquire that finds no slot waits, for at most a tenth of a second without progress; see the
+  /// class. A `destroy` hook may use the pool, but must not wait for its own slot to become free.
   std::size_t shrink_to(std::size_t count) noexcept { return slots_.shrink_to(count); }
 
   /// Destroys all objects in use, in no particular order, and makes all slots free. Afterwards the
