@@ -10,7 +10,8 @@ namespace lido::inline v0::detail {
 /// did before the first arrived. Progress: wait-free.
 class rendezvous {
  public:
-  /// Returns true in the thread that calls it second. Each of the two threads calls it once.
+  /// Returns false in the first call and true in each later one. The first calls of the two threads
+  /// decide which thread comes second. That thread may call again, and again gets true.
   [[nodiscard]] bool comes_second() noexcept {
     // (1) - this acq_rel-exchange synchronizes-with the acq_rel-exchange (1) of the first thread
     return one_came_.exchange(true, std::memory_order_acq_rel);
