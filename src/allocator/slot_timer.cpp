@@ -34,8 +34,11 @@ void slot_timer::add(slot_callback& waiter, nanos at) {
     const std::lock_guard guard(mutex_);
     waits_.push(waiter, at);
   }
-  if (!try_wake_at(at)) {
-    forget(waiter);
+  if (try_wake_at(at)) {
+    return;
+  }
+  forget(waiter);
+  if (waiter.cancel()) {  // otherwise a worker has ended the wait, and uses `waiter`
     throw_bad_alloc();
   }
 }

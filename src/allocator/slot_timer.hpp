@@ -28,7 +28,8 @@ class slot_timer final : public callback_timer, public background_user {
 
   explicit slot_timer(allocator_state& pool);
 
-  /// Ends the wait of `waiter` at `at`. Throws std::bad_alloc if no thread can be started.
+  /// Ends the wait of `waiter` at `at`. Throws std::bad_alloc if no thread can be started and the
+  /// wait has not ended.
   void add(slot_callback& waiter, nanos at);
   /// Forgets the time limit of `waiter`. Has no effect if the limit has passed, since a worker then
   /// ends the wait.
