@@ -115,7 +115,7 @@ class slot_waiter : public callback_wait {
   bool called_ = false;  // true if the waiter was called early, before there was an item
   atomic<slot_waiter*> next_{nullptr};
   atomic<slot_waiter*> previous_{nullptr};
-  atomic<bool> linked_{false};
+  atomic<std::uint32_t> linked_in_{0};  ///< the generation of the queue that contains this waiter
 };
 
 /// Decides whether a queue wakes its new first waiter as soon as the waiter before it has been
@@ -219,10 +219,10 @@ class alignas(cache_line) slot_waiter_queue {
   /// watch.
   // relaxed (whole function): inside the gate
   [[nodiscard, LIDO_ASSERTS]] bool append(slot_waiter& last) noexcept {
-    LIDO_ASSERT(!last.linked_.load(std::memory_order_relaxed), "a waiter joins the queue twice");
+    LIDO_ASSERT(!contains(last), "a waiter joins the queue twice");
     slot_waiter* const before = tail_.load(std::memory_order_relaxed);
     last.previous_.store(before, std::memory_order_relaxed);
-    last.linked_.store(true, std::memory_order_relaxed);
+    last.linked_in_.store(generation_, std::memory_order_relaxed);
     last.is_next_.store(before == nullptr && several_processors(), std::memory_order_relaxed);
     (before != nullptr ? before->next_ : head_).store(&last, std::memory_order_relaxed);
     tail_.store(&last, std::memory_order_relaxed);
@@ -233,14 +233,14 @@ class alignas(cache_line) slot_waiter_queue {
   /// Unlinks a waiter. Has no effect if the waiter is not linked.
   // relaxed (whole function): inside the gate
   void remove(slot_waiter& who) noexcept {
-    if (!who.linked_.load(std::memory_order_relaxed)) {
+    if (!contains(who)) {
       return;
     }
     slot_waiter* const next = who.next_.load(std::memory_order_relaxed);
     slot_waiter* const previous = who.previous_.load(std::memory_order_relaxed);
     (previous != nullptr ? previous->next_ : head_).store(next, std::memory_order_relaxed);
     (next != nullptr ? next->previous_ : tail_).store(previous, std::memory_order_relaxed);
-    who.linked_.store(false, std::memory_order_relaxed);
+    who.linked_in_.store(0, std::memory_order_relaxed);
     if (change_length(-1) == 1) {
       watched_.store(false, std::memory_order_relaxed);
     }
@@ -250,7 +250,7 @@ class alignas(cache_line) slot_waiter_queue {
   /// search.
   // relaxed (whole function): inside the gate
   void keep_watch(const slot_waiter& who) noexcept {
-    if (who.linked_.load(std::memory_order_relaxed)) {
+    if (contains(who)) {
       watched_.store(true, std::memory_order_relaxed);
     }
   }
@@ -273,13 +273,12 @@ class alignas(cache_line) slot_waiter_queue {
     return given;
   }
 
-  /// Resets the queue in the child of a fork, where the waiting threads do not exist.
+  /// Resets the queue in the child of a fork, where the waiting threads do not exist. Begins a new
+  /// generation, since callbacks of the parent may still be cancelled, and must not be unlinked
+  /// then. The links are not followed, since a missing thread may have been changing them.
   // relaxed (whole function): there is one thread
   void forget_all() noexcept {
-    for (slot_waiter* one = head_.load(std::memory_order_relaxed); one != nullptr;
-         one = one->next_.load(std::memory_order_relaxed)) {
-      one->linked_.store(false, std::memory_order_relaxed);  // a callback may still be cancelled
-    }
+    ++generation_;
     head_.store(nullptr, std::memory_order_relaxed);
     tail_.store(nullptr, std::memory_order_relaxed);
     watched_.store(false, std::memory_order_relaxed);
@@ -402,6 +401,11 @@ class alignas(cache_line) slot_waiter_queue {
     return false;
   }
 
+  [[nodiscard]] bool contains(const slot_waiter& who) const noexcept {
+    // relaxed: inside the gate
+    return who.linked_in_.load(std::memory_order_relaxed) == generation_;
+  }
+
   /// Changes the length by `by`, and returns the previous length.
   [[LIDO_ASSERTS]] std::uint32_t change_length(std::int32_t by) noexcept {
     // relaxed: inside the gate; the waiter's fence makes other threads see the new length
@@ -417,6 +421,7 @@ class alignas(cache_line) slot_waiter_queue {
   atomic<slot_waiter*> head_{nullptr};
   atomic<slot_waiter*> tail_{nullptr};
   atomic<bool> watched_{false};
+  std::uint32_t generation_ = 1;  // changes only in the child of a fork
   early_call early_;
 };
 

@@ -262,5 +262,24 @@ TEST_F(SlotWaiterQueue, ForgetsItsWaitersAndTheThreadInside) {
   EXPECT_EQ(waiters[2].item(), items_.data());
 }
 
+// In the child of a fork the links of a callback may be half changed, and the callback may still be
+// cancelled.
+TEST_F(SlotWaiterQueue, AForgottenWaiterThatLeavesTakesNoOtherWithIt) {
+  std::array<slot_waiter, 4> waiters;
+  append(waiters[0]);
+  append(waiters[1]);
+  queue_.forget_all();
+  append(waiters[2]);
+  queue_.enter();
+  queue_.remove(waiters[0]);
+  queue_.remove(waiters[1]);
+  EXPECT_FALSE(queue_.append(waiters[3]));
+  EXPECT_EQ(queue_.length(), 2U);
+  EXPECT_EQ(serve(items_.data()), 1U);
+  EXPECT_EQ(enter_and_serve(&items_[1]), 1U);
+  EXPECT_EQ(waiters[2].item(), items_.data());
+  EXPECT_EQ(waiters[3].item(), &items_[1]);
+}
+
 }  // namespace
 }  // namespace lido::detail
