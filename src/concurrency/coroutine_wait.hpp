@@ -42,10 +42,7 @@ struct coroutine_wait<Outcome>::line {
 };
 
 template <class Outcome>
-coroutine_wait<Outcome>::~coroutine_wait() {
-  if (line_ == nullptr) {
-    return;
-  }
+void coroutine_wait<Outcome>::abandon() noexcept {
   // relaxed: a callback that finds null does not touch the outcome
   const bool waits = line_->result.exchange(nullptr, std::memory_order_relaxed) != nullptr;
   line_->on_stop.reset();

@@ -20,7 +20,11 @@ class coroutine_wait {
   coroutine_wait() noexcept = default;
   coroutine_wait(const coroutine_wait&) = delete;
   coroutine_wait& operator=(const coroutine_wait&) = delete;
-  ~coroutine_wait();
+  ~coroutine_wait() {
+    if (line_ != nullptr) {
+      abandon();
+    }
+  }
 
   /// Calls `begin` with a callback, and with a token that passes on the requests of `stop` and the
   /// end of the coroutine. When the callback is called, writes its argument to `outcome`, and
@@ -31,6 +35,9 @@ class coroutine_wait {
 
  private:
   struct line;
+  /// Ends the wait, unless it has ended. Requires: `begin` was called.
+  void abandon() noexcept;
+
   std::shared_ptr<line> line_;
 };
 
