@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "lido/base/assert.hpp"
+
 namespace lido::inline v0::detail {
 
 /// A wait whose callback is called once the wait has ended.
@@ -74,7 +76,11 @@ class pool_scope {
   explicit pool_scope(callback_queue& calls) noexcept : pool_scope(nullptr, &calls) {}
   pool_scope(const pool_scope&) = delete;
   pool_scope& operator=(const pool_scope&) = delete;
-  ~pool_scope() { innermost_scope = outer_; }
+  [[LIDO_ASSERTS]] ~pool_scope() {
+    LIDO_ASSERT(innermost_scope == this,
+                "code that a pool called has ended in another thread; it must not switch fibers");
+    innermost_scope = outer_;
+  }
 
   [[nodiscard]] static bool is_in(const void* pool) noexcept {
     const pool_scope* scope = innermost_scope;
