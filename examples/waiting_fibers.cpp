@@ -1,36 +1,41 @@
-// Fibers of Boost.Fiber share a few buffers. A fiber that waits for a buffer does not block its
-// thread.
+// Fibers of Boost.Fiber share a few buffers. A fiber that waits for one does not block its thread.
 #include <array>
 #include <atomic>
 #include <boost/fiber/all.hpp>
 #include <cstddef>
-#include <exception>
 #include <iostream>
 #include <lido/co_acquire.hpp>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 namespace fibers = boost::fibers;
-using buffer = std::array<std::byte, 4096>;
-using buffer_pool = lido::object_pool<buffer>;
-
+using buffer_pool = lido::object_pool<std::array<std::byte, 4096>>;
 // [snippet]
 buffer_pool::lease_type acquire_in_fiber(buffer_pool& pool) {
-  fibers::promise<buffer_pool::lease_type> given;
-  auto lease = given.get_future();
-  pool.async_acquire([given = std::move(given)](
-                         buffer_pool::lease_type got) mutable { given.set_value(std::move(got)); },
-                     lido::default_init);  // leaves the bytes as they are
-  return lease.get();                      // suspends this fiber until the callback has been called
+  std::mutex mutex;  // not that of fibers: a callback must not suspend a fiber
+  fibers::condition_variable_any is_given;
+  std::optional<buffer_pool::lease_type> given;
+  pool.async_acquire(
+      [&](buffer_pool::lease_type lease) {
+        const std::lock_guard guard(mutex);
+        given = std::move(lease);
+        is_given.notify_one();  // under the lock, since the fiber then destroys `is_given`
+      },
+      lido::default_init);  // leaves the bytes as they are
+  std::unique_lock guard(mutex);
+  is_given.wait(guard, [&] { return given.has_value(); });  // suspends this fiber
+  return std::move(*given);
 }
 // [/snippet]
 
-int main() try {
+int main() {
   buffer_pool pool({.capacity = 100, .name = "buffers"});
   std::atomic<int> served{0};
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       std::vector<fibers::fiber> all;
@@ -46,13 +51,8 @@ int main() try {
       }
     });
   }
-  for (std::thread& thread : threads) {
-    thread.join();
-  }
+  threads.clear();  // waits for them
   std::cout << served << " fibers served, " << pool.stats().in_use << " buffers in use\n";
-} catch (const std::exception& problem) {
-  std::cerr << problem.what() << '\n';
-  return 1;
 }
 
 // Prints:

@@ -8,11 +8,13 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "lido/co_acquire.hpp"
+#include "support/turns.hpp"
 
 namespace lido {
 namespace {
@@ -25,12 +27,19 @@ using buffers = object_pool<buffer>;
 
 template <class... Limits>
 buffers::lease_type acquire_in_fiber(buffers& pool, Limits... limits) {
-  fibers::promise<buffers::lease_type> given;
-  auto lease = given.get_future();
-  pool.async_acquire([given = std::move(given)](
-                         buffers::lease_type got) mutable { given.set_value(std::move(got)); },
-                     std::move(limits)..., default_init);
-  return lease.get();
+  std::mutex mutex;
+  fibers::condition_variable_any is_given;
+  std::optional<buffers::lease_type> given;
+  pool.async_acquire(
+      [&](buffers::lease_type got) {
+        const std::lock_guard guard(mutex);
+        given = std::move(got);
+        is_given.notify_one();
+      },
+      std::move(limits)..., default_init);
+  std::unique_lock guard(mutex);
+  is_given.wait(guard, [&] { return given.has_value(); });
+  return std::move(*given);
 }
 
 /// Runs fibers in threads of which each may continue any fiber.
@@ -83,13 +92,19 @@ class fiber_threads {
 
 TEST(BoostFiber, TenThousandFibersShareAHundredBuffers) {
   buffers pool(100);
-  std::atomic<int> served{0};
+  test::turns turns(20'000);
+  fibers::barrier all_begun(10'000);
   fiber_threads::run(4, 10'000, [&] {
-    const auto lease = acquire_in_fiber(pool);
-    boost::this_fiber::yield();  // others run while it holds its buffer
-    served += lease ? 1 : 0;
+    all_begun.wait();
+    for (int round = 0; round < 5; ++round) {
+      const auto turn = turns.begin();
+      const auto lease = acquire_in_fiber(pool);
+      turns.end(turn, static_cast<bool>(lease));
+      boost::this_fiber::yield();  // others run while it holds its buffer
+    }
   });
-  EXPECT_EQ(served, 10'000);
+  EXPECT_EQ(turns.served(), 50'000);
+  EXPECT_LT(turns.starved(), 200);
   EXPECT_EQ(pool.stats().in_use, 0U);
   EXPECT_EQ(pool.stats().waiting, 0U);
   EXPECT_GT(pool.stats().handed_over, 0U);
