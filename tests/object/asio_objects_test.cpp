@@ -16,6 +16,7 @@
 #include "lido/checked.hpp"
 #include "support/asio.hpp"
 #include "support/fake_server.hpp"
+#include "support/turns.hpp"
 #if defined(LIDO_ASIO_HAS_CANCELLATION) && defined(LIDO_STANDALONE_ASIO)
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
@@ -65,6 +66,24 @@ TEST(AsioObjects, AReleaseServesAnOperationWithItsArguments) {
   context.run();
   ASSERT_TRUE(out.lease);
   EXPECT_EQ(*out.lease, 17);
+}
+
+TEST(AsioObjects, AnOperationWithoutATimeLimitTakesAStopTokenAndArguments) {
+  numbers pool(1);
+  auto held = pool.acquire();
+  net::io_context context;
+  object_outcome stopped;
+  object_outcome served;
+  std::stop_source stop;
+  async_acquire(pool, net::bind_executor(context, stopped.handler()), stop.get_token());
+  async_acquire(pool, net::bind_executor(context, served.handler()), {}, 17);
+  stop.request_stop();
+  held.reset();
+  context.run();
+  EXPECT_EQ(stopped.calls, 1);
+  EXPECT_FALSE(stopped.lease);
+  ASSERT_TRUE(served.lease);
+  EXPECT_EQ(*served.lease, 17);
 }
 
 TEST(AsioObjects, CheckedPoolsServeOperations) {
@@ -138,19 +157,22 @@ TEST(AsioObjects, ASignalOfAnyTypeEndsTheWait) {
 #if defined(LIDO_TEST_ASIO_COROUTINES)
 using buffer = std::array<std::byte, 4096>;
 
-/// Holds a buffer while other coroutines run.
-net::awaitable<void> use_buffer(object_pool<buffer>& pool, std::atomic<int>& served) {
-  const auto lease = co_await async_acquire(pool, 100s, net::use_awaitable, {}, default_init);
-  co_await net::post(co_await net::this_coro::executor, net::use_awaitable);
-  served += lease ? 1 : 0;
+/// Holds a buffer, again and again, while other coroutines run.
+net::awaitable<void> use_buffers(object_pool<buffer>& pool, test::turns& turns) {
+  for (int round = 0; round < 5; ++round) {
+    const auto turn = turns.begin();
+    const auto lease = co_await async_acquire(pool, 100s, net::use_awaitable, {}, default_init);
+    turns.end(turn, static_cast<bool>(lease));
+    co_await net::post(co_await net::this_coro::executor, net::use_awaitable);
+  }
 }
 
 TEST(AsioObjects, TenThousandCoroutinesShareAHundredBuffers) {
   object_pool<buffer> pool(100);
-  std::atomic<int> served{0};
+  test::turns turns(20'000);
   net::io_context context;
   for (int i = 0; i < 10'000; ++i) {
-    net::co_spawn(context, use_buffer(pool, served), net::detached);
+    net::co_spawn(context, use_buffers(pool, turns), net::detached);
   }
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
@@ -159,7 +181,8 @@ TEST(AsioObjects, TenThousandCoroutinesShareAHundredBuffers) {
   for (std::thread& thread : threads) {
     thread.join();
   }
-  EXPECT_EQ(served, 10'000);
+  EXPECT_EQ(turns.served(), 50'000);
+  EXPECT_LT(turns.starved(), 200);
   EXPECT_EQ(pool.stats().in_use, 0U);
   EXPECT_EQ(pool.stats().waiting, 0U);
   EXPECT_GT(pool.stats().handed_over, 0U);

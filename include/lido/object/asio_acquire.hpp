@@ -43,9 +43,12 @@ struct slot_later {
 ///
 /// Any type of cancellation through the handler's cancellation slot ends the wait. The handler is
 /// posted to its associated executor. If the context of that executor shuts down first, the handler
-/// is destroyed, and its object goes back to the pool. Thread-safe, except for the cancellation
-/// slot. Throws std::bad_alloc before the wait begins. Requires: the pool lives until the wait has
-/// ended, and no executor of the handler owns its own context.
+/// is destroyed, and its object goes back to the pool.
+///
+/// The thread that ends the wait constructs the object, for example the thread that releases one.
+/// The constructor must be noexcept. Thread-safe, except for the cancellation slot. Throws
+/// std::bad_alloc before the wait begins. Requires: the pool lives until the wait has ended, and no
+/// executor of the handler owns its own context.
 template <class T, class Traits, class Rep, class Period, class CompletionToken, class... Args>
 [[LIDO_ALWAYS_INLINE]] inline auto async_acquire(object_pool<T, Traits>& pool,
                                                  std::chrono::duration<Rep, Period> timeout,
@@ -62,11 +65,13 @@ template <class T, class Traits, class Rep, class Period, class CompletionToken,
 }
 
 /// Acquires an object as above, but waits without a time limit.
-template <class T, class Traits, class CompletionToken>
+template <class T, class Traits, class CompletionToken, class... Args>
 [[LIDO_ALWAYS_INLINE]] inline auto async_acquire(object_pool<T, Traits>& pool,
-                                                 CompletionToken&& token) {
+                                                 CompletionToken&& token, std::stop_token stop = {},
+                                                 Args&&... args) {
   return async_acquire(pool, (std::chrono::nanoseconds::max)(),
-                       std::forward<CompletionToken>(token));
+                       std::forward<CompletionToken>(token), std::move(stop),
+                       std::forward<Args>(args)...);
 }
 
 }  // namespace LIDO_ASIO_NAMESPACE
