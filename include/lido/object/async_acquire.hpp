@@ -123,8 +123,9 @@ struct async_waits {
 ///
 /// The coroutine resumes in the thread that ends the wait, and constructs the object there. If the
 /// wait ends before the coroutine is suspended, the coroutine continues in its own thread. The
-/// coroutine may be destroyed while it waits, but not while another thread is ending the wait. If
-/// it is destroyed, the slot meant for it goes back to the pool.
+/// coroutine may be destroyed while it waits, but only if no other thread can end the wait at that
+/// moment; otherwise, end the wait by a stop token. If the coroutine is destroyed, the slot meant
+/// for it goes back to the pool.
 template <class Pool, class... Args>
 class slot_awaiter {
   using waits = async_waits<Pool>;

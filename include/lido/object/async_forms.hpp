@@ -25,7 +25,8 @@ class async_forms {
   /// exhausted, the coroutine waits for a slot in the same queue as threads, whatever `when_full`
   /// is. `args` may begin with a duration, a std::stop_token, or both in this order. These limit
   /// the wait: if it ends first, `co_await` returns an empty lease. Other arguments that are
-  /// lvalues must live until the wait has ended.
+  /// lvalues must live until the wait has ended, and so must the pool. What resumes the coroutine
+  /// is subject to the same rules as the callback of `async_acquire`.
   template <class... Args>
   [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_acquire(Args&&... args) {
     static_assert(has_async_waits<Pool>, "lido: co_acquire needs #include \"lido/co_acquire.hpp\"");
@@ -35,11 +36,18 @@ class async_forms {
   }
 
   /// Acquires for a callback as `co_acquire` does for a coroutine. Calls `done(lease_type)` exactly
-  /// once, perhaps before this function returns. `done` may be move-only and must not throw. The
-  /// thread that ends the wait constructs the object and calls `done`, without holding any lock.
-  /// This thread is one that releases or acquires an object, requests a stop, or keeps time for the
-  /// pools of the process. Throws std::bad_alloc, or std::invalid_argument if `done` is null. If it
-  /// throws, it does not call `done`.
+  /// once. If a slot is free, this function itself calls `done`: a chain in which `done` begins the
+  /// next acquire is then a recursion. Use `co_acquire` or a loop for such chains. Throws
+  /// std::bad_alloc, or std::invalid_argument if `done` is null. If it throws, it does not call
+  /// `done`.
+  ///
+  /// The thread that ends the wait constructs the object and calls `done`, while Lido holds no
+  /// lock. It may be any thread that uses the pool: one that releases, acquires, begins a wait,
+  /// calls `reserve` or `shrink_to`, or destroys a waiting coroutine. It may also be a thread that
+  /// requests a stop, or one that keeps time for the pools of the process.
+  ///
+  /// Requires: `done` does not throw, does not switch fibers, and ends in the thread in which it
+  /// began. It locks no mutex that such a thread may hold. The pool lives until `done` is called.
   template <class Done, class... Args>
   [[LIDO_ALWAYS_INLINE]] void async_acquire(Done done, Args&&... args) {
     static_assert(has_async_waits<Pool>,
