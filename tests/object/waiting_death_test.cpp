@@ -7,9 +7,11 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
+#include "concurrency/pool_scope.hpp"
 #include "lido/co_acquire.hpp"
 #include "support/crew.hpp"
 #include "support/drain.hpp"
@@ -48,6 +50,19 @@ TEST(WaitingDeathTest, PoolMustNotEndWhileCallbacksWait) {
         pool.reset();
       },
       "lido: pool 'connections' ends while 2 acquires wait for it");
+}
+
+// A callback that changes its thread finds the marks of another thread, here one mark too many.
+TEST(WaitingDeathTest, ACallbackMustEndInItsThread) {
+  EXPECT_DEATH(
+      {
+        waited_for pool(1);
+        auto held = pool.acquire();
+        std::optional<detail::pool_scope> mark;
+        pool.async_acquire([&](const waited_for::lease_type& /*lease*/) { mark.emplace(nullptr); });
+        held.reset();
+      },
+      "lido: code that a pool called has ended in another thread");
 }
 
 [[noreturn]] void end(bool as_expected) {
