@@ -1,5 +1,6 @@
-/// Prints what two pools of connections do in a burst and in a failover, as JSON. One pool is Lido's.
-/// In the other, a caller that finds no idle connection opens one, as in most hand-written pools.
+/// Prints what two pools of connections do in a burst and in a failover, as JSON. One pool is
+/// Lido's. In the other, a caller that finds no idle connection opens one, as in most hand-written
+/// pools.
 ///
 /// The server is simulated: a connect takes 150 ms, a query 2 ms, and a server that is down refuses
 /// a connect after 1 ms. Both pools have at most 20 connections, 5 of them from the start.

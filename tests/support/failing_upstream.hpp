@@ -1,5 +1,6 @@
 /// @file
-/// An upstream memory resource that refuses every request by an exception that is no std::bad_alloc.
+/// An upstream memory resource that refuses every request by an exception that is no
+/// std::bad_alloc.
 #pragma once
 
 #include <cstddef>
