@@ -13,7 +13,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-BASES = {"pool_controls", "acquire_forms", "complete_traits", "listener_links"}
+BASES = {"pool_controls", "acquire_forms", "async_forms", "complete_traits", "listener_links"}
 # Public because other headers of Lido call them.
 INTERNAL = {"async_acquire_at", "hooks_of", "kept_for_later", "keep_if_clean", "acquire_call", "acquire_outcome", "pool_core", "no_hooks", "closer",
             "twin", "position", "source", "anything", "entry", "postgres_result_deleter"}

@@ -39,6 +39,7 @@ class memory_origin {
 /// such things at the same time.
 class memory_source : public detail::memory_origin {
  public:
+  /// Makes a source.
   memory_source() noexcept : memory_origin(this) {}
   memory_source(const memory_source&) = delete;
   memory_source& operator=(const memory_source&) = delete;
