@@ -365,6 +365,7 @@ TEST_P(HookOfIdleObjects, MayGrowAndShrinkAPoolThatGrows) {
   EXPECT_TRUE(called);
   EXPECT_EQ(pool.stats().live, 1U);
   EXPECT_EQ(pool.stats().in_use, 1U);
+  in_destroy_ = nullptr;
 }
 #endif
 
