@@ -234,6 +234,8 @@ TEST(BlockLarger, ServesARequestIfItsSizeIsInUse) {
   EXPECT_EQ(blocks.stats(2).served_by_larger, 0U);
   EXPECT_EQ(blocks.stats(2).overflowed, 4U) << "every refusal";
   EXPECT_EQ(blocks.upstream_requests(), 0U);
+  blocks.deallocate(all.back(), 60, 8);
+  all.pop_back();
   for (void* const one : all) {
     std::memset(one, 0xAB, 64);
     blocks.deallocate(one, 64);

@@ -127,6 +127,13 @@ void* operator new[](std::size_t size, std::align_val_t alignment,
 void operator delete(void* memory) noexcept {
   lido::test::deallocate(memory);
 }
+void operator delete(void* memory, const std::nothrow_t& /*tag*/) noexcept {
+  lido::test::deallocate(memory);
+}
+void operator delete(void* memory, std::align_val_t /*alignment*/,
+                     const std::nothrow_t& /*tag*/) noexcept {
+  lido::test::deallocate(memory);
+}
 void operator delete(void* memory, std::size_t /*size*/) noexcept {
   lido::test::deallocate(memory);
 }
