@@ -118,6 +118,20 @@ void allocator_state::for_each_range(F f) {
   }
 }
 
+namespace {
+
+/// Visits the slots from `first` to `last` that are not in `free`.
+void visit_others(const slot_set& free, used_slot_visitor& visitor, slot_index first,
+                  slot_index last) {
+  for (slot_index slot = first; slot < last; ++slot) {
+    if (!free.contains(slot)) {
+      visitor.visit(slot);
+    }
+  }
+}
+
+}  // namespace
+
 /// Takes all free slots out of the allocator, and visits the others. Throws std::bad_alloc, in
 /// which case it has had no effect, unless the program has provided memory for the set.
 void allocator_state::visit_used(used_slot_visitor& visitor) {
@@ -132,13 +146,8 @@ void allocator_state::visit_used(used_slot_visitor& visitor) {
   take_free(free);
   // relaxed (2x): as in is_restarting
   restarts_.store(true, std::memory_order_relaxed);
-  for_each_range([&](slot_index first, slot_index last) {
-    for (slot_index slot = first; slot < last; ++slot) {
-      if (!free.contains(slot)) {
-        visitor.visit(slot);
-      }
-    }
-  });
+  for_each_range(
+      [&](slot_index first, slot_index last) { visit_others(free, visitor, first, last); });
   restarts_.store(false, std::memory_order_relaxed);
 }
 

@@ -327,6 +327,7 @@ class allocator_state final : public thread_exit_listener, public pool_origin {
   void set_all_aside(owned_cache* self, bool unused) noexcept;
   void visit_one(slot_index slot, free_slot_visitor& visitor) noexcept;
   void empty_caches() noexcept;
+  static void mark_restarted(announcements& made) noexcept;
   template <class F>
   void for_each_range(F f);
   void visit_used(used_slot_visitor& visitor);

@@ -23,8 +23,8 @@ class zeros {
  public:
   explicit zeros(std::size_t size) noexcept
       // One item more, because null means for an array of no items that there was no memory.
-      : items_(static_cast<T*>(std::calloc(size + 1, sizeof(T))), free_memory{true}) {
-  }  // NOLINT(*-no-malloc)
+      // NOLINTNEXTLINE(*-no-malloc)
+      : items_(static_cast<T*>(std::calloc(size + 1, sizeof(T))), free_memory{true}) {}
   /// Writes the zeros to `memory`, which is for `size` items and outlives this object.
   zeros(std::size_t size, void* memory) noexcept
       : items_(static_cast<T*>(std::memset(memory, 0, size * sizeof(T))), free_memory{false}) {}

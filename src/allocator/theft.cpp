@@ -162,6 +162,14 @@ allocator_state::theft allocator_state::steal(owned_cache* self, void** slot,
   return stolen != 0 ? theft::some : refused ? theft::refused : theft::none;
 }
 
+/// Marks the caches that are emptied for a restart.
+void allocator_state::mark_restarted(announcements& made) noexcept {
+  for (const auto& [cache, word] : made.all()) {
+    // relaxed: read by this thread, and by the owner after the restart
+    cache->restarted.store(true, std::memory_order_relaxed);
+  }
+}
+
 /// Empties all caches into the depot, and waits until the threads that are exiting have emptied
 /// theirs. Marks the caches, so that this counts as no theft. No heavy fence is needed, since no
 /// owner is in an operation. Requires: no other thread is in a call to the allocator, and the
@@ -173,10 +181,7 @@ void allocator_state::empty_caches() noexcept {
     announcements made;
     while (made.next <= last) {
       revoke_some(made, last, /*take_over=*/true);
-      for (const auto& [cache, word] : made.all()) {
-        // relaxed: read by this thread, and by the owner after the restart
-        cache->restarted.store(true, std::memory_order_relaxed);
-      }
+      mark_restarted(made);
       (void)harvest_all(nullptr, nullptr, made);
     }
     others.wait();

@@ -120,6 +120,9 @@ class calls_at_end {
 
  private:
   struct last : callback_queue {
+    last() noexcept = default;
+    last(const last&) = delete;
+    last& operator=(const last&) = delete;
     ~last() { call_in_turn(*this); }
   };
   last calls_;
