@@ -24,6 +24,7 @@ using std::atomic_thread_fence;
 template <class T>
 class shared_atomic {
  public:
+  constexpr shared_atomic() noexcept = default;
   // NOLINTNEXTLINE(google-explicit-constructor): as std::atomic; it says explicit(false)
   explicit(false) constexpr shared_atomic(T value) noexcept : value_(value) {}
 

@@ -146,7 +146,8 @@ void tried_memory::give_back() noexcept {
   }
 }
 
-void* tried_memory::allocate(std::size_t bytes, std::size_t alignment) noexcept {
+void* tried_memory::allocate([[maybe_unused]] std::size_t bytes,
+                             [[maybe_unused]] std::size_t alignment) noexcept {
   LIDO_ASSERT(bytes == bytes_ && alignment == alignment_,
               "a pool asks for other memory than was tried");
   return std::exchange(data_, nullptr);
