@@ -55,7 +55,7 @@ def title_of(text):
 class Site:
     def __init__(self, api, folder):
         self.folder, self.dates, self.shown, self.titles = folder, dates(), set(), {}
-        self.types = {file.stem.removeprefix("lido-"): file.stem for file in api.glob("lido-*.md")}
+        self.types = {file.stem.removeprefix("lido-"): file.stem for file in api.glob("lido-*.md") if "@header" in file.read_text()}
 
     def write(self, path, text, source=None, **front):
         if source and str(source) in self.dates:

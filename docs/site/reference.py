@@ -15,7 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 BASES = {"pool_controls", "acquire_forms", "async_forms", "complete_traits", "listener_links"}
 # Public because other headers of Lido call them.
-INTERNAL = {"async_acquire_at", "hooks_of", "kept_for_later", "keep_if_clean", "acquire_call", "acquire_outcome", "pool_core", "no_hooks", "closer",
+INTERNAL = {"async_acquire_at", "async_waits", "hooks_of", "kept_for_later", "keep_if_clean", "acquire_call", "acquire_outcome", "pool_core", "no_hooks", "closer",
             "twin", "position", "source", "anything", "entry", "postgres_result_deleter"}
 # The standard says what these are.
 STANDARD = {"value_type", "difference_type", "reference", "pointer", "iterator", "const_iterator", "iterator_category", "element_type", "what",
