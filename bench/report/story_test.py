@@ -31,12 +31,12 @@ def faults(runs):
         yield "failover: Lido served while the server was down, or not afterwards"
 
 
-def faults_of_frames(data):
-    """Returns where a run of the frames contradicts the page."""
+def faults_of_frames(data, optimized):
+    """Returns where a run of the frames contradicts the page. Tests build the benches without optimization: their times say nothing."""
     median = {run["jobs"]: statistics.median(run["us"][20:]) for run in data["runs"]}
-    if not median["lido"] < median["a pool with a mutex"]:
+    if optimized and not median["lido"] < min(median["a pool with a mutex"], median["new and delete"]):
         yield f"frames: medians {median}"
-    if any(len(run["us"]) != 400 for run in data["runs"]):
+    if len(median) != 3 or any(len(run["us"]) != 400 or min(run["us"]) <= 0 for run in data["runs"]):
         yield "frames: not all were measured"
 
 
@@ -44,9 +44,13 @@ def main():
     run = json.loads(subprocess.run([sys.argv[1]], check=True, capture_output=True, text=True).stdout)
     found = [*faults(run), *(f"{STORY.name}: {each}" for each in faults(json.loads(STORY.read_text(encoding="utf-8"))))]
     frames = json.loads(subprocess.run([sys.argv[2]], check=True, capture_output=True, text=True).stdout)
-    found += [*faults_of_frames(frames), *(f"{FRAMES.name}: {each}" for each in faults_of_frames(json.loads(FRAMES.read_text(encoding="utf-8"))))]
+    found += [*faults_of_frames(frames, optimized=False), *(f"{FRAMES.name}: {each}" for each in faults_of_frames(json.loads(FRAMES.read_text(encoding="utf-8")), optimized=True))]
     seeded = json.loads(STORY.read_text(encoding="utf-8"))
     seeded[3]["connects"] = seeded[2]["connects"]
+    slow = json.loads(FRAMES.read_text(encoding="utf-8"))
+    slow["runs"][-1]["us"] = [1000 * us for us in slow["runs"][-1]["us"]]
+    if not list(faults_of_frames(slow, optimized=True)):
+        found.append("frames in which Lido is slower than the others were accepted")
     if not list(faults(seeded)):
         found.append("a run in which Lido connects as often as the other pool was accepted")
     print("\n".join(found), end="")
