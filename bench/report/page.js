@@ -3,7 +3,7 @@
 const results = JSON.parse(document.getElementById("results").textContent);
 let run = results.runs[0]; // the chosen one
 const find = (selector) => document.querySelector(selector);
-const isOwn = (name) => /^lido/.test(name) || results.own.includes(name); // or the reader's
+const isOwn = (name) => /^lido(?!_bench)/.test(name) || results.own.includes(name); // or the reader's
 const hue = (name) => (results.own.includes(name) ? "own" : isOwn(name) ? "lido" : "peer");
 const unique = (values) => [...new Set(values)];
 const ascending = (values) => unique(values).sort((left, right) => left - right);
@@ -164,7 +164,7 @@ function lines(place, x, series, { unit, label, cores }) {
     tooltip: { trigger: "axis", confine: true, valueFormatter: (value) => `${number(value)} ns`, order: "valueAsc" },
     xAxis: { type: "category", data: x.map(String), boundaryGap: ["5%", "5%"], name: "threads", nameLocation: "middle", nameGap: 26, ...axisStyle() },
     yAxis: { type: "log", name: unit, nameLocation: "end", nameGap: 26, ...axisStyle(), nameTextStyle: { align: "left", color: colour("dim") }, axisLabel: { color: colour("dim"), formatter: short } },
-    series: series.map((each, index) => ({ // no two of 32 look alike, even without colour
+    series: series.map((each, index) => ({ // no two of the first 32 look alike, even without colour
       name: each.name, type: "line", data: each.values.map((value) => value ?? "-"), connectNulls: true, symbol: symbols[each.style % symbols.length], symbolSize: 10,
       lineStyle: { width: isOwn(each.name) ? 4 : 2, type: dashes[(each.style + Math.floor(each.style / symbols.length)) % dashes.length] }, color: colour(hue(each.name) === "own" ? "own" : `c${each.style % 8}`),
       markLine: index === 0 && last ? { silent: true, symbol: "none", lineStyle: { color: colour("dim"), type: "dashed" }, label: { formatter: `${last < cores ? "≤ " : ""}${cores} cores`, color: colour("dim") }, data: [{ xAxis: String(last) }] } : undefined,
@@ -267,6 +267,7 @@ function curves() {
   const workload = find("#curves-workload");
   const names = unique(run.rows.map((row) => row.contender)).sort((left, right) => isOwn(right) - isOwn(left) || left.localeCompare(right));
   const usual = [...results.best_known, ...results.own];
+  const styles = unique(["lido", ...usual, ...names]); // a contender looks the same whichever others are drawn
   fill(workload, unique(run.rows.map((row) => row.workload)));
   find("#curves-contenders").replaceChildren(make("legend", "Contenders"), ...names.map((name) => {
     const label = make("label", "");
@@ -280,10 +281,10 @@ function curves() {
     const rows = run.rows.filter((row) => row.workload === workload.value && row.ns);
     const x = ascending(rows.map((row) => row.threads));
     const shown = [...document.querySelectorAll("#curves-contenders input:checked")].map((box) => box.value);
-    const series = names.map((name) => ({ name, style: shown.indexOf(name), values: x.map((count) => rows.find((row) => row.contender === name && row.threads === count)?.ns) })).filter((each) => each.values.some(Boolean));
+    const series = names.map((name) => ({ name, style: styles.indexOf(name), values: x.map((count) => rows.find((row) => row.contender === name && row.threads === count)?.ns) })).filter((each) => each.values.some(Boolean));
     const label = `${workload.value}, ns of one core per operation`;
     find("#curves-meaning").textContent = `${workload.value}: ${results.meaning[workload.value] ?? ""}`;
-    lines(place, x, series.filter((each) => each.style >= 0), { unit: "ns of one core per operation, logarithmic", label, cores: run.context.cores });
+    lines(place, x, series.filter((each) => shown.includes(each.name)), { unit: "ns of one core per operation, logarithmic", label, cores: run.context.cores });
     tableBelow(place, ["contender", ...x.map((count) => `${count} thread${count > 1 ? "s" : ""}`)], series.map((each) => [each.name, ...each.values]), label);
   };
   onChoice([workload], update);
@@ -323,7 +324,7 @@ function shared() {
   fields("shared", run.locked, { pair: "pair", burst: "burst of 256", handoff: "handoff",
     pair_instructions: "all of a pair", burst_instructions: "all of a burst, per object" },
     { by: "handoff", drawn: ["pair", "burst", "handoff"], unit: "locked instructions per operation", log: false, label: "Locked instructions per operation" });
-  find("#shared-counts").replaceChildren(table(["workload", "threads", "per operation"], run.counts.map((row) => [row.workload, String(row.threads), row.per_operation]), "Lido's shared operations"));
+  find("#shared-counts").replaceChildren(table(["workload", "threads", "per million operations"], run.counts.map((row) => [row.workload, String(row.threads), row.per_million]), "Lido's shared operations"));
 }
 
 function missing() {
@@ -336,7 +337,7 @@ function missing() {
 function memory() {
   fields("memory", run.memory, { bytes_per_object: "bytes per object", bytes_per_pool: "bytes per unused pool" },
     { by: "bytes_per_object", drawn: ["bytes_per_object"], unit: "bytes per object of 64 bytes", log: false, label: "Memory" });
-  find("#memory-pools").replaceChildren(table(["pool", "heap bytes", "resident bytes", "us to construct, use and destroy"], run.pools.map((row) => [row.name, row.heap_bytes, row.resident_bytes, row.microseconds]), "Pools of 16 slots"));
+  find("#memory-pools").replaceChildren(table(["pool", "heap bytes", "resident bytes", "µs to construct, use and destroy"], run.pools.map((row) => [row.name, row.heap_bytes, row.resident_bytes, row.microseconds]), "Pools of 16 slots"));
 }
 
 function build() {
@@ -362,13 +363,13 @@ function otherPools(id, measures) {
   });
 }
 
-// Returns as much of a function's name as fits into a box of this width, its own name first.
+// Returns as much of a function's name as fits into a box of this width, its own name first; nothing if it would be cut too short.
 function labelOf(name, width) {
   const parts = name.split(/::(?!operator\b)/);
   const fits = (text) => 7 * text.length + 8 <= width;
   let text = parts.pop();
   while (parts.length && fits(`${parts.at(-1)}::${text}`)) text = `${parts.pop()}::${text}`;
-  return fits(text.slice(0, 3)) ? text : "";
+  return fits(text.slice(0, 7)) ? text : "";
 }
 
 function flames() {

@@ -119,7 +119,8 @@ def run_data(data):
                     "notes": ["! marks a contender whose acquires failed although objects were free."] if any(row["failed"] for row in rows) else []},
         "rows": shown, "latency": once(benchmarks, "latency"), "locked": once(benchmarks, "locked"), "memory": once(benchmarks, "memory"),
         "levels": list(level_rows(data.get("levels", []))), "pools": list(pool_rows(data.get("pools", []))),
-        "counts": data.get("counts", []), "builds": data.get("builds", []), "flames": data.get("flames"),
+        "counts": [{**row, "per_million": f"{1e6 * row['per_operation']:,.0f}"} for row in data.get("counts", [])],
+        "builds": [row for row in data.get("builds", []) if row["contender"] not in tables.FLOORS], "flames": data.get("flames"),
         "connections": other_pools.connections(data.get("connections", [])), "slot_maps": other_pools.slot_maps(data.get("slot_maps", [])),
     }, rows
 

@@ -88,6 +88,13 @@ def problems_of_runs():
     latency = page.once([{"name": f"latency/lido/threads:{count}/iterations:1", "p50": 1.0} for count in (8, 1, 2)], "latency")
     if [row["threads"] for row in latency] != [1, 2, 8]:
         yield "threads of latencies are not in their order"
+    extra = {"counts": [{"workload": "pair", "threads": 2, "per_operation": 0.0000020}, {"workload": "handoff", "threads": 2, "per_operation": 0.05}],
+             "builds": [{"contender": name, "seconds": 0.5} for name in ("floor", "lido", "ring_alone")]}
+    shown = page.run_data({**page.runs_of([run()])[0], **extra})[0]
+    if [row["per_million"] for row in shown["counts"]] != ["2", "50,000"]:
+        yield f"rare operations are given as {shown['counts']}"
+    if [row["contender"] for row in shown["builds"]] != ["lido"]:
+        yield f"the page has compile times of {[row['contender'] for row in shown['builds']]}"
     parts = run(), run()
     parts[0]["benchmarks"] = [one for one in parts[0]["benchmarks"] if one["name"].startswith("burst")]
     parts[1]["benchmarks"] = [one for one in parts[1]["benchmarks"] if one["name"].startswith("handoff")]
