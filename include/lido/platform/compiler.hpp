@@ -6,12 +6,15 @@
 /// Written for GCC, Clang and cl; any other compiler is treated as GCC.
 #pragma once
 
+// There is no such header: its absence ends the compilation before hundreds of errors follow.
 #if defined(_MSVC_LANG)  // for which __cplusplus is 199711 by default
 #if _MSVC_LANG <= 201703L
 #error "lido needs C++20: compile with /std:c++20"
+#include <lido needs C++20>
 #endif
 #elif __cplusplus <= 201703L
 #error "lido needs C++20: compile with -std=c++20"
+#include <lido needs C++20>
 #endif
 
 #include <cstddef>

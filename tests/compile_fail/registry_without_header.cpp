@@ -1,0 +1,3 @@
+#include "lido/object_pool.hpp"
+
+lido::object_pool<int> pool{{.capacity = 10, .registry = &lido::registry::global()}};
