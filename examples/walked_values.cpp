@@ -24,10 +24,10 @@ int main() try {
     std::cout << "a stale handle is refused\n";
   }
 
-  (void)sparks.insert({3.5F, 5});
-  (void)sparks.insert({4.0F, 7});
+  sparks.insert({3.5F, 5});
+  sparks.insert({4.0F, 7});
   auto lower = [](const spark& a, const spark& b) { return a.height < b.height; };
-  (void)sparks.emplace_or_evict(lower, 5.0F, 9);  // full: takes the place of the lowest
+  sparks.emplace_or_evict(lower, 5.0F, 9);  // full: takes the place of the lowest
   // [/snippet]
   std::cout << "sparks: " << sparks.size() << ", last: " << sparks.contains(last) << '\n';
 } catch (const std::exception& problem) {
