@@ -3,5 +3,7 @@
 /// that wait for a free slot. With Asio, include lido/asio.hpp instead.
 #pragma once
 
+#include "lido/platform/compiler.hpp"  // refuses C++17
+
 #include "lido/object/async_acquire.hpp"
 #include "lido/object/object_pool.hpp"

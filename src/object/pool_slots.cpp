@@ -30,8 +30,16 @@ namespace {
 
 option_problem find_problem_of_growing(const object_pool_options& options,
                                        const slot_layout& layout) {
+  if (options.max_capacity == 0) {
+    return {option_problem::kind::option, {"when_full::grow needs max_capacity"}};
+  }
   if (option_problem found = out_of_range("max_capacity", options.max_capacity, 1, max_capacity)) {
     return found;
+  }
+  if (options.capacity > options.max_capacity) {
+    return {option_problem::kind::option,
+            {"capacity ", digits(options.capacity).view(), " is more than max_capacity ",
+             digits(options.max_capacity).view()}};
   }
   if (layout.record_bytes != 0) {
     return {
@@ -40,7 +48,8 @@ option_problem find_problem_of_growing(const object_pool_options& options,
          "the start"}};
   }
   if (options.list != nullptr && !options.list->can_grow()) {
-    return {option_problem::kind::option, {"list is one that cannot grow"}};
+    return {option_problem::kind::option,
+            {"when_full::grow does not go with list, which cannot grow"}};
   }
   if (options.memory != nullptr) {
     return {option_problem::kind::option,
@@ -54,7 +63,8 @@ option_problem find_problem_of_fixed(const object_pool_options& options) {
     return found;
   }
   if (options.max_capacity != 0) {
-    return {option_problem::kind::option, {"max_capacity is for when_full::grow"}};
+    return {option_problem::kind::option,
+            {"max_capacity ", digits(options.max_capacity).view(), " needs when_full::grow"}};
   }
   if (options.memory != nullptr && options.list != nullptr) {
     return {option_problem::kind::option,
@@ -160,14 +170,11 @@ option_problem pool_slots::find_problem(const object_pool_options& options,
     return found;
   }
   if (options.creation == creation::eager && !layout.keeps) {
-    return {option_problem::kind::option, {"creation is eager, but the pool keeps no objects"}};
+    return {option_problem::kind::option, {"creation::eager needs Traits::hooks"}};
   }
   const std::uint32_t most = most_slots(options);
   if (most > PTRDIFF_MAX / layout.size) {
     return {option_problem::kind::size, {"the size of all slots overflows"}};
-  }
-  if (option_problem found = out_of_range("capacity", options.capacity, 0, most)) {
-    return found;
   }
   return options.memory != nullptr
              ? too_little_memory(options.memory, parts_needed(options, layout))

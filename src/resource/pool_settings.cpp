@@ -39,8 +39,10 @@ void check_times(const resource_pool_options& options) {
                      {option, " of ", to_string(value.count()), " ns is ",
                       may_be_zero ? "negative" : "not positive"});
   }
-  refuse_option_if(options.retry_longest < options.retry_first, options.name,
-                   {"retry_longest is less than retry_first"});
+  refuse_option_if(
+      options.retry_longest < options.retry_first, options.name,
+      {"retry_longest of ", to_string(options.retry_longest.count()),
+       " ns is less than retry_first of ", to_string(options.retry_first.count()), " ns"});
 }
 
 const resource_pool_options& checked(const resource_pool_options& options) {
@@ -98,10 +100,12 @@ std::uint32_t pool_settings::creating_limit(std::size_t size) const noexcept {
 pool_settings settings_of_keys(const keyed_resource_pool_options& options) {
   resource_pool_options each = options.each_key;
   check_option(each.name, "max_total", options.max_total, 1, most_resources);
-  refuse_option_if(each.reserve != 0, each.name, {"reserve is not for pools with keys"});
-  refuse_option_if(each.max_size == 0, each.name, {"a key needs a max_size of at least 1"});
+  refuse_option_if(each.reserve != 0, each.name,
+                   {"reserve ", to_string(each.reserve), " is not for pools with keys"});
+  refuse_option_if(each.max_size == 0, each.name, {"each_key.max_size 0 is not at least 1"});
   refuse_option_if(options.prefer_same_key_for < nanoseconds::zero(), each.name,
-                   {"prefer_same_key_for is negative"});
+                   {"prefer_same_key_for of ", to_string(options.prefer_same_key_for.count()),
+                    " ns is negative"});
   each.max_size = (std::min)(each.max_size, options.max_total);
   each.detect_hold_and_wait = false;  // no deadlock: a waiter may get the capacity of another key
   pool_settings settings(each);

@@ -11,6 +11,19 @@ namespace lido::inline v0 {
 
 namespace {
 
+/// Returns what an error says about one lease.
+std::string about(const lease_info& lease) {
+  const auto ms = std::chrono::floor<std::chrono::milliseconds>(lease.held_for).count();
+  // Without a tick since the lease began, the pool does not know how long it has been held.
+  const std::string time = ms != 0 ? " for " + std::to_string(ms) + " ms" : "";
+  if (lease.thread == 0) {
+    // Any thread may use the lease of a callback, or a lease that has been moved.
+    return (ms != 0 ? "; one has been in use" : "; one is in use") + time + ", its thread unknown";
+  }
+  return "; thread " + std::to_string(lease.thread) + (ms != 0 ? " has held one" : " holds one") +
+         time;
+}
+
 std::string compose(const acquire_error::details& details) {
   const resource_pool_stats& counts = details.counts;
   std::string text =
@@ -26,11 +39,7 @@ std::string compose(const acquire_error::details& details) {
     text += "; the last create failed: " + details.create_error_text;
   }
   for (const lease_info& holder : details.holders) {
-    // The lease of a callback, or one that has been moved, belongs to no particular thread.
-    text += holder.thread != 0 ? "; thread " + std::to_string(holder.thread) : "; somebody";
-    const auto held = std::chrono::floor<std::chrono::milliseconds>(holder.held_for).count();
-    // Without a tick since the lease began, the pool does not know how long it has been held.
-    text += held != 0 ? " has held one for " + std::to_string(held) + " ms" : " holds one";
+    text += about(holder);
   }
   return text;
 }

@@ -291,12 +291,14 @@ std::string refusal(const object_pool_options& options) {
 
 TEST(GrowingPoolOptions, MaximumMustBeSaid) {
   EXPECT_EQ(refusal({.capacity = 5, .name = "jobs"}),
-            "lido: pool 'jobs': max_capacity 0 is not between 1 and 4294967294");
-  EXPECT_NE(refusal({.max_capacity = 0xFFFF'FFFF}), "");
+            "lido: pool 'jobs': when_full::grow needs max_capacity");
+  EXPECT_EQ(refusal({.name = "jobs", .max_capacity = 0xFFFF'FFFF}),
+            "lido: pool 'jobs': max_capacity 4294967295 is not between 1 and 4294967294");
 }
 
 TEST(GrowingPoolOptions, MoreToBeginWithThanThereMayBeIsRefused) {
-  EXPECT_NE(refusal({.capacity = 11, .max_capacity = 10}), "");
+  EXPECT_EQ(refusal({.capacity = 11, .name = "jobs", .max_capacity = 10}),
+            "lido: pool 'jobs': capacity 11 is more than max_capacity 10");
 }
 
 TEST(GrowingPoolOptions, AFixedPoolHasNone) {

@@ -64,16 +64,16 @@ TEST(ProblemWith, OptionsOfAnObjectPoolSaysWhatTheConstructorSays) {
   EXPECT_EQ(text_of<pool_type>({.capacity = 3}), "");
   EXPECT_EQ(text_of<pool_type>({}), "capacity 0 is not between 1 and 4294967294");
   EXPECT_EQ(text_of<pool_type>({.capacity = 3, .max_capacity = 4}),
-            "max_capacity is for when_full::grow");
+            "max_capacity 4 needs when_full::grow");
   EXPECT_EQ(text_of<pool_type>({.capacity = 3, .max_cached = 2000}),
             "max_cached 2000 is more than 1022");
   EXPECT_EQ(text_of<pool_type>({.capacity = 9, .max_capacity = 8, .when_full = when_full::grow}),
-            "capacity 9 is more than 8");
+            "capacity 9 is more than max_capacity 8");
   EXPECT_EQ(
       text_of<pool_type>({.max_capacity = 8, .when_full = when_full::grow, .list = boost_list()}),
-      "list is one that cannot grow");
+      "when_full::grow does not go with list, which cannot grow");
   EXPECT_EQ(text_of<pool_type>({.capacity = 9, .creation = creation::eager}),
-            "creation is eager, but the pool keeps no objects");
+            "creation::eager needs Traits::hooks");
   memory_region none({});
   EXPECT_EQ(text_of<pool_type>({.capacity = 9, .memory = &none}).substr(0, 34),
             "memory has 0 bytes aligned to 128,");

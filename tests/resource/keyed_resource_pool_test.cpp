@@ -267,18 +267,22 @@ TEST_F(KeyedResourcePool, WrongOptionsAreNamed) {
     }
     return false;
   };
-  EXPECT_TRUE(names(options(0, 1), "max_total"));
-  EXPECT_TRUE(names(options(65536, 1), "max_total"));
-  EXPECT_TRUE(names(options(1, 0), "max_size"));
+  EXPECT_TRUE(names(options(0, 1), "max_total 0 is not between"));
+  EXPECT_TRUE(names(options(65536, 1), "max_total 65536 is not between"));
+  EXPECT_TRUE(names(options(1, 0), "max_size 0 is not at least 1"));
   keyed_resource_pool_options wrong = options(2, 2);
   wrong.each_key.reserve = 1;
-  EXPECT_TRUE(names(wrong, "reserve"));
+  EXPECT_TRUE(names(wrong, "reserve 1 is not for pools with keys"));
   wrong = options(2, 2);
   wrong.each_key.min_idle = 3;
-  EXPECT_TRUE(names(wrong, "min_idle"));
+  EXPECT_TRUE(names(wrong, "min_idle 3 is more than max_size 2"));
   wrong = options(2, 2);
   wrong.prefer_same_key_for = -1ns;
-  EXPECT_TRUE(names(wrong, "prefer_same_key_for"));
+  EXPECT_TRUE(names(wrong, "prefer_same_key_for of -1 ns is negative"));
+  wrong = options(2, 2);
+  wrong.each_key.retry_first = 5ms;
+  wrong.each_key.retry_longest = 4ms;
+  EXPECT_TRUE(names(wrong, "retry_longest of 4000000 ns is less than retry_first of 5000000 ns"));
 }
 
 }  // namespace

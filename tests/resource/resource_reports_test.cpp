@@ -7,6 +7,7 @@
 #include <chrono>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -209,8 +210,22 @@ TEST_F(ResourceReports, E5ACallbackHoldsWithoutAThread) {
   pool.async_acquire(got.receiver(), 1s);
   ASSERT_TRUE(got.lease);
   const acquire_error error = pool.try_acquire_for(1ms).error();
-  EXPECT_NE(std::string(error.what()).find("; somebody holds one"), std::string::npos);
+  EXPECT_NE(std::string(error.what()).find("; one is in use, its thread unknown"),
+            std::string::npos);
   got.lease.reset();
+}
+
+TEST_F(ResourceReports, AMovedLeaseHasNoKnownThread) {
+  fake_pool& pool = start({.max_size = 1});
+  fill(pool, 1);
+  fake_lease held = pool.try_acquire();
+  ASSERT_TRUE(held);
+  const auto moved = std::make_unique<fake_lease>(std::move(held));
+  pass(3s);
+  const std::string text = pool.try_acquire_for(1ms).error().what();
+  EXPECT_NE(text.find("; one has been in use for 3000 ms, its thread unknown"), std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("; thread "), std::string::npos) << text;
 }
 
 // The last create succeeded.
