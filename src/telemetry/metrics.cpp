@@ -45,6 +45,12 @@ maybe has_locked_caches(const source& from) {
                                     : std::nullopt;
 }
 
+/// Requires: `from` is a pool of slots.
+std::string_view kind_of_caches(const source& from) {
+  constexpr std::array<std::string_view, 3> words{"revocable", "locked", "none"};
+  return words.at(static_cast<std::size_t>(from.slot_stats->caches));
+}
+
 constexpr std::array<std::string_view, 5> states{"used", "idle", "creating", "checking", "closing"};
 
 constexpr std::span<const std::string_view> state(std::size_t index) {
@@ -126,8 +132,8 @@ constexpr metric metrics[] = {
      "pushes during one pop before ABA becomes possible, if the shared lists are Lido's own", "",
      of_slots<&slots::tag_headroom>, gauge},
     {"open_caches", "lido_pool_open_caches", "live threads with an open cache", "", of_slots<&slots::open_caches>, gauge},
-    {"caches", "lido_pool_caches_locked", "whether caches are locked; the member is a cache_kind",
-     "it is 1: the system has no heavy fence, or forbids it", has_locked_caches, gauge, flag},
+    {"caches", "lido_pool_caches_locked", "1 if caches are locked, otherwise 0; the member is a cache_kind, and a word in JSON",
+     "it is 1: the system has no heavy fence, or forbids it", has_locked_caches, gauge, flag, "", {}, kind_of_caches},
     {"bookkeeping_bytes", "lido_pool_bookkeeping_bytes", "memory besides the slots, without that of checks", "",
      of_slots<&slots::bookkeeping_bytes>, gauge},
     {"total_bytes", "lido_pool_memory_bytes", "memory of slots, bookkeeping and checks", "you budget memory",

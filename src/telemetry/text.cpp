@@ -27,7 +27,10 @@ std::string in_quotes(std::string_view text) {
   return '"' + std::string(text) + '"';
 }
 
-std::string json_value(const metric& row, std::uint64_t value) {
+std::string json_value(const metric& row, const metric::source& from, std::uint64_t value) {
+  if (row.word != nullptr) {
+    return in_quotes(row.word(from));
+  }
   if (row.unit == metric_unit::flag) {
     return value != 0 ? "true" : "false";
   }
@@ -35,11 +38,12 @@ std::string json_value(const metric& row, std::uint64_t value) {
 }
 
 /// Appends a value of a metric. If the metric has several values, they form one JSON object.
-void append_json(std::string& out, const metric& row, std::size_t i, std::uint64_t value) {
+void append_json(std::string& out, const metric& row, const metric::source& from, std::size_t i,
+                 std::uint64_t value) {
   const bool is_many = row.values.size() > 1;
   out += i == 0 ? ',' + in_quotes(row.member) + (is_many ? ":{" : ":") : ",";
   out += is_many ? in_quotes(row.values[i]) + ':' : "";
-  out += json_value(row, value) + (is_many && i + 1 == row.values.size() ? "}" : "");
+  out += json_value(row, from, value) + (is_many && i + 1 == row.values.size() ? "}" : "");
 }
 
 std::string json_of(const duration_histogram& times) {
@@ -53,10 +57,10 @@ std::string json_of(const pool_report& report) {
   std::string out = "{\"name\":" + in_quotes(report.name) +
                     ",\"number\":" + std::to_string(report.number) +
                     ",\"kind\":" + in_quotes(report.kind);
-  detail::for_each_value(detail::source_of(report),
-                         [&out](const metric& row, std::size_t i, std::uint64_t value) {
-                           append_json(out, row, i, value);
-                         });
+  const metric::source from = detail::source_of(report);
+  detail::for_each_value(from, [&](const metric& row, std::size_t i, std::uint64_t value) {
+    append_json(out, row, from, i, value);
+  });
   std::string_view before = ",\"times\":{";
   for (const time_metric& row : pool_time_metrics()) {
     if (const duration_histogram* const times = row.read(report)) {
@@ -71,7 +75,7 @@ std::string json_of(const pool_report& report) {
 
 std::string detail::text_of(const metric::source& from) {
   std::string out = "capacity " + std::to_string(from.pool.capacity);
-  for_each_value(from, [&out](const metric& row, std::size_t i, std::uint64_t value) {
+  for_each_value(from, [&](const metric& row, std::size_t i, std::uint64_t value) {
     if (value == 0 || row.member == "capacity" || row.member == "tag_headroom") {
       return;
     }
@@ -79,9 +83,10 @@ std::string detail::text_of(const metric::source& from) {
     if (row.values.size() > 1) {
       ((out += '{') += row.values[i]) += '}';
     }
-    out += row.unit == metric_unit::nanoseconds ? ' ' + in_seconds(value) + " s"
-           : row.unit == metric_unit::count     ? ' ' + std::to_string(value)
-                                                : "";
+    out += row.word != nullptr                    ? ' ' + std::string(row.word(from))
+           : row.unit == metric_unit::nanoseconds ? ' ' + in_seconds(value) + " s"
+           : row.unit == metric_unit::count       ? ' ' + std::to_string(value)
+                                                  : "";
   });
   return out;
 }

@@ -29,7 +29,8 @@ std::string text_of(const T& what) {
 }
 
 TEST(PoolText, NamesWhatIsNotZeroInALine) {
-  EXPECT_EQ(text_of(test::slots_of_a_pool()), "capacity 8, in_use 3, idle 5, waiting 2, caches");
+  EXPECT_EQ(text_of(test::slots_of_a_pool()),
+            "capacity 8, in_use 3, idle 5, waiting 2, caches locked");
   EXPECT_EQ(text_of(pool_stats{}), "capacity 0");
   slot_pool_stats slots;
   slots.tag_headroom = 1U << 30U;
@@ -185,6 +186,21 @@ TEST(PoolJson, HasAllAcquiresOfAPoolThatCountsThem) {
   (void)objects.acquire();
   const std::string slots = to_json(pools);
   EXPECT_NE(slots.find(R"("slow_acquires":1,"acquires":1,"hits":0,)"), std::string::npos) << slots;
+}
+
+TEST(PoolJson, NamesTheKindOfCaches) {
+  const auto json_with = [](cache_kind caches) {
+    registry pools;
+    const object_pool<int> objects({.capacity = 1, .registry = &pools, .caches = caches});
+    return to_json(pools);
+  };
+  EXPECT_NE(json_with(cache_kind::none).find(R"("caches":"none")"), std::string::npos);
+  EXPECT_NE(json_with(cache_kind::locked).find(R"("caches":"locked")"), std::string::npos);
+  const object_pool<int> objects(1);
+  const bool has_fence = objects.stats().caches == cache_kind::revocable;
+  EXPECT_NE(json_with(cache_kind::revocable)
+                .find(has_fence ? R"("caches":"revocable")" : R"("caches":"locked")"),
+            std::string::npos);
 }
 
 TEST(PoolJson, HasTheGrowthOfAPoolThatGrows) {

@@ -79,7 +79,7 @@ class Json(unittest.TestCase):
         self.assertEqual([pool["number"] for pool in pools], [1, 2, 3, 4])
         self.assertEqual(pools[0]["destroyed"]["too_old"], 3)
         self.assertEqual(pools[0]["longest_wait"], 1.5)
-        self.assertIs(pools[1]["caches"], True)
+        self.assertEqual(pools[1]["caches"], "locked")
         self.assertNotIn("created", pools[1])
         self.assertNotIn("hits", pools[1])
 

@@ -127,8 +127,7 @@ class object_pool : private detail::complete_traits<Traits>,
     return try_acquire_at(code_address::here(), std::forward<Args>(args)...);
   }
 
-  /// Acquires as `try_acquire` does, but returns a pointer, which the caller must release. Returns
-  /// nullptr if the pool is exhausted.
+  /// Acquires as `try_acquire` does, but returns a pointer, or nullptr. The caller must release it.
   template <class... Args>
   [[nodiscard, LIDO_FAST_PATH]] T* try_acquire_ptr(Args&&... args) noexcept(
       life::template makes_nothrow<Args...>) {
@@ -149,6 +148,8 @@ class object_pool : private detail::complete_traits<Traits>,
     return acquire_within(code_address::here(), detail::deadline::after(wait),
                           std::forward<Args>(args)...);
   }
+  template <detail::unitless Number, class... Args>
+  lease_type acquire_for(Number, Args&&...) = delete;  ///< rejects a number without a unit
 
   /// Acquires as `acquire_for` does, but waits until `moment`. A clock that is not steady is read
   /// only once, at the start, so setting it during the wait has no effect.
@@ -321,7 +322,6 @@ class object_pool : private detail::complete_traits<Traits>,
   /// If the pool grows, removes segments whose slots are all free, highest addresses first, as long
   /// as at least `count` slots remain. Gives the memory of removed segments back to the system. A
   /// segment also stays if a thread is moving one of its slots at that moment.
-  ///
   /// If the pool keeps objects, then destroys idle objects until at most `count` objects are alive,
   /// whether in use or idle. Acquires of slots without an object create one again, even if idle
   /// objects remain. Has no effect in a pool of fixed capacity that keeps no objects.

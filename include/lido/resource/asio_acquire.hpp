@@ -103,6 +103,9 @@ template <class From, class CompletionToken, class Rep, class Period>
                                                       std::forward<CompletionToken>(token),
                                                       std::move(stop));
 }
+/// Rejects a number without a unit.
+template <class From, class CompletionToken, detail::unitless Number>
+void async_acquire(From&&, Number, CompletionToken&&, std::stop_token = {}) = delete;
 
 /// Acquires as above, but waits up to the pool's `acquire_timeout`.
 template <class From, class CompletionToken>
@@ -121,6 +124,9 @@ template <class From, class CompletionToken, class Rep, class Period>
       from, detail::code_address::here(), timeout, std::forward<CompletionToken>(token),
       std::move(stop));
 }
+/// Rejects a number without a unit.
+template <class From, class CompletionToken, detail::unitless Number>
+void async_try_acquire(From&&, Number, CompletionToken&&, std::stop_token = {}) = delete;
 
 /// Closes the pool without blocking: a separate thread waits up to `timeout` for the leases to end.
 /// The completion signature is `void(close_report)`. Cancellation is ignored.
@@ -132,6 +138,9 @@ auto async_close(Pool& pool, std::chrono::duration<Rep, Period> timeout, Complet
       },
       std::stop_token(), std::forward<CompletionToken>(token));
 }
+/// Rejects a number without a unit.
+template <class Pool, class CompletionToken, detail::unitless Number>
+void async_close(Pool&, Number, CompletionToken&&) = delete;
 
 #if defined(LIDO_ASIO_HAS_COROUTINES)
 namespace detail_asio {
@@ -165,6 +174,9 @@ auto async_with(From&& from, std::chrono::duration<Rep, Period> timeout, F f) {
   return detail_asio::use_in_coroutine<decltype(kept_for_later(from))>(kept_for_later(from),
                                                                        timeout, std::move(f));
 }
+/// Rejects a number without a unit.
+template <class From, class F, detail::unitless Number>
+void async_with(From&&, Number, F) = delete;
 #endif
 
 }  // namespace LIDO_ASIO_NAMESPACE

@@ -58,6 +58,8 @@ class pool_controls {
   close_report close(std::chrono::duration<Rep, Period> timeout) {
     return core_->close(deadline::after(timeout));
   }
+  template <unitless Number>
+  close_report close(Number) = delete;  ///< rejects a number without a unit
   /// Closes the pool without waiting. A separate thread waits, and then calls `done(close_report)`.
   /// Throws std::system_error or std::bad_alloc. If it throws, it has had no effect.
   template <class Done, class Rep, class Period>
@@ -65,6 +67,8 @@ class pool_controls {
     refuse_nothing(name(), "the callback", done);
     core_->close_async(deadline::after(timeout), close_completion(std::move(done)));
   }
+  template <class Done, unitless Number>
+  void async_close(Done, Number) = delete;  ///< rejects a number without a unit
 
   /// Returns the name of the pool. The name is valid as long as the pool lives.
   [[nodiscard]] std::string_view name() const noexcept { return core_->settings().pool_name; }
@@ -133,6 +137,9 @@ class resource_pool : public detail::pool_controls,
       std::chrono::duration<Rep, Period> timeout, const std::stop_token& stop = {}) {
     return try_acquire_urgent(timeout, stop).value();
   }
+  template <detail::unitless Number>
+  resource_lease<R> acquire_urgent(Number, const std::stop_token& = {}) =
+      delete;  ///< rejects a number without a unit
   /// Acquires as `acquire_urgent` does, but returns a failure instead of throwing acquire_error.
   template <class Rep, class Period>
   [[nodiscard, LIDO_ALWAYS_INLINE]] acquire_result<R> try_acquire_urgent(
@@ -142,6 +149,9 @@ class resource_pool : public detail::pool_controls,
                                              .at = detail::code_address::here(),
                                              .is_urgent = true}));
   }
+  template <detail::unitless Number>
+  acquire_result<R> try_acquire_urgent(Number, const std::stop_token& = {}) =
+      delete;  ///< rejects a number without a unit
 
   // ---- control: see also pool_controls ----------------------------------------------------------
 
@@ -183,6 +193,8 @@ class resource_pool : public detail::pool_controls,
                                      std::chrono::duration<Rep, Period> timeout) {
     return core().wait_until_idle(count, detail::deadline::after(timeout));
   }
+  template <detail::unitless Number>
+  bool wait_until_idle(std::size_t, Number) = delete;  ///< rejects a number without a unit
 
   // ---- statistics -------------------------------------------------------------------------------
 

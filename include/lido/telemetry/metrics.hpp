@@ -47,6 +47,8 @@ struct metric {
   std::string_view label = {};            ///< label that distinguishes the values of one name
   /// Values of the label; empty if there is no label.
   std::span<const std::string_view> values = {};
+  /// Returns the word for the value in text and in JSON. Null if these show the value itself.
+  std::string_view (*word)(const source& from) = nullptr;
 };
 
 /// The distribution of one kind of duration, for pools of resources.
@@ -76,7 +78,7 @@ std::ostream& operator<<(std::ostream& out, const resource_pool_stats& stats);
 std::ostream& operator<<(std::ostream& out, const pool_report& report);
 
 /// Returns `{"pools":[...]}`. Each pool has a member for each metric that it counts, with times in
-/// seconds.
+/// seconds. `caches` is the word `revocable`, `locked` or `none`.
 [[nodiscard]] std::string to_json(const registry& pools);
 
 namespace detail {
