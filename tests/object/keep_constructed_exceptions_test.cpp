@@ -94,7 +94,7 @@ TEST(KeepConstructedOptions, EagerCreationOfAPoolThatKeepsNothingIsRefused) {
     FAIL() << "accepted";
   } catch (const std::invalid_argument& error) {
     EXPECT_THAT(error.what(), ::testing::HasSubstr("'jobs'"));
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("creation is eager"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("creation::eager needs Traits::hooks"));
   }
 }
 

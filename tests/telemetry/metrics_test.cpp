@@ -191,12 +191,12 @@ TEST(PoolJson, HasAllAcquiresOfAPoolThatCountsThem) {
 TEST(PoolJson, NamesTheKindOfCaches) {
   const auto json_with = [](cache_kind caches) {
     registry pools;
-    const object_pool<int> objects({.capacity = 1, .registry = &pools, .caches = caches});
+    const object_pool<int> objects({.capacity = 1000, .registry = &pools, .caches = caches});
     return to_json(pools);
   };
   EXPECT_NE(json_with(cache_kind::none).find(R"("caches":"none")"), std::string::npos);
   EXPECT_NE(json_with(cache_kind::locked).find(R"("caches":"locked")"), std::string::npos);
-  const object_pool<int> objects(1);
+  const object_pool<int> objects(1000);
   const bool has_fence = objects.stats().caches == cache_kind::revocable;
   EXPECT_NE(json_with(cache_kind::revocable)
                 .find(has_fence ? R"("caches":"revocable")" : R"("caches":"locked")"),
