@@ -267,7 +267,7 @@ function curves() {
   const workload = find("#curves-workload");
   const names = unique(run.rows.map((row) => row.contender)).sort((left, right) => isOwn(right) - isOwn(left) || left.localeCompare(right));
   const usual = [...results.best_known, ...results.own];
-  const styles = unique(["lido", ...usual, ...names]); // a contender looks the same whichever others are drawn
+  const styles = unique(["lido", ...usual, ...names]).filter((name) => names.includes(name)); // a contender looks the same whichever others are drawn
   fill(workload, unique(run.rows.map((row) => row.workload)));
   find("#curves-contenders").replaceChildren(make("legend", "Contenders"), ...names.map((name) => {
     const label = make("label", "");
