@@ -130,6 +130,35 @@ TEST(AsioObjects, AContextThatIsDestroyedEndsItsWaits) {
   EXPECT_EQ(pool.stats().in_use, 1U);
 }
 
+/// Acquires when the context destroys it.
+struct acquirer_at_shutdown {
+  numbers& pool;
+  net::io_context& context;
+  bool armed = true;
+  acquirer_at_shutdown(numbers& from, net::io_context& to) : pool(from), context(to) {}
+  acquirer_at_shutdown(acquirer_at_shutdown&& from) noexcept
+      : pool(from.pool), context(from.context), armed(std::exchange(from.armed, false)) {}
+  acquirer_at_shutdown& operator=(acquirer_at_shutdown&&) = delete;
+  ~acquirer_at_shutdown() {
+    if (armed) {
+      async_acquire(pool, net::bind_executor(context, [](const numbers::lease_type&) {
+                      ADD_FAILURE() << "no thread runs it";
+                    }));
+    }
+  }
+  void operator()() const {}
+};
+
+TEST(AsioObjects, AHitWhileTheContextIsDestroyedGivesTheObjectBack) {
+  numbers pool(1);
+  auto context = std::make_unique<net::io_context>();
+  async_acquire(pool, net::bind_executor(*context, [](const numbers::lease_type&) {}));
+  context->run();  // makes the services
+  net::post(*context, acquirer_at_shutdown(pool, *context));
+  context.reset();
+  EXPECT_EQ(pool.stats().in_use, 0U);
+}
+
 #if defined(LIDO_ASIO_HAS_CANCELLATION) && defined(LIDO_STANDALONE_ASIO)
 TEST(AsioObjects, ASignalOfAnyTypeEndsTheWait) {
   numbers pool(1);

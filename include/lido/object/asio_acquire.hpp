@@ -28,8 +28,11 @@ struct slot_later {
   typename detail::async_waits<Pool>::code_address at;
   Timeout timeout;
   std::tuple<Stored...> args;
+  [[nodiscard]] typename Pool::lease_type at_once() {
+    return detail::async_waits<Pool>::make_at_once(*pool, at, args);
+  }
   void operator()(auto callback, std::stop_token stop) {
-    detail::async_waits<Pool>::begin_callback(
+    detail::async_waits<Pool>::wait_with_callback(
         *pool, at, detail::slot_wait{detail::deadline::after(timeout), std::move(stop)},
         std::move(callback), std::move(args));
   }

@@ -97,12 +97,32 @@ struct async_waits {
   template <class Done, class... Stored>
   static void begin_callback(Pool& pool, code_address at, const slot_wait& wait, Done done,
                              std::tuple<Stored...> stored) {
+    if (lease_type made = make_at_once(pool, at, stored)) {
+      done(std::move(made));
+    } else {
+      wait_with_callback(pool, at, wait, std::move(done), std::move(stored));
+    }
+  }
+
+  /// Constructs the object from `stored` if the pool has an empty slot. Otherwise returns an empty
+  /// lease, and leaves `stored` as it is.
+  template <class... Stored>
+  [[nodiscard]] static lease_type make_at_once(Pool& pool, code_address at,
+                                               std::tuple<Stored...>& stored) {
     static_assert(Pool::life::template makes_nothrow<Stored...>,
                   "lido: async_acquire constructs the object where no exception can be handled, so "
                   "the constructor must be noexcept; co_acquire has no such limit");
     void* const slot = take_slot(pool, at);
-    if (slot != nullptr || wait.until.passed() || wait.stop.stop_requested()) {
-      done(make_from(pool, at, slot, std::move(stored)));
+    return slot == nullptr ? lease_type() : make_from(pool, at, slot, std::move(stored));
+  }
+
+  /// Waits for a slot, unless the wait has ended already. Called after `make_at_once` has found no
+  /// slot.
+  template <class Done, class... Stored>
+  static void wait_with_callback(Pool& pool, code_address at, const slot_wait& wait, Done done,
+                                 std::tuple<Stored...> stored) {
+    if (wait.until.passed() || wait.stop.stop_requested()) {
+      done(make_from(pool, at, nullptr, std::move(stored)));
       return;
     }
     wait_for_slot(pool, wait,
