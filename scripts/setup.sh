@@ -67,6 +67,16 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 command -v apt-get >/dev/null || install=no
 
+# A program that ran as root may have replaced the device by a file. Then git reads what others wrote there, and servers
+# of other users do not start.
+if [ ! -c /dev/null ]; then
+  if [ $install = no ] || ! { "${sudo[@]}" rm -f /dev/null && "${sudo[@]}" mknod -m 666 /dev/null c 1 3; }; then
+    echo "setup: /dev/null is not a device; as root: rm -f /dev/null && mknod -m 666 /dev/null c 1 3" >&2
+    exit 1
+  fi
+  echo "setup: /dev/null was not a device; it is one again"
+fi
+
 is_there() { # command, header or pattern
   case $1 in
     /*) compgen -G "$1" >/dev/null ;;

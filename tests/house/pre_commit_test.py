@@ -14,7 +14,7 @@ SHARED = {"check_common.py", "check_atomics_notes.py"}  # no checkers of their o
 
 class PreCommit(TreeTest):
     def run_in_tree(self, *command: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "PRE_COMMIT_HOME": str(self.root / "home"), "GIT_CONFIG_GLOBAL": os.devnull}
+        environment = {**os.environ, "PRE_COMMIT_HOME": str(self.root / "home"), "GIT_CONFIG_GLOBAL": str(self.root / "no-configuration")}
         return subprocess.run(command, cwd=self.root, env=environment, capture_output=True, text=True, check=False)
 
     def test_configuration_is_valid_and_local(self) -> None:
