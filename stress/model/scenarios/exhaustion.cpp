@@ -260,6 +260,19 @@ void magazine_in_transit() {
   pool.check();
 }
 
+// One thread takes a magazine for a single slot, and gives the rest back. The other thread must see
+// either that slots are in transit or that the rest is there.
+void rest_of_magazine() {
+  pooled pool(6, none);
+  const std::array held{pool.acquire(), pool.acquire()};
+  std::array<std::size_t, 2> kept{};
+  in_threads([&] { kept[0] = pool.must_acquire(); }, [&] { kept[1] = pool.must_acquire(); });
+  for (const std::size_t slot : {held[0], held[1], kept[0], kept[1]}) {
+    pool.release(slot);
+  }
+  pool.check();
+}
+
 void bulk_in_transit() {
   pooled pool(4);
   in_threads(
@@ -312,6 +325,29 @@ void magazine_for_cache() {
   pool.check();
 }
 
+// The same with a thread that keeps both slots of its small cache and exits: it closes the cache
+// without a change of the depot. A thread that sees the closed cache must also see the rest of the
+// magazine.
+void magazine_of_exited_thread() {
+  pooled pool(6, revocable, 1);
+  const std::array held{pool.acquire_past_caches(), pool.acquire_past_caches()};
+  std::array<std::size_t, 3> kept{};
+  in_threads(
+      [&] {
+        kept[0] = pool.must_acquire();
+        kept[1] = pool.must_acquire();
+      },
+      [&] {
+        kept[2] = pool.acquire_past_caches();
+        require(kept[2] != pooled::nothing || execution::now().had_solo(),
+                "an acquire failed although there are slots for all");
+      });
+  for (const std::size_t slot : {held[0], held[1], kept[0], kept[1], kept[2]}) {
+    pool.release(slot);
+  }
+  pool.check();
+}
+
 // A thief whose theft is cancelled finds a slot in the depot instead: it pays for few fences,
 // however long the owner continues.
 void theft_ends() {
@@ -356,12 +392,17 @@ constexpr std::array exhaustion_list{
              &slots_in_transit<revocable>, false, narrow},
     scenario{"exhaustion.magazine_in_transit", "a magazine in the hands of one who wants a slot",
              &magazine_in_transit, false, narrow},
+    scenario{"exhaustion.rest_of_magazine", "what is left of it when one slot is wanted",
+             &rest_of_magazine, false, bounds{}, /*waits=*/false, /*interrupted=*/1},
     scenario{"exhaustion.bulk_in_transit", "many at once while somebody looks", &bulk_in_transit,
              false, narrow},
     scenario{"exhaustion.truly_exhausted", "refusals that are right", &truly_exhausted, false,
              narrow},
     scenario{"exhaustion.magazine_for_cache", "a cache is filled while somebody looks",
              &magazine_for_cache, false, narrow},
+    scenario{"exhaustion.magazine_of_exited_thread",
+             "a filled cache is closed while somebody looks", &magazine_of_exited_thread, false,
+             narrow},
     scenario{"exhaustion.theft_ends", "an owner cannot put a thief off for ever", &theft_ends,
              false, narrow},
     scenario{"exhaustion.locked_demand_equals_capacity", "two threads, two slots, locked caches",
