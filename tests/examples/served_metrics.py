@@ -72,10 +72,14 @@ def check_files() -> None:
     empty = []
     for panel in dashboard["panels"]:
         for target in panel["targets"]:
-            query = target["expr"].replace("$__rate_interval", "1m").replace("$pool", ".*")
+            query = target["expr"].replace("$__rate_interval", "1m")
+            query = re.sub(r"\$(?:job|instance|pool)\b", ".*", query)
             assert "$" not in query, query
             empty += [] if ask(query) else [query]
     assert not empty, f"no values: {empty}"
+    for variable in dashboard["templating"]["list"][1:]:  # the first is the data source
+        (label,) = re.findall(r"^label_values\(lido_pool_max.*, (\w+)\)$", variable["query"])
+        assert variable["name"] == label and ask(f'count(lido_pool_max{{{label}!=""}})') != [], variable
 
 
 example = subprocess.Popen([EXAMPLE, SCRAPED, str(REQUESTS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -12,7 +12,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/reference/stats.md"
 NAMING = [*sorted((ROOT / "examples/metrics").glob("*.yml")), ROOT / "examples/metrics/dashboard.json",
-          ROOT / "docs/how-to/watch-pools.md"]
+          ROOT / "docs/how-to/watch-pools.md", ROOT / "docs/how-to/respond-to-alerts.md"]
+ALERTS = ROOT / "docs/how-to/respond-to-alerts.md"
+VARIABLES = ["job", "instance", "pool"]
 SLOTS = "include/lido/base/pool_stats.hpp"
 STRUCTS = {"pool_stats": SLOTS, "slot_pool_stats": SLOTS, "growth_stats": SLOTS,
            "resource_pool_stats": "include/lido/resource/stats.hpp",
@@ -69,6 +71,43 @@ class Reference(unittest.TestCase):
             self.assertTrue(named, file)
             series = {re.sub(r"_(?:bucket|sum|count)$", "", name) if name not in known else name for name in named}
             self.assertEqual(series - known, set(), file)
+
+
+class Dashboard(unittest.TestCase):
+    def setUp(self) -> None:
+        self.board = json.loads((ROOT / "examples/metrics/dashboard.json").read_text(encoding="utf-8"))
+
+    def test_every_selector_has_all_variables(self) -> None:
+        queries = [target["expr"] for panel in self.board["panels"] for target in panel["targets"]]
+        self.assertGreater(len(queries), 10)
+        for query in queries:
+            selectors = re.findall(r"lido_pool_\w+\{([^}]*)\}", query)
+            self.assertEqual(len(selectors), query.count("lido_pool_"), query)
+            for selector in selectors:
+                for name in VARIABLES:
+                    self.assertIn(f'{name}=~"${name}"', selector.split(","), query)
+
+    def test_each_variable_depends_on_those_before_it(self) -> None:
+        variables = {each["name"]: each for each in self.board["templating"]["list"] if each["type"] == "query"}
+        self.assertEqual(list(variables), VARIABLES)
+        for index, name in enumerate(VARIABLES):
+            before = ",".join(f'{other}=~"${other}"' for other in VARIABLES[:index])
+            series = f"lido_pool_max{{{before}}}" if before else "lido_pool_max"
+            self.assertEqual(variables[name]["query"], f"label_values({series}, {name})")
+            self.assertEqual(variables[name]["allValue"], ".*")
+
+
+class Alerts(unittest.TestCase):
+    def test_the_page_has_each_alert_with_its_severity_and_delay(self) -> None:
+        rules = (ROOT / "examples/metrics/alerts.yml").read_text(encoding="utf-8")
+        page = ALERTS.read_text(encoding="utf-8")
+        for rule in re.split(r"^ +- alert: ", rules, flags=re.M)[1:]:
+            name = rule.split("\n")[0]
+            severity = re.search(r"severity: (\w+)", rule)[1]
+            delay = re.search(r"^ +for: (\w+)", rule, re.M)
+            row = rf"^\| `{name}` \|.*\| {delay[1] if delay else 'at once'} \| {severity} \|$"
+            self.assertRegex(page, re.compile(row, re.M))
+            self.assertIn(f"\n## {name}\n", page)
 
 
 class Json(unittest.TestCase):
