@@ -46,6 +46,7 @@ python3 -B docs/site/reference.py build/site-api/xml "$tools/node_modules/.bin/m
 python3 -B docs/site/pages.py build/site-api/pages build/site-pages
 ln -s "$tools/node_modules" build/site-pages/node_modules
 quietly "VitePress" "$tools/node_modules/.bin/vitepress" build build/site-pages --outDir "$PWD/build/site.new"
+quietly "the contention report" python3 -B bench/report/page.py docs/explanation/contention.json.gz build/site.new/report
 rm -rf build/site
 mv build/site.new build/site
 [ $check = no ] || node docs/site/check.mjs build/site build/site-shots || status=1

@@ -216,7 +216,7 @@ status=0
 for group in "${groups[@]}"; do
   add_group "$group" || status=1
 done
-[[ ! " ${groups[*]} " =~ \ (demo|bench|test|all|soak)\  ]] || add_npm echarts@5.6.0 echarts "charts of the contention report"
+[[ ! " ${groups[*]} " =~ \ (demo|bench|test|docs|all|soak)\  ]] || add_npm echarts@5.6.0 echarts "charts of the contention report"
 [[ ! " ${groups[*]} " =~ \ (test|all)\  ]] || add_npm jscpd@4.3.0 jscpd "the test house.duplicates"
 [[ ! " ${groups[*]} " =~ \ (test|all)\  ]] || add_npm markdownlint-cli2@0.18.1 markdownlint "the test docs.markdownlint"
 [[ ! " ${groups[*]} " =~ \ (docs|all)\  ]] || add_site_tools

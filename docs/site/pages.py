@@ -16,6 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 TREE = HERE.parents[1]
+REPORT = "/report/index.html"  # scripts/docs.sh draws it; not a page of VitePress, so its links leave the application
 LINK = re.compile(r"(?<=\]\()([^()\s#]+)(#[^()\s]*)?(?=\))")
 LANGUAGES = {".cpp": "cpp", ".hpp": "cpp", ".cppm": "cpp", ".c": "c", ".h": "c", ".py": "python", ".sh": "sh", ".md": "md", ".json": "json", ".toml": "toml",
              ".yml": "yaml", ".cmake": "cmake", ".txt": "cmake"}
@@ -68,7 +69,7 @@ class Site:
     def link(self, page, match):
         """Returns the target of a link on this page. Shows the file there, if it is no page."""
         target, anchor = match[1], match[2] or ""
-        if re.match(r"[a-z]+:", target):
+        if target == REPORT or re.match(r"[a-z]+:", target):
             return target + anchor
         path = (TREE / page.parent / target).resolve()
         if not path.is_relative_to(TREE) or not path.exists():
@@ -99,6 +100,7 @@ class Site:
     def add_document(self, page):
         text = (TREE / page).read_text()
         text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
+        text = text.replace("](contention.json.gz)", "](" + REPORT + '){target="_self"}')
         text = re.sub(r"^```(\w+)( .*)?$", fence, text, flags=re.MULTILINE)
         text = re.sub(r'\b(src|srcset)="(?=\w+/)', r'\1="./', text)
         text = outside_code(text, lambda part: LINK.sub(lambda match: self.link(page, match), part))
@@ -233,6 +235,8 @@ def main():
     site.add_front_page()
     reference = site.add_reference(api)
     bar = side_bar(site)
+    explanation = next(group for group in bar if group["text"] == "Explanation")
+    explanation["items"].append({"text": "Contention report", "link": REPORT, "target": "_self"})
     project = [{"text": site.titles[Path(name)], "link": f"/{Path(name).with_suffix('')}"} for name in ("CHANGELOG.md", "SECURITY.md")]
     bar[-1]["items"] += project
     shutil.copytree(HERE / "vitepress", folder / ".vitepress", dirs_exist_ok=True)

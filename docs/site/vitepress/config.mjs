@@ -8,6 +8,7 @@ export default {
   description: 'Thread-safe object pools for C++20: jobs, particles, connections, blocks',
   lang: 'en-GB',
   cleanUrls: false,
+  ignoreDeadLinks: ['/report/index'],
   metaChunk: true,
   head: [['link', { rel: 'icon', href: 'data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 viewBox=%220 0 32 32%22%3E%3Cellipse cx=%2216%22 cy=%2216%22 rx=%2214%22 ry=%229%22 fill=%22%230b5f8a%22/%3E%3C/svg%3E' }]],
   markdown: {
