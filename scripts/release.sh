@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a release of what is committed, and publishes nothing. Runs all tests, and writes into build/release: archives,
-# packages, the one header, dumps of the binary interface, checksums. Prints the steps that remain for a person.
+# packages, the one header, the site, dumps of the binary interface, checksums. Prints the steps that remain for a person.
 # Usage: scripts/release.sh [--skip-tests] [--previous FOLDER] VERSION
 #   VERSION            that of include/lido/version.hpp, such as 1.2.3, or a candidate for it, such as 1.2.3-rc1
 #   --skip-tests       for a dry run: the output says that nothing was tested
@@ -96,9 +96,10 @@ pack() { # folder, configuration of cpack, generator, definitions...
 archive() { # configuration of cpack, name
   pack static "$1" TGZ -D "CPACK_PACKAGE_FILE_NAME=$2"
   tar -xzf "$work/static/packages/$2.tar.gz" -C "$work/unpacked"
-  # Files in an order of their own, with one time and no owner.
-  tar -C "$work/unpacked" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -c "$2" |
-    gzip -9n >"$out/$2.tar.gz"
+  compress "$work/unpacked" "$2"
+}
+compress() { # where it is, a folder there: files in an order of their own, with one time and no owner
+  tar -C "$1" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -c "$2" | gzip -9n >"$out/$2.tar.gz"
 }
 
 library static
@@ -115,6 +116,9 @@ else
   left_out+=("Debian packages: they name a maintainer, and the contact in cmake/project.json is empty")
 fi
 "$tree/scripts/amalgamate.py" "$out/lido_all.hpp"
+scripts/docs.sh >"$work/site.log" 2>&1 || { tail -n 30 "$work/site.log" >&2 && fail "the site could not be built"; }
+cp -r build/site "$work/lido-$version-site"
+compress "$work" "lido-$version-site"
 
 # ---- the binary interface -------------------------------------------------------------------------
 
