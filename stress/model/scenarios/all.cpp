@@ -19,7 +19,8 @@ std::span<const scenario> all_scenarios() {
                             visits_scenarios(),       slot_state_scenarios(),
                             walk_block_scenarios(),   pool_parts_scenarios(),
                             pool_core_scenarios(),    pool_waits_scenarios(),
-                            pool_threads_scenarios(), waiting_callbacks_scenarios()}) {
+                            pool_threads_scenarios(), waiting_callbacks_scenarios(),
+                            restarts_scenarios()}) {
       list.insert(list.end(), part.begin(), part.end());
     }
     return list;

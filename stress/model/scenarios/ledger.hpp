@@ -39,6 +39,7 @@ class ledger {
   /// Called before and after a release.
   void gives(std::size_t slot);
   void gave(std::size_t slot);
+  [[nodiscard]] bool in_use(std::size_t slot) const { return slots_.at(slot).held; }
   /// Called before and after a visit of a free slot, which is no use of the slot.
   void begin_visit(std::size_t slot);
   void end_visit(std::size_t slot);

@@ -154,6 +154,28 @@ void pooled::release_n(const std::vector<std::size_t>& numbers) {
   }
 }
 
+void pooled::restart(bool visits) {
+  class visitor final : public lido::detail::used_slot_visitor {
+   public:
+    void visit(lido::detail::slot_index slot) noexcept override { seen.push_back(slot); }
+
+    std::vector<std::size_t> seen;
+  };
+  std::vector<std::size_t> used;
+  for (std::size_t slot = 0; slot < books_.capacity(); ++slot) {
+    if (books_.in_use(slot)) {
+      books_.gives(slot);
+      used.push_back(slot);
+    }
+  }
+  visitor all;
+  allocator_.restart(visits ? &all : nullptr);
+  require(!visits || all.seen == used, "a restart does not visit exactly the slots in use");
+  for (const std::size_t slot : used) {
+    books_.gave(slot);
+  }
+}
+
 void pooled::check(std::size_t held) {
   books_.check_refusals();
   require(stats().waiting == 0, "a waiter has left the pool but not its queue");

@@ -85,6 +85,10 @@ class pooled {
   std::vector<std::size_t> acquire_n(std::size_t count);
   void release_n(const std::vector<std::size_t>& numbers);
 
+  /// Makes all slots free. If `visits` is true, checks that the pool visits the slots in use, and
+  /// only these.
+  void restart(bool visits);
+
   /// Visits the free slots for which `wants(slot)` is true, and calls `during()` in each visit.
   template <class Wants, class During>
   void visit_free(const Wants& wants, const During& during) {

@@ -53,6 +53,7 @@ inline constexpr bounds narrow_unfailing{.preemptions = 2, .reorderings = 1, .fa
 [[nodiscard]] std::span<const scenario> first_use_scenarios();
 [[nodiscard]] std::span<const scenario> growth_scenarios();
 [[nodiscard]] std::span<const scenario> visits_scenarios();
+[[nodiscard]] std::span<const scenario> restarts_scenarios();
 [[nodiscard]] std::span<const scenario> slot_state_scenarios();
 [[nodiscard]] std::span<const scenario> walk_block_scenarios();
 [[nodiscard]] std::span<const scenario> pool_parts_scenarios();
