@@ -101,7 +101,8 @@ std::size_t pooled::wait_in_line(lido::detail::slot_waiter& me) {
   return number(slot);
 }
 
-void pooled::wait_async(std::function<void(std::size_t)> done, std::stop_token stop) {
+void pooled::wait_async(std::function<void(std::size_t)> done, std::stop_token stop,
+                        const lido::detail::deadline& until) {
   const auto began = books_.begin();
   const auto end = [this, done = std::move(done), began](const void* slot) {
     if (slot != nullptr) {
@@ -113,7 +114,7 @@ void pooled::wait_async(std::function<void(std::size_t)> done, std::stop_token s
     end(slot);
     return;
   }
-  allocator_.wait_async({.until = {}, .stop = std::move(stop)},
+  allocator_.wait_async({.until = until, .stop = std::move(stop)},
                         lido::detail::completion<lido::detail::slot_outcome>(
                             [end](lido::detail::slot_outcome found) { end(found.slot); }));
 }

@@ -79,8 +79,10 @@ class pooled {
   /// Waits without trying first; returns nothing if the wait was cancelled.
   std::size_t wait_in_line(lido::detail::slot_waiter& me);
 
-  /// Calls `done(number)` with a slot or, if a stop is requested first, with nothing.
-  void wait_async(std::function<void(std::size_t)> done, std::stop_token stop = {});
+  /// Calls `done(number)` with a slot or, if a stop is requested first or the time is up, with
+  /// nothing.
+  void wait_async(std::function<void(std::size_t)> done, std::stop_token stop = {},
+                  const lido::detail::deadline& until = {});
 
   std::vector<std::size_t> acquire_n(std::size_t count);
   void release_n(const std::vector<std::size_t>& numbers);

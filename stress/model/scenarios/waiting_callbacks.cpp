@@ -1,10 +1,12 @@
-/// Callbacks that wait for a slot, beside releases, threads that wait, and requests to stop.
+/// Callbacks that wait for a slot, beside releases, threads that wait, requests to stop, and time
+/// limits.
 #include <array>
 #include <memory>
 #include <stop_token>
 #include <utility>
 
 #include "scenarios/waited_for.hpp"
+#include "seam/pool_thread.hpp"
 
 namespace model {
 
@@ -142,6 +144,115 @@ void waits_in_a_callback() {
   });
 }
 
+/// A callback whose time limit has passed when the timer of the pool first looks at it.
+class late_caller {
+ public:
+  void wait(waited_for& pool, std::stop_token stop = {}) {
+    pool.wait_async(
+        [this, &pool](std::size_t slot) {
+          pool.release(slot);
+          calls_.fetch_add(1, std::memory_order_release);
+        },
+        std::move(stop), lido::detail::deadline::at_nanoseconds(1));
+  }
+  void await_call() {
+    await([this] { return calls_.load(std::memory_order_acquire) == 1; });
+  }
+
+ private:
+  lido::detail::atomic<int> calls_{0};
+};
+
+/// A pool with one slot, which is in use. Each of two limits may start a timekeeper and a worker.
+class timed_pool {
+ public:
+  timed_pool() { set_threads_aside(4, /*keeps_time=*/true); }
+
+  [[nodiscard]] waited_for& pool() { return *pool_; }
+  void release() {
+    pool_->release(held_);
+    released_.store(1, std::memory_order_release);
+  }
+  /// Calls both in threads of their own. The first destroys the pool when it is done.
+  template <class First, class Second>
+  void run(const First& first, const Second& second) {
+    in_threads(
+        [&] {
+          first();
+          end();
+        },
+        second, &run_pool_thread, &run_pool_thread, &run_pool_thread, &run_pool_thread);
+  }
+
+ private:
+  void end() {
+    await([this] { return released_.load(std::memory_order_acquire) == 1; });
+    require(pool_->stats().waiting == 0, "a callback has been called but waits");
+    pool_->release(pool_->must_acquire());
+    delete pool_;
+    dismiss_threads();
+  }
+
+  // Stays behind after an execution that has failed: its end would wait for threads that are gone.
+  waited_for* pool_ = new waited_for(1, none);
+  std::size_t held_ = pool_->acquire();
+  lido::detail::atomic<int> released_{0};
+};
+
+// The time is up as the slot is handed over.
+void late() {
+  timed_pool timed;
+  late_caller mine;
+  timed.run(
+      [&] {
+        mine.wait(timed.pool());
+        mine.await_call();
+      },
+      [&] { timed.release(); });
+}
+
+void late_when_stopped() {
+  timed_pool timed;
+  std::stop_source stop;
+  late_caller mine;
+  timed.run(
+      [&] {
+        mine.wait(timed.pool(), stop.get_token());
+        mine.await_call();
+      },
+      [&] {
+        (void)stop.request_stop();
+        timed.release();
+      });
+}
+
+void late_before_thread() {
+  timed_pool timed;
+  late_caller mine;
+  mine.wait(timed.pool());
+  timed.run(
+      [&] {
+        timed.pool().wait_and_release();
+        mine.await_call();
+      },
+      [&] { timed.release(); });
+}
+
+// The second limit is noted as the timer looks at the first one, or after that. The first wait
+// begins here because the model sees no mutex where two threads join the background threads.
+void two_are_late() {
+  timed_pool timed;
+  late_caller first;
+  late_caller second;
+  first.wait(timed.pool());
+  timed.run([&] { first.await_call(); },
+            [&] {
+              second.wait(timed.pool());
+              second.await_call();
+              timed.release();
+            });
+}
+
 constexpr std::array waiting_callbacks_list{
     waits("waiting_callbacks.against_release", "a callback begins to wait beside a release",
           &against_release),
@@ -152,6 +263,12 @@ constexpr std::array waiting_callbacks_list{
           &stopped_in_vain),
     waits("waiting_callbacks.stopped_before_thread", "a callback is stopped before a thread",
           &stopped_before_thread),
+    waits("waiting_callbacks.late", "a callback's time is up as it is served", &late),
+    waits("waiting_callbacks.late_when_stopped", "a callback is late as it is stopped",
+          &late_when_stopped),
+    waits("waiting_callbacks.late_before_thread", "a callback is late before a thread",
+          &late_before_thread),
+    waits("waiting_callbacks.two_are_late", "a limit begins as another one ends", &two_are_late),
     waits("waiting_callbacks.waits_in_a_callback", "a callback waits for another one's slot",
           &waits_in_a_callback),
 };

@@ -25,7 +25,9 @@ struct pool_work {
 };
 
 /// Called in thread 0: this number of threads will call `run_pool_thread`. Starts beyond that fail.
-void set_threads_aside(unsigned count);
+/// So do starts of timekeepers, unless `keeps_time` is true. There is no clock, so all time limits
+/// of such a scenario must be in the past.
+void set_threads_aside(unsigned count, bool keeps_time = false);
 /// Does what a pool starts a thread for, once. Returns without if `dismiss_threads` is called.
 void run_pool_thread();
 void dismiss_threads();
