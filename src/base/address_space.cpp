@@ -24,17 +24,18 @@ std::size_t page_size() noexcept {
   return platform::page_size();
 }
 
-address_space::address_space(std::size_t size, std::size_t alignment) : size_(size) {
+address_space::address_space(std::size_t size, std::size_t alignment, std::string_view pool_name)
+    : size_(size) {
   LIDO_ASSERT(std::has_single_bit(alignment), "an alignment that is no power of two");
   const std::size_t page = page_size();
   const std::size_t slack = alignment > page ? alignment : 0;
   if (size > (std::numeric_limits<std::size_t>::max)() / 2 - slack) {
-    throw_bad_alloc();
+    throw_no_memory(pool_name, size);
   }
   mapped_ = round_up(std::max<std::size_t>(size, 1), page) + slack;
   mapping_ = static_cast<std::byte*>(platform::reserve(mapped_));
   if (mapping_ == nullptr) {
-    throw_bad_alloc();
+    throw_no_memory(pool_name, size);
   }
   const auto start = address_bits(mapping_);
   data_ = mapping_ + (round_up(start, (std::max)(alignment, page)) - start);

@@ -9,6 +9,7 @@
 
 #include "../platform/platform.hpp"
 #include "lido/base/fail.hpp"
+#include "lido/base/option_problem.hpp"
 #include "lido/platform/compiler.hpp"
 
 #if defined(__cpp_exceptions) && !LIDO_ELF
@@ -42,6 +43,23 @@ constinit failure_handler current_failure_handler = nullptr;  ///< guarded by ha
 std::string used_up(std::size_t in_use, std::size_t capacity) {
   return std::to_string(in_use) + " of " + std::to_string(capacity) + " slots are in use";
 }
+
+/// An error about the memory of a pool. `Base` is std::bad_alloc or a class derived from it.
+/// Contains its text, and therefore allocates nothing.
+template <class Base>
+class memory_error final : public Base {
+ public:
+  memory_error(std::string_view pool_name, const option_problem& problem) noexcept
+      : text_(problem.what(),
+              {"lido: ", pool_name.empty() ? "" : "pool '", pool_name.substr(0, longest_name),
+               pool_name.empty() ? "" : "': ", problem.text()}) {}
+  [[nodiscard]] const char* what() const noexcept override { return text_.text().data(); }
+
+ private:
+  static constexpr std::size_t longest_name = 100;  // leaves space for the rest of the text
+
+  option_problem text_;
+};
 
 }  // namespace
 
@@ -100,8 +118,19 @@ void detail::throw_bad_alloc() {
   throw_error(std::bad_alloc());
 }
 
+void detail::throw_no_memory(std::string_view pool_name, std::size_t bytes) {
+  throw_error(memory_error<std::bad_alloc>(
+      pool_name,
+      {option_problem::kind::memory, {"no memory for ", digits(bytes).view(), " bytes"}}));
+}
+
 void detail::throw_bad_array_length() {
   throw_error(std::bad_array_new_length());
+}
+
+void detail::throw_size_overflow(std::string_view pool_name, std::string_view problem) {
+  throw_error(
+      memory_error<std::bad_array_new_length>(pool_name, {option_problem::kind::size, {problem}}));
 }
 
 void detail::throw_length_error(const char* problem) {

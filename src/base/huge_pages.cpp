@@ -18,10 +18,20 @@ void advise_huge_pages(void* data, std::size_t bytes) noexcept {
   }
 }
 
-void* allocate_array(std::size_t bytes, std::size_t alignment, const array_source& from) {
+void* allocate_aligned(std::size_t bytes, std::size_t alignment, std::string_view pool_name) {
+  // The form that throws would end a program without exceptions, and would not name the pool.
+  void* const memory = ::operator new (bytes, std::align_val_t{alignment}, std::nothrow);
+  if (memory == nullptr) {
+    throw_no_memory(pool_name, bytes);
+  }
+  return memory;
+}
+
+void* allocate_array(std::size_t bytes, std::size_t alignment, const array_source& from,
+                     std::string_view pool_name) {
   if (from.memory == nullptr) {
     void* const array =
-        ::operator new (bytes, std::align_val_t{array_alignment(bytes, alignment, from.pages)});
+        allocate_aligned(bytes, array_alignment(bytes, alignment, from.pages), pool_name);
     if (from.pages == page_kind::large) {
       advise_huge_pages(array, bytes);
     }
@@ -29,7 +39,7 @@ void* allocate_array(std::size_t bytes, std::size_t alignment, const array_sourc
   }
   void* const array = from.memory->allocate(bytes, alignment);
   if (array == nullptr) {
-    throw_bad_alloc();
+    throw_no_memory(pool_name, bytes);
   }
   return array;
 }

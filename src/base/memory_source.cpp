@@ -95,7 +95,7 @@ memory_piece::memory_piece(memory_source* source, const memory_cursor& needed,
   throw_if(too_little_memory(source, needed), pool_name);
   data_ = static_cast<std::byte*>(source->allocate(needed.bytes(), needed.alignment()));
   if (data_ == nullptr) {
-    throw_bad_alloc();
+    throw_no_memory(pool_name, needed.bytes());
   }
   LIDO_ASSERT(address_bits(data_) % needed.alignment() == 0,
               "a memory_source has returned misaligned memory");

@@ -56,7 +56,7 @@ void throw_if(const option_problem& problem, std::string_view pool_name) {
     case option_problem::kind::option:
       throw_invalid_option(pool_name, problem.text());
     case option_problem::kind::size:
-      throw_bad_array_length();
+      throw_size_overflow(pool_name, problem.text());
     case option_problem::kind::memory:
       throw_bad_alloc();
   }

@@ -17,7 +17,7 @@ std::byte* allocate_zeros(std::size_t bytes) {
       bytes < least_mapped_zeros ? std::calloc(1, bytes) : platform::map_zeros(bytes);
   // NOLINTEND(*-no-malloc)
   if (memory == nullptr) {
-    throw_bad_alloc();
+    throw_no_memory({}, bytes);
   }
   return static_cast<std::byte*>(memory);
 }

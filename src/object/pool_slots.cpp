@@ -204,9 +204,9 @@ pool_slots::pool_slots(const object_pool_options& options, const slot_layout& la
       piece_(options.memory,
              options.memory != nullptr ? parts_needed(options, layout) : memory_cursor(),
              options.name, own),
-      memory_(own.has_memory()
-                  ? slot_memory(layout, max_capacity_, own)
-                  : slot_memory(layout, max_capacity_, options.when_full == when_full::grow)),
+      memory_(own.has_memory() ? slot_memory(layout, max_capacity_, own)
+                               : slot_memory(layout, max_capacity_,
+                                             options.when_full == when_full::grow, options.name)),
       when_full_(options.when_full),
       forks_(forks),
       record_bytes_(layout.record_bytes) {

@@ -5,6 +5,7 @@
 #include "../platform/platform.hpp"
 #include "lido/base/address_space.hpp"
 #include "lido/base/assert.hpp"
+#include "lido/base/huge_pages.hpp"
 #include "lido/base/memory_cursor.hpp"
 #include "lido/concurrency/atomic.hpp"
 #include "lido/object/pool_slots.hpp"
@@ -22,18 +23,18 @@ std::size_t alignment_of(const slot_layout& layout) noexcept {
 
 // The state of an empty slot is a zero byte, so the state of a slot need not be written before the
 // slot is used.
-slot_memory::slot_memory(const slot_layout& layout, std::uint32_t capacity, bool grows)
+slot_memory::slot_memory(const slot_layout& layout, std::uint32_t capacity, bool grows,
+                         std::string_view pool_name)
     : states_(layout.has_states ? capacity : 0,
               layout.has_states && grows ? growth::by_steps : growth::none),
       layout_(layout),
       capacity_(capacity) {
   const std::size_t bytes = layout_.size * capacity_;
   if (grows) {
-    addresses_ = new address_space(bytes, alignment_of(layout_));
+    addresses_ = new address_space(bytes, alignment_of(layout_), pool_name);
     first_ = addresses_->data();
   } else {
-    first_ =
-        static_cast<std::byte*>(::operator new (bytes, std::align_val_t{alignment_of(layout_)}));
+    first_ = static_cast<std::byte*>(allocate_aligned(bytes, alignment_of(layout_), pool_name));
     // relaxed: no other thread knows the pool while it is being constructed
     backed_.store(capacity_, std::memory_order_relaxed);
   }

@@ -260,13 +260,14 @@ detail::memory_cursor parts_needed(const detail::resource_settings& options,
   return all;
 }
 
-/// Returns the memory of all blocks: the program's if there is any, or the system's. Throws
-/// std::bad_alloc.
-detail::aligned_buffer memory_for(const detail::block_plan& plan, detail::memory_cursor& own) {
+/// Returns the memory of all blocks: the program's if there is any, or the system's. Throws a
+/// std::bad_alloc that names the resource.
+detail::aligned_buffer memory_for(const detail::block_plan& plan, detail::memory_cursor& own,
+                                  std::string_view name) {
   if (own.has_memory()) {
     return {own.take(plan.bytes(), plan.alignment()), plan.bytes()};
   }
-  return {plan.bytes(), plan.alignment()};
+  return {plan.bytes(), plan.alignment(), name};
 }
 
 }  // namespace
@@ -295,7 +296,7 @@ block_resource::block_resource(const detail::resource_settings& options,
     : alignment_(options.blocks.alignment),
       piece_(options.blocks.memory, parts_needed(options, checked(plan, options)),
              options.blocks.name, own),
-      memory_(memory_for(plan, own)),
+      memory_(memory_for(plan, own, options.blocks.name)),
       smallest_(options.blocks, plan.first(), memory_.data(), own.has_memory() ? &own : nullptr),
       upstream_(options.upstream != nullptr ? options.upstream : std::pmr::get_default_resource()),
       overflow_to_upstream_(options.overflow_to_upstream),

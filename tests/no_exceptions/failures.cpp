@@ -53,6 +53,29 @@ void check_abort(const F& fail, const std::string& message) {
   CHECK(printed.find("\n" + message) != std::string::npos);
 }
 
+void too_large_pools_name_themselves() {
+  using large = std::array<char, std::size_t{1} << 24U>;
+  constexpr std::size_t many = std::size_t{1} << 24U;
+  const std::string expected = "lido: pool 'huge': no memory for 281474976710656 bytes";
+  check_abort([] { const lido::object_pool<large> pool({.capacity = many, .name = "huge"}); },
+              expected);
+  check_abort(
+      [] {
+        const lido::object_pool<large> pool(
+            {.name = "huge", .max_capacity = many, .when_full = lido::when_full::grow});
+      },
+      expected);
+  check_abort(
+      [] { const lido::concurrent_slot_map<large> map({.max_size = many, .name = "huge"}); },
+      expected);
+  check_abort(
+      [] {
+        const lido::block_resource blocks(
+            {.block_bytes = sizeof(large), .blocks = many, .name = "huge"});
+      },
+      expected);
+}
+
 void full_pools_end_the_program() {
   check_abort(
       [] {
@@ -110,6 +133,7 @@ void wrong_options_end_the_program() {
 int main() {
   CHECK(lido::set_failure_handler(&handler) == nullptr);
   CHECK(lido::set_failure_handler(nullptr) == &handler);
+  too_large_pools_name_themselves();
   full_pools_end_the_program();
   wrong_options_end_the_program();
 }

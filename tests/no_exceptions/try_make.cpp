@@ -67,6 +67,7 @@ void a_resource_without_memory_is_a_problem() {
   lido::pmr_source none(std::pmr::null_memory_resource());
   const auto made = lido::try_make<pool>({.capacity = 3, .memory = &none});
   CHECK(!made && made.problem.what() == lido::option_problem::kind::memory);
+  CHECK(made.problem.text().starts_with("there is no memory for the pool, which needs "));
   CHECK(!lido::try_make<map>({.max_size = 3, .memory = &none}));
   CHECK(!lido::try_make<lido::slot_map<int>>({.max_size = 3, .reserve = 3, .memory = &none}));
   CHECK(!lido::try_make<lido::block_resource>({.block_bytes = 8, .blocks = 3, .memory = &none}));
@@ -78,6 +79,7 @@ void missing_memory_is_a_problem() {
   CHECK(::setrlimit(RLIMIT_AS, &limit) == 0);
   const auto made = lido::try_make<pool>({.capacity = too_much});
   CHECK(!made && made.problem.what() == lido::option_problem::kind::memory);
+  CHECK(made.problem.text().starts_with("there is no memory for the pool, which needs "));
   const auto growing = lido::try_make<pool>(
       {.capacity = 10, .max_capacity = too_much, .when_full = lido::when_full::grow});
   CHECK(!growing && growing.problem.what() == lido::option_problem::kind::memory);

@@ -52,9 +52,10 @@ std::string text_of(const typename Pool::options_type& options) {
     EXPECT_EQ(problem.what(), option_problem::kind::option);
     thrown = wrong.what();
     thrown.erase(0, thrown.find("': ") + 3);
-  } catch (const std::bad_array_new_length&) {
+  } catch (const std::bad_array_new_length& wrong) {
     EXPECT_EQ(problem.what(), option_problem::kind::size);
-    thrown = problem.text();
+    thrown = wrong.what();
+    thrown.erase(0, thrown.find("': ") + 3);
   }
   EXPECT_EQ(thrown, problem.text());
   return std::string(problem.text());
@@ -91,12 +92,101 @@ TEST(ProblemWith, OptionsOfOtherPoolsSaysWhatTheConstructorSays) {
             "the size of all blocks overflows");
 }
 
+/// Returns the message of the std::bad_alloc of a pool for which there is no memory.
+template <class Pool>
+std::string bad_alloc_of(const typename Pool::options_type& options) {
+  try {
+    const Pool pool(options);
+  } catch (const std::bad_alloc& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(TooLargePool, NamesItselfIfItsSizeOverflows) {
+  EXPECT_EQ(bad_alloc_of<huge_pool>({.capacity = 9, .name = "jobs"}),
+            "lido: pool 'jobs': the size of all slots overflows");
+  EXPECT_EQ(bad_alloc_of<huge_pool>({.capacity = 9, .name = std::string(500, 'x')}),
+            "lido: pool '" + std::string(100, 'x') + "': the size of all slots overflows");
+  using huge_map = concurrent_slot_map<std::array<char, PTRDIFF_MAX / 4>>;
+  EXPECT_EQ(bad_alloc_of<huge_map>({.max_size = 9, .name = "jobs"}),
+            "lido: pool 'jobs': the size of all values overflows");
+  EXPECT_EQ(
+      bad_alloc_of<block_resource>({.block_bytes = PTRDIFF_MAX / 4, .blocks = 9, .name = "jobs"}),
+      "lido: pool 'jobs': the size of all blocks overflows");
+}
+
+#if !LIDO_TEST_TSAN && !LIDO_TEST_ASAN  // their allocators end the program instead
+using large = std::array<char, std::size_t{1} << 24U>;
+constexpr std::size_t many = std::size_t{1} << 24U;
+
+/// Returns true if `text` is the message of the pool 'jobs' for a size of `many` large objects,
+/// rounded up by less than one in a thousand.
+bool names_all_bytes(const std::string& text) {
+  const std::string before = "lido: pool 'jobs': no memory for 2814";
+  return text.starts_with(before) &&
+         text.size() == before.size() + std::string("74976710656 bytes").size();
+}
+
+TEST(TooLargePool, NamesItselfAndItsSize) {
+  if (sizeof(std::size_t) < 8) {
+    GTEST_SKIP() << "the size overflows";
+  }
+  const std::string expected = "lido: pool 'jobs': no memory for 281474976710656 bytes";
+  EXPECT_EQ(bad_alloc_of<object_pool<large>>({.capacity = many, .name = "jobs"}), expected);
+  EXPECT_EQ(bad_alloc_of<object_pool<large>>(
+                {.name = "jobs", .max_capacity = many, .when_full = when_full::grow}),
+            expected);
+  EXPECT_EQ(bad_alloc_of<concurrent_slot_map<large>>({.max_size = many, .name = "jobs"}), expected);
+  EXPECT_EQ(
+      bad_alloc_of<block_resource>({.block_bytes = sizeof(large), .blocks = many, .name = "jobs"}),
+      expected);
+  const std::string of_map =
+      bad_alloc_of<slot_map<large>>({.max_size = many, .reserve = many, .name = "jobs"});
+  EXPECT_TRUE(names_all_bytes(of_map)) << of_map;
+  slot_map<large> map({.name = "jobs"});
+  try {
+    map.reserve(many);
+    ADD_FAILURE() << "there is no such memory";
+  } catch (const std::bad_alloc& error) {
+    EXPECT_TRUE(names_all_bytes(error.what())) << error.what();
+  }
+  EXPECT_EQ(bad_alloc_of<object_pool<large>>({.capacity = many}),
+            "lido: pool 'unnamed': no memory for 281474976710656 bytes");
+}
+
+TEST(TooLargePool, IsAProblemWithItsSize) {
+  if (sizeof(std::size_t) < 8) {
+    GTEST_SKIP() << "the size overflows";
+  }
+  const auto text_of_problem = [](const auto& made) {
+    EXPECT_FALSE(made);
+    EXPECT_EQ(made.problem.what(), option_problem::kind::memory);
+    return std::string(made.problem.text());
+  };
+  const std::string begin = "there is no memory for the pool, which needs 28147";
+  EXPECT_EQ(
+      text_of_problem(try_make<object_pool<large>>({.capacity = many})).substr(0, begin.size()),
+      begin);
+  EXPECT_EQ(text_of_problem(
+                try_make<object_pool<large>>({.max_capacity = many, .when_full = when_full::grow}))
+                .substr(0, begin.size()),
+            begin);
+}
+#endif
+
 TEST(OptionProblem, CutsALongTextOff) {
   const std::string part(200, 'x');
   const option_problem problem(option_problem::kind::option, {part, part});
   EXPECT_EQ(problem.text(), std::string(223, 'x'));
   EXPECT_FALSE(option_problem());
   EXPECT_EQ(option_problem().text(), "");
+}
+
+/// Returns how many bytes of memory or addresses a pool takes.
+template <class Pool>
+std::size_t bytes_of(const typename Pool::options_type& options) {
+  return Pool::bytes_needed(options);
 }
 
 /// Makes a pool while the n-th allocation fails, for each n until none does.
@@ -114,7 +204,8 @@ void fail_each_allocation(const typename Pool::options_type& options) {
     }
     EXPECT_FALSE(made) << "allocation " << failed + 1 << " failed";
     EXPECT_EQ(made.problem.what(), option_problem::kind::memory);
-    EXPECT_EQ(made.problem.text(), "there is no memory for the pool");
+    EXPECT_EQ(made.problem.text(), "there is no memory for the pool, which needs " +
+                                       std::to_string(bytes_of<Pool>(options)) + " bytes");
     EXPECT_EQ(allocation_plan::outstanding, before);
   }
   EXPECT_GE(failed, 1);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 namespace lido::inline v0::detail {
 
@@ -15,9 +16,9 @@ namespace lido::inline v0::detail {
 /// thread-safe: a thread that changes a part must be the only one that uses that part.
 class address_space {
  public:
-  /// Reserves a range of `size` bytes. Throws std::bad_alloc. Requires: `alignment` is a power of
-  /// two.
-  address_space(std::size_t size, std::size_t alignment);
+  /// Reserves a range of `size` bytes. Throws a std::bad_alloc that names the pool. Requires:
+  /// `alignment` is a power of two.
+  address_space(std::size_t size, std::size_t alignment, std::string_view pool_name = {});
   address_space(const address_space&) = delete;
   address_space& operator=(const address_space&) = delete;
   ~address_space();

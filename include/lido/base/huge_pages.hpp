@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <limits>
 #include <new>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -51,13 +52,19 @@ enum class page_kind : bool { normal, large };
 /// Thread-safe.
 void advise_huge_pages(void* data, std::size_t bytes) noexcept;
 
+/// Allocates memory that `operator delete` with the same alignment frees. Throws a std::bad_alloc
+/// that names the pool.
+[[nodiscard]] void* allocate_aligned(std::size_t bytes, std::size_t alignment,
+                                     std::string_view pool_name);
+
 /// A block of raw bytes. The bytes are neither initialised nor touched, so the system provides the
 /// pages of a large block only when they are first used.
 class aligned_buffer {
  public:
   /// Throws std::bad_alloc. Requires: `alignment` is a power of two.
-  [[LIDO_ASSERTS]] aligned_buffer(std::size_t size, std::size_t alignment)
-      : data_(static_cast<std::byte*>(::operator new (size, std::align_val_t{alignment}))),
+  [[LIDO_ASSERTS]] aligned_buffer(std::size_t size, std::size_t alignment,
+                                  std::string_view pool_name = {})
+      : data_(static_cast<std::byte*>(allocate_aligned(size, alignment, pool_name))),
         size_(size),
         alignment_(alignment) {
     LIDO_ASSERT(std::has_single_bit(alignment), "an alignment that is no power of two");
@@ -98,10 +105,10 @@ struct array_source {
   memory_source* memory;  ///< null for memory of the system
 };
 
-/// Allocates an array, on huge pages if `from` asks for them. Throws std::bad_alloc, and whatever
-/// the source throws. Requires: `alignment` is a power of two.
+/// Allocates an array, on huge pages if `from` asks for them. Throws a std::bad_alloc that names
+/// the pool, and whatever the source throws. Requires: `alignment` is a power of two.
 [[nodiscard]] void* allocate_array(std::size_t bytes, std::size_t alignment,
-                                   const array_source& from);
+                                   const array_source& from, std::string_view pool_name = {});
 /// Frees an array. Requires: allocate_array with the same arguments returned it.
 void free_array(void* array, std::size_t bytes, std::size_t alignment,
                 const array_source& from) noexcept;
@@ -111,12 +118,13 @@ class array_buffer {
  public:
   array_buffer() noexcept = default;
   /// Throws the same as allocate_array. On huge pages, the size may be rounded up.
-  array_buffer(std::size_t bytes, std::size_t alignment, const array_source& from)
+  array_buffer(std::size_t bytes, std::size_t alignment, const array_source& from,
+               std::string_view pool_name = {})
       : from_(from),
         size_(from.memory == nullptr && from.pages == page_kind::large ? array_bytes(bytes)
                                                                        : bytes),
         alignment_(alignment),
-        data_(static_cast<std::byte*>(allocate_array(size_, alignment, from))) {}
+        data_(static_cast<std::byte*>(allocate_array(size_, alignment, from, pool_name))) {}
   array_buffer(const array_buffer&) = delete;
   array_buffer& operator=(const array_buffer&) = delete;
   array_buffer(array_buffer&& other) noexcept

@@ -2,6 +2,7 @@
 /// Public. `try_make` and `problem_with`: pools whose making may fail without an exception.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -92,6 +93,16 @@ struct pool_maker {
     }
   }
 
+  /// Returns the problem of a pool for which there is no memory.
+  template <class Pool>
+  [[nodiscard]] static option_problem no_memory_for(
+      const typename Pool::options_type& options) noexcept {
+    const std::size_t bytes =
+        (std::max)(bytes_at_start<Pool>(options), bytes_reserved<Pool>(options));
+    return {option_problem::kind::memory,
+            {"there is no memory for the pool, which needs ", digits(bytes).view(), " bytes"}};
+  }
+
   /// Returns true if there is memory for a pool. If `tried` has allocated it, lets `options` refer
   /// to `tried`. Requires: `options` have no problem.
   template <class Pool>
@@ -145,14 +156,14 @@ template <class Pool, class... Hooks>
   if (made.problem) {
     return made;
   }
-  const option_problem no_memory(option_problem::kind::memory, {"there is no memory for the pool"});
+  const auto no_memory = [&] { return detail::pool_maker::no_memory_for<Pool>(options); };
 #if defined(__cpp_exceptions)
   const auto& used = options;
 #else
   auto used = options;
   detail::tried_memory tried(options.memory);
   if (!detail::pool_maker::find_memory<Pool>(used, tried)) {
-    made.problem = no_memory;
+    made.problem = no_memory();
     return made;
   }
 #endif
@@ -164,7 +175,7 @@ template <class Pool, class... Hooks>
   const bool is_made = detail::attempt_except<std::bad_alloc>(
       [&] { return detail::attempt_except<growth_failed>(make, refuse); }, refuse);
   if (!is_made) {
-    made.problem = no_memory;
+    made.problem = no_memory();
   }
   return made;
 }

@@ -87,8 +87,8 @@ class object_pool : private detail::complete_traits<Traits>,
   using hooks_type = typename Traits::hooks;  ///< type of the hooks
 
   /// Makes a pool of `capacity` slots. Throws std::invalid_argument if `capacity` is 0 or more than
-  /// 2^32 - 2. Also throws std::bad_array_new_length or std::bad_alloc. May block
-  /// briefly if another thread is exiting at that moment.
+  /// 2^32 - 2. Also throws std::bad_array_new_length or std::bad_alloc, which name the pool. May
+  /// block briefly if another thread is exiting at that moment.
   [[LIDO_ASSERTS]] explicit object_pool(std::size_t capacity)
       : object_pool(object_pool_options{.capacity = capacity}) {}
 

@@ -83,7 +83,8 @@ enum class slot_content : std::uint8_t { empty, kept, in_use };
 class slot_memory final : public segment_memory, public segment_fill {
  public:
   /// Throws std::bad_array_new_length if the size overflows, or std::bad_alloc.
-  slot_memory(const slot_layout& layout, std::uint32_t capacity, bool grows);
+  slot_memory(const slot_layout& layout, std::uint32_t capacity, bool grows,
+              std::string_view pool_name);
   /// Places the slots and their states in memory of the program, which outlives this object.
   slot_memory(const slot_layout& layout, std::uint32_t capacity, memory_cursor& memory) noexcept;
   slot_memory(const slot_memory&) = delete;

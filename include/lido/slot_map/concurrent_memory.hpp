@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 
 #include "lido/base/address_space.hpp"
@@ -29,7 +30,7 @@ struct value_layout {
 class concurrent_map_memory {
  public:
   /// Throws std::invalid_argument if an option is wrong or if `options.memory` has too few bytes,
-  /// std::bad_array_new_length if a size overflows, or std::bad_alloc.
+  /// std::bad_array_new_length if a size overflows, or std::bad_alloc. Both name the map.
   concurrent_map_memory(const concurrent_slot_map_options& options, const value_layout& value)
       : count_(checked_count(options, value)),
         piece_(options.memory,
@@ -45,15 +46,16 @@ class concurrent_map_memory {
       std::uninitialized_value_construct_n(blocks_, count_blocks(count_));
       return;
     }
-    space_.emplace(value.size * count_, value.alignment);
-    own_states_ = std::make_unique<slot_state[]>(count_);
-    own_blocks_ = std::make_unique<walk_block[]>(count_blocks(count_));
+    space_.emplace(value.size * count_, value.alignment, options.name);
+    own_states_.reset(new (std::nothrow) slot_state[count_]());
+    own_blocks_.reset(new (std::nothrow) walk_block[count_blocks(count_)]());
+    if (own_states_ == nullptr || own_blocks_ == nullptr ||
+        space_->commit(0, space_->size()) != 0) {
+      throw_no_memory(options.name, parts_needed(options, value).bytes());
+    }
     values_ = space_->data();
     states_ = own_states_.get();
     blocks_ = own_blocks_.get();
-    if (space_->commit(0, space_->size()) != 0) {
-      throw_bad_alloc();
-    }
   }
 
   [[nodiscard]] std::byte* values() const noexcept { return values_; }

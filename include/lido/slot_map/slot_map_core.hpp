@@ -168,7 +168,7 @@ class slot_map_core {
     }
     store_.reserve_slots(wanted);
     if (wanted > store_.capacity()) {
-      store_.relocate(static_cast<std::uint32_t>(wanted));
+      store_.relocate(static_cast<std::uint32_t>(wanted), name_);
       announce_moves(store_.end());
     }
     least_capacity_ = (std::max)(least_capacity_, static_cast<std::uint32_t>(wanted));
@@ -222,7 +222,7 @@ class slot_map_core {
   /// Grows the array if it has no room for `count` more values.
   [[LIDO_ASSERTS]] void grow_for(std::size_t count) {
     if (store_.taken() + count > store_.capacity()) {
-      store_.relocate(larger_capacity(count));
+      store_.relocate(larger_capacity(count), name_);
       announce_moves(store_.end());
     }
   }
@@ -296,7 +296,7 @@ class slot_map_core {
   }
   [[LIDO_ASSERTS]] void shrink_capacity_to(std::uint32_t capacity) {
     if (capacity < store_.capacity()) {
-      store_.relocate(capacity);
+      store_.relocate(capacity, name_);
       announce_moves(store_.end());
     }
   }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string_view>
 
 #include "lido/base/fail.hpp"
 #include "lido/base/huge_pages.hpp"
@@ -29,8 +30,8 @@ class value_array {
 
   /// Allocates space for `capacity` values, and marks no index as a hole. Throws
   /// std::bad_array_new_length if the size overflows, or std::bad_alloc.
-  value_array(std::uint32_t capacity, const array_source& from)
-      : memory_(bytes_of(capacity), alignment, from),
+  value_array(std::uint32_t capacity, const array_source& from, std::string_view map_name = {})
+      : memory_(bytes_of(capacity, map_name), alignment, from, map_name),
         // The address is computed once here, not at every access. This makes a walk as fast as a
         // loop over an array.
         values_(static_cast<T*>(static_cast<void*>(memory_.data()))),
@@ -125,9 +126,9 @@ class value_array {
   static constexpr std::size_t slots_at(std::uint32_t capacity) noexcept {
     return holes_at(capacity) + words_of(capacity) * sizeof(std::uint64_t);
   }
-  static std::size_t bytes_of(std::uint32_t capacity) {
+  static std::size_t bytes_of(std::uint32_t capacity, std::string_view map_name) {
     if (overflows(capacity)) {
-      throw_bad_array_length();
+      throw_size_overflow(map_name, "the size of all values overflows");
     }
     return checked_bytes_of(capacity);
   }

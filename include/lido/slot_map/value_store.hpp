@@ -10,6 +10,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -392,9 +393,9 @@ class value_store {
   /// std::bad_alloc or std::bad_array_new_length is thrown, there is no effect. If a constructor of
   /// T throws and T can be copied, there is no effect either. If T cannot be copied, the values
   /// stay in the old block, some of them moved-from. Requires: capacity >= end().
-  [[LIDO_ASSERTS]] void relocate(std::uint32_t capacity) {
+  [[LIDO_ASSERTS]] void relocate(std::uint32_t capacity, std::string_view map_name) {
     LIDO_ASSERT(capacity >= end_, "an array is relocated to a smaller one than its values need");
-    value_array<T> to(capacity, source());
+    value_array<T> to(capacity, source(), map_name);
     relocate_into(to);
   }
 
