@@ -93,8 +93,8 @@ decltype(auto) note_exception(const Body& body, [[maybe_unused]] const Note& not
 /// Throws std::bad_alloc.
 [[noreturn]] void throw_bad_alloc();
 
-/// Throws a std::bad_alloc whose message contains the name of the pool and the size of the memory
-/// that it does not get. `pool_name` may be empty.
+/// Throws a std::bad_alloc whose message contains the name of the pool, unless it is empty, and the
+/// number of bytes that could not be allocated.
 [[noreturn]] void throw_no_memory(std::string_view pool_name, std::size_t bytes);
 
 /// Throws std::bad_array_new_length, for an array whose size overflows.

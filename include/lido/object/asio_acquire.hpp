@@ -66,7 +66,7 @@ template <class T, class Traits, class Rep, class Period, class CompletionToken,
             std::tuple<std::decay_t<Args>...>(std::forward<Args>(args)...)},
       std::move(stop), std::forward<CompletionToken>(token));
 }
-/// Rejects a number without a unit.
+// Rejects a number without a unit.
 template <class T, class Traits, detail::unitless Number, class CompletionToken, class... Args>
 void async_acquire(object_pool<T, Traits>&, Number, CompletionToken&&, Args&&...) = delete;
 

@@ -149,7 +149,7 @@ class object_pool : private detail::complete_traits<Traits>,
                           std::forward<Args>(args)...);
   }
   template <detail::unitless Number, class... Args>
-  lease_type acquire_for(Number, Args&&...) = delete;  ///< rejects a number without a unit
+  lease_type acquire_for(Number, Args&&...) = delete;  // rejects a number without a unit
 
   /// Acquires as `acquire_for` does, but waits until `moment`. A clock that is not steady is read
   /// only once, at the start, so setting it during the wait has no effect.

@@ -49,7 +49,7 @@ class acquire_forms {
   }
   template <unitless Number>
   lease_type acquire_for(Number,
-                         std::stop_token = {}) = delete;  ///< rejects a number without a unit
+                         std::stop_token = {}) = delete;  // rejects a number without a unit
   /// Acquires as `acquire` does, but waits until `moment`, a time point of any clock.
   template <class Clock, class Duration>
   [[nodiscard, LIDO_FAST_PATH]] lease_type acquire_until(
@@ -79,7 +79,7 @@ class acquire_forms {
   }
   template <unitless Number>
   result_type try_acquire_for(Number,
-                              std::stop_token = {}) = delete;  ///< rejects a number without a unit
+                              std::stop_token = {}) = delete;  // rejects a number without a unit
   /// Acquires as `acquire_until` does, but returns a failure instead of throwing acquire_error.
   template <class Clock, class Duration>
   [[nodiscard, LIDO_FAST_PATH]] result_type try_acquire_until(
@@ -100,7 +100,7 @@ class acquire_forms {
   }
   template <class Done, unitless Number>
   void async_acquire(Done, Number,
-                     std::stop_token = {}) = delete;  ///< rejects a number without a unit
+                     std::stop_token = {}) = delete;  // rejects a number without a unit
   template <class Done>
   [[LIDO_ALWAYS_INLINE]] void async_acquire(Done done) {
     async_acquire_at(code_address::here(), std::move(done), acquire_timeout(), {});
@@ -125,7 +125,7 @@ class acquire_forms {
         {deadline::after(timeout), std::move(stop), code_address::here()});
   }
   template <unitless Number>
-  void co_acquire(Number, std::stop_token = {}) = delete;  ///< rejects a number without a unit
+  void co_acquire(Number, std::stop_token = {}) = delete;  // rejects a number without a unit
   [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_acquire() { return co_acquire(acquire_timeout()); }
   /// Returns an awaiter. `co_await` on it returns an acquire_result instead of throwing
   /// acquire_error.
@@ -136,7 +136,7 @@ class acquire_forms {
         {deadline::after(timeout), std::move(stop), code_address::here()});
   }
   template <unitless Number>
-  void co_try_acquire(Number, std::stop_token = {}) = delete;  ///< rejects a number without a unit
+  void co_try_acquire(Number, std::stop_token = {}) = delete;  // rejects a number without a unit
 
   /// Calls `f(R&)` with a resource acquired for this call, and returns what `f` returns. Throws
   /// whatever `acquire` or `f` throws. If `f` throws, discards the resource, unless the factory's

@@ -103,7 +103,7 @@ template <class From, class CompletionToken, class Rep, class Period>
                                                       std::forward<CompletionToken>(token),
                                                       std::move(stop));
 }
-/// Rejects a number without a unit.
+// Rejects a number without a unit.
 template <class From, class CompletionToken, detail::unitless Number>
 void async_acquire(From&&, Number, CompletionToken&&, std::stop_token = {}) = delete;
 
@@ -124,7 +124,7 @@ template <class From, class CompletionToken, class Rep, class Period>
       from, detail::code_address::here(), timeout, std::forward<CompletionToken>(token),
       std::move(stop));
 }
-/// Rejects a number without a unit.
+// Rejects a number without a unit.
 template <class From, class CompletionToken, detail::unitless Number>
 void async_try_acquire(From&&, Number, CompletionToken&&, std::stop_token = {}) = delete;
 
@@ -138,7 +138,7 @@ auto async_close(Pool& pool, std::chrono::duration<Rep, Period> timeout, Complet
       },
       std::stop_token(), std::forward<CompletionToken>(token));
 }
-/// Rejects a number without a unit.
+// Rejects a number without a unit.
 template <class Pool, class CompletionToken, detail::unitless Number>
 void async_close(Pool&, Number, CompletionToken&&) = delete;
 
@@ -174,7 +174,7 @@ auto async_with(From&& from, std::chrono::duration<Rep, Period> timeout, F f) {
   return detail_asio::use_in_coroutine<decltype(kept_for_later(from))>(kept_for_later(from),
                                                                        timeout, std::move(f));
 }
-/// Rejects a number without a unit.
+// Rejects a number without a unit.
 template <class From, class F, detail::unitless Number>
 void async_with(From&&, Number, F) = delete;
 #endif

@@ -126,7 +126,7 @@ class [[nodiscard]] resource_lease {
     slot().extend(detail::deadline::bounded(by).count());
   }
   template <detail::unitless Number>
-  void extend(Number) = delete;  ///< rejects a number without a unit
+  void extend(Number) = delete;  // rejects a number without a unit
   /// Keeps this lease from being reported as slow or leaked.
   [[LIDO_ASSERTS]] void expect_long_use() noexcept { slot().extend(detail::never); }
 

@@ -59,7 +59,7 @@ class pool_controls {
     return core_->close(deadline::after(timeout));
   }
   template <unitless Number>
-  close_report close(Number) = delete;  ///< rejects a number without a unit
+  close_report close(Number) = delete;  // rejects a number without a unit
   /// Closes the pool without waiting. A separate thread waits, and then calls `done(close_report)`.
   /// Throws std::system_error or std::bad_alloc. If it throws, it has had no effect.
   template <class Done, class Rep, class Period>
@@ -68,7 +68,7 @@ class pool_controls {
     core_->close_async(deadline::after(timeout), close_completion(std::move(done)));
   }
   template <class Done, unitless Number>
-  void async_close(Done, Number) = delete;  ///< rejects a number without a unit
+  void async_close(Done, Number) = delete;  // rejects a number without a unit
 
   /// Returns the name of the pool. The name is valid as long as the pool lives.
   [[nodiscard]] std::string_view name() const noexcept { return core_->settings().pool_name; }
@@ -139,7 +139,7 @@ class resource_pool : public detail::pool_controls,
   }
   template <detail::unitless Number>
   resource_lease<R> acquire_urgent(Number, const std::stop_token& = {}) =
-      delete;  ///< rejects a number without a unit
+      delete;  // rejects a number without a unit
   /// Acquires as `acquire_urgent` does, but returns a failure instead of throwing acquire_error.
   template <class Rep, class Period>
   [[nodiscard, LIDO_ALWAYS_INLINE]] acquire_result<R> try_acquire_urgent(
@@ -151,7 +151,7 @@ class resource_pool : public detail::pool_controls,
   }
   template <detail::unitless Number>
   acquire_result<R> try_acquire_urgent(Number, const std::stop_token& = {}) =
-      delete;  ///< rejects a number without a unit
+      delete;  // rejects a number without a unit
 
   // ---- control: see also pool_controls ----------------------------------------------------------
 
@@ -194,7 +194,7 @@ class resource_pool : public detail::pool_controls,
     return core().wait_until_idle(count, detail::deadline::after(timeout));
   }
   template <detail::unitless Number>
-  bool wait_until_idle(std::size_t, Number) = delete;  ///< rejects a number without a unit
+  bool wait_until_idle(std::size_t, Number) = delete;  // rejects a number without a unit
 
   // ---- statistics -------------------------------------------------------------------------------
 
