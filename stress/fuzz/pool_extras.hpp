@@ -38,6 +38,22 @@ void shrink_some(Pool& pool, const pool_model& model, std::size_t slots) {
   check(model.out() > 0 || left < slots + 4, "a shrink left a segment that nobody used");
 }
 
+/// Gives idle objects back, in a pool of any kind. Requires: no call is under way.
+template <class Kind>
+void shrink_objects(typename Kind::pool& pool, const pool_model& model, std::size_t count) {
+  const std::size_t live = pool.stats().live;
+  if constexpr (Kind::grows) {
+    shrink_some(pool, model, count);
+  } else {
+    const std::size_t before = pool.capacity();
+    check(pool.shrink_to(count) == before && pool.capacity() == before,
+          "a pool of fixed capacity has lost slots");
+    check(pool.stats().live >= std::min(live, count), "a shrink destroyed more than it had to");
+  }
+  const std::size_t left = pool.stats().live;
+  check(!Kind::keeps || left <= std::max(model.out(), count), "a shrink left idle objects");
+}
+
 /// Misuses a checked pool. `used` is in use, `released` is not; both may be null.
 template <class Pool>
 void misuse(misuse_watch& watch, Pool& pool, element<Pool>* used, element<Pool>* released,

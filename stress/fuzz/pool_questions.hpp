@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "fuzz/check.hpp"
 #include "fuzz/payload.hpp"
@@ -15,11 +16,6 @@ namespace fuzz {
 
 template <class Pool>
 using element = typename Pool::value_type;
-
-template <class Pool>
-inline constexpr bool grows = requires(Pool& pool) {
-  pool.shrink_to(std::size_t{});
-};
 
 template <class Pool>
 void check_walk(Pool& pool, const pool_model& model) {
@@ -51,19 +47,28 @@ void check_ownership(const Pool& pool, const pool_model& model, const element<Po
   check(owns(address + middle) == (middle == 0), "the pool errs about the middle of an object");
 }
 
-template <bool Keeps, class Pool>
-void check_stats(const Pool& pool, const pool_model& model, std::size_t threads) {
+/// Checks the index of an object in use.
+template <class Pool>
+void check_index(Pool& pool, const pool_model& model, const element<Pool>& object) {
+  const std::uint32_t index = pool.index_of(&object);
+  check(index < model.capacity(), "an index is beyond the pool");
+  check(&pool.at(index) == &object, "another object has the index");
+  check(&std::as_const(pool).at(index) == &object, "another object has the index in a const pool");
+}
+
+template <class Kind>
+void check_stats(const typename Kind::pool& pool, const pool_model& model, std::size_t threads) {
   const lido::slot_pool_stats stats = pool.stats();
-  check(grows<Pool> ? stats.capacity <= model.capacity() : stats.capacity == model.capacity(),
+  check(Kind::grows ? stats.capacity <= model.capacity() : stats.capacity == model.capacity(),
         "the capacity changed");
   check(stats.in_use == model.out(), "in_use is wrong at rest");
   check(stats.in_use + stats.idle == stats.capacity, "the numbers do not add up");
   check(stats.open_caches <= threads, "a cache is open that no thread has");
   check(payload::counts().live == static_cast<long>(stats.live),
         "objects made and destroyed differ");
-  check(
-      Keeps ? stats.live >= model.out() && stats.live <= stats.capacity : stats.live == model.out(),
-      "objects exist that should not, or do not that should");
+  check(Kind::keeps ? stats.live >= model.out() && stats.live <= stats.capacity
+                    : stats.live == model.out(),
+        "objects exist that should not, or do not that should");
 }
 
 }  // namespace fuzz

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <forward_list>
 #include <memory>
 #include <span>
 #include <utility>
@@ -59,8 +60,16 @@ class pool_session {
   using lease = typename Kind::lease;
   using call = calls::one;
 
+  /// Reads one operation. Those of `do_more` have a block of bytes of their own, so that all other
+  /// bytes mean the same in older inputs.
   void step() {
-    switch (input_.below(18)) {
+    constexpr std::size_t usual = 18;
+    constexpr std::size_t block_of_more = 13;
+    const std::size_t code = input_.byte();
+    if (code / usual == block_of_more) {
+      return do_more(code % 6);
+    }
+    switch (code % usual) {
       case 0:
         return pass_turn();
       case 1:
@@ -97,6 +106,23 @@ class pool_session {
         return make_pairs(input_.below(64));
       default:
         return do_extra(input_.byte());
+    }
+  }
+
+  void do_more(std::size_t which) {
+    switch (which) {
+      case 0:
+        return acquire_all(input_.byte(), /*refuses=*/false);
+      case 1:
+        return acquire_all(input_.byte(), /*refuses=*/true);
+      case 2:
+        return acquire_leases(input_.byte());
+      case 3:
+        return release_list(input_.byte());
+      case 4:
+        return check_indices();
+      default:
+        return give_up(input_.byte());
     }
   }
 
@@ -213,6 +239,57 @@ class pool_session {
     take_bulk(now, std::span<object_type* const>(out).first(count), wanted);
   }
 
+  /// Acquires all or none. If `refuses` is true, a constructor throws.
+  void acquire_all(std::size_t wanted, bool refuses) {
+    const call now(calls_);
+    const auto is_null = [](const object_type* object) { return object == nullptr; };
+    std::vector<object_type*> out(wanted);
+    payload::counts().refuse_in = refuses ? static_cast<std::uint32_t>(1 + wanted / 2) : 0;
+    try {
+      const bool has_all = pool_->try_acquire_all(std::span<object_type*>(out));
+      payload::counts().refuse_in = 0;
+      check(!now.alone() || has_all == (wanted <= model_.free()),
+            "all were acquired although there are too few, or none although there are enough");
+      check(has_all ? std::none_of(out.begin(), out.end(), is_null)
+                    : std::all_of(out.begin(), out.end(), is_null),
+            "an acquire of all or none has stored pointers to some");
+      out.resize(has_all ? wanted : 0);
+    } catch (const refused&) {
+      check(!now.alone() || wanted <= model_.free(),
+            "a constructor ran although there are too few");
+      check(std::all_of(out.begin(), out.end(), is_null),
+            "an acquire that threw has left pointers");
+      out.clear();
+    }
+    for (object_type* const object : out) {
+      judge(now, object);
+      pointers_.push_back(object);
+    }
+  }
+
+  /// Acquires leases, some or all. The first place holds a lease that must end before.
+  void acquire_leases(std::size_t wanted) {
+    const call now(calls_);
+    std::vector<lease> out(1 + wanted / 2);
+    out.front() = take_lease(wanted);
+    if (out.front()) {
+      model_.remove(*out.front());
+    }
+    const std::size_t expected = std::min(out.size(), model_.free());
+    const bool all = wanted % 2 == 0;
+    const std::span<lease> places(out);
+    const std::size_t count =
+        all ? (pool_->try_acquire_all(places) ? out.size() : 0) : pool_->try_acquire_n(places);
+    check(!now.alone() || count == (all && expected < out.size() ? 0 : expected),
+          "too few leases were acquired, or too many");
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      check(static_cast<bool>(out[i]) == (i < count), "a lease is empty, or should be");
+      if (out[i]) {
+        keep(now, std::move(out[i]));
+      }
+    }
+  }
+
   void acquire_refused() {
     const call now(calls_);
     payload::counts().refuse_in = 1;
@@ -264,16 +341,29 @@ class pool_session {
     pool_->release(nullptr);
   }
 
-  /// Releases the oldest objects first, where the other function takes the newest.
-  void release_bulk(std::size_t wanted) {
-    const call now(calls_);
+  /// Takes the oldest objects, where `release_pointers` takes the newest.
+  std::vector<object_type*> take_oldest(std::size_t wanted) {
     const auto count = static_cast<std::ptrdiff_t>(std::min(wanted, pointers_.size()));
-    const std::vector<object_type*> objects(pointers_.begin(), pointers_.begin() + count);
+    std::vector<object_type*> objects(pointers_.begin(), pointers_.begin() + count);
     pointers_.erase(pointers_.begin(), pointers_.begin() + count);
     for (const payload* const object : objects) {
       model_.remove(*object);
     }
-    pool_->release_n(objects);
+    return objects;
+  }
+
+  void release_bulk(std::size_t wanted) {
+    const call now(calls_);
+    pool_->release_n(take_oldest(wanted));
+  }
+
+  /// Releases objects of a range that is no array, with a null pointer in front.
+  void release_list(std::size_t wanted) {
+    const call now(calls_);
+    const std::vector<object_type*> objects = take_oldest(wanted);
+    std::forward_list<object_type*> list(objects.begin(), objects.end());
+    list.push_front(nullptr);
+    pool_->release_n(list);
   }
 
   lease take_lease(std::size_t which) {
@@ -346,6 +436,49 @@ class pool_session {
     }
   }
 
+  void check_indices() {
+    for (const object_type* const object : pointers_) {
+      check_index(*pool_, model_, *object);
+    }
+    for (const lease& object : leases_) {
+      check_index(*pool_, model_, *object);
+    }
+  }
+
+  /// Gives idle objects up, or all objects.
+  void give_up(std::size_t how) {
+    if (!calls_.none()) {
+      return;
+    }
+    const closed_windows closed;  // no other thread uses the pool
+    if (how % 2 == 0) {
+      shrink_objects<Kind>(*pool_, model_, how / 2);
+    } else if constexpr (!Kind::keeps) {
+      release_all(/*detach_first=*/how % 4 == 1);
+    }
+  }
+
+  void release_all(bool detach_first) {
+    const auto detach_leases = [this] {
+      for (lease& one : leases_) {
+        (void)one.detach();
+      }
+      leases_.clear();
+    };
+    for (const lease& one : leases_) {
+      model_.remove(*one);
+    }
+    last_released_ = pointers_.empty() ? nullptr : pointers_.back();
+    (void)take_oldest(pointers_.size());
+    if (detach_first) {
+      detach_leases();
+    }
+    pool_->release_all();
+    detach_leases();
+    check(payload::counts().live == 0, "an object was not destroyed with all the others");
+    check_numbers();
+  }
+
   void ask_owner(std::size_t offset) {
     if (!pointers_.empty()) {
       check_ownership(*pool_, model_, *pointers_.back(), offset);
@@ -355,7 +488,7 @@ class pool_session {
   void check_numbers() {
     if (calls_.none()) {
       const closed_windows closed;  // what is compared is at rest
-      check_stats<Kind::keeps>(*pool_, model_, crew_.alive());
+      check_stats<Kind>(*pool_, model_, crew_.alive());
     }
   }
 
