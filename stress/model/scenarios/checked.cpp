@@ -121,7 +121,7 @@ lido::detail::slot_layout walked_layout() {
 }
 
 void walk_beside_mark() {
-  lido::detail::slot_memory marks(walked_layout(), 1, /*grows=*/false);
+  lido::detail::slot_memory marks(walked_layout(), 1, /*grows=*/false, "modelled");
   plain<int> object;
   in_threads(
       [&] {
@@ -133,7 +133,7 @@ void walk_beside_mark() {
 
 // A thread walks as the slot is added.
 void walk_beside_growth() {
-  lido::detail::slot_memory marks(walked_layout(), 1, /*grows=*/true);
+  lido::detail::slot_memory marks(walked_layout(), 1, /*grows=*/true, "modelled");
   plain<int> object;
   in_threads(
       [&] {
