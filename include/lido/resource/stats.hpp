@@ -42,7 +42,9 @@ struct lease_info {
   resource_handle resource;
   /// Time since the last tick before the acquire, which is too long by at most one tick.
   std::chrono::nanoseconds held_for{0};
-  std::uint32_t thread = 0;       ///< system's id of the thread that acquired it; 0: unknown
+  /// System's id of the thread that acquired the resource. It is 0 if it is unknown, for instance
+  /// for a callback, a coroutine or a lease that was moved.
+  std::uint32_t thread = 0;
   const void* address = nullptr;  ///< code address of the acquire
   bool exempt = false;            ///< `lease.expect_long_use()` has switched reports off
   std::string key;                ///< text of the key in reports on all keys; otherwise empty
@@ -170,8 +172,8 @@ enum class acquire_failure : std::uint8_t {
 [[nodiscard]] std::string_view to_string(acquire_failure cause) noexcept;
 
 /// Thrown if an acquire fails. `what()` names the pool, the cause, the counts, and the threads that
-/// have held resources for the longest time. It also names the last error of `create`, unless a
-/// later create succeeded.
+/// have held resources for the longest time, if they are known. It also contains the text of the
+/// last error of `create`, unless a later create succeeded.
 // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): moves copy, so the details stay
 class acquire_error : public std::runtime_error {
  public:
@@ -209,8 +211,8 @@ class acquire_error : public std::runtime_error {
   [[nodiscard]] const std::exception_ptr& create_error() const noexcept {
     return details_->create_error;
   }
-  /// Returns the leases that have been held for the longest time. `what()` names their threads.
-  /// `where()` of each lease names the code that acquired it.
+  /// Returns the leases that have been held for the longest time. `what()` names their threads if
+  /// they are known. `where()` of each lease names the code that acquired it.
   [[nodiscard]] const std::vector<lease_info>& holders() const noexcept {
     return details_->holders;
   }
