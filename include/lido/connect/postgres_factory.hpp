@@ -57,9 +57,11 @@ class postgres_connection {
 
   /// Waits for a query that PQsendQuery or the like has sent. Returns its last result, or the
   /// result that starts a COPY. At the deadline, or if a stop is requested, cancels the query. Then
-  /// waits until the query has ended, so that the cancel cannot hit another query. The result has
-  /// SQLSTATE 57014, unless the query was faster than the cancel. Throws std::runtime_error if the
-  /// server does not report the end of the query. The connection is then not lent again.
+  /// waits until the query has ended, so that the cancel cannot hit another query. If the server
+  /// does not answer, that wait takes up to `reset_timeout` of the target, 5 s by default. The
+  /// result has SQLSTATE 57014, unless the query was faster than the cancel. Throws
+  /// std::runtime_error if the server does not report the end of the query. The connection is then
+  /// not lent again.
   postgres_result finish(const create_context& limit);
 
   /// Checks a result that `finish` did not return. If the result shows that the server is read-only

@@ -86,7 +86,8 @@ auto acquire(From& from, detail::code_address at, Timeout timeout, Token&& token
 /// Acquires a resource from `from`, which is a `resource_pool` or a `pool.at(key)`. Waits up to
 /// `timeout`, or until a stop is requested through `stop`. The completion signature is
 /// `void(error_code, resource_lease<R>)`. The error code of a failure has the category
-/// `acquire_category()`.
+/// `acquire_category()`, and its text is only the cause, such as "timed out". To learn why the last
+/// create failed, use `async_try_acquire`.
 ///
 /// Any type of cancellation through the handler's cancellation slot ends the wait with
 /// acquire_failure::cancelled. The handler is posted to its associated executor. If the context of
@@ -113,8 +114,8 @@ template <class From, class CompletionToken>
   return async_acquire(from, from.acquire_timeout(), std::forward<CompletionToken>(token));
 }
 
-/// Acquires as `async_acquire` does, but the completion signature is `void(acquire_result<R>)`. A
-/// failure contains the statistics of the pool.
+/// Acquires as `async_acquire` does, but the completion signature is `void(acquire_result<R>)`. The
+/// `error()` of a failure contains the statistics of the pool and the last error of `create`.
 template <class From, class CompletionToken, class Rep, class Period>
 [[LIDO_ALWAYS_INLINE]] inline auto async_try_acquire(From&& from,
                                                      std::chrono::duration<Rep, Period> timeout,
