@@ -11,9 +11,12 @@
 
 namespace lido::inline v0 {
 
-/// Kinds of caches for free slots. revocable: caches whose hits need no read-modify-write. If the
-/// system lacks the heavy fence, such caches become locked. locked: caches whose hits need a
-/// read-modify-write of the cache's own word. none: every operation uses the shared lists.
+/// Kinds of caches for free slots.
+///
+/// - revocable: hits need no read-modify-write. If the system lacks the heavy fence, such caches
+///   become locked.
+/// - locked: a hit needs a read-modify-write of the cache's own word.
+/// - none: every operation uses the shared lists.
 enum class cache_kind : std::uint8_t { revocable, locked, none };
 
 /// Statistics that every pool has. Every count is a number of slots or resources, or of events

@@ -21,12 +21,16 @@ concept has_async_waits = requires {
 template <class Pool>
 class async_forms {
  public:
-  /// Returns an awaiter that acquires as `acquire` does; see `slot_awaiter`. If the pool is
+  /// Returns an awaiter that acquires as `acquire` does. Needs lido/co_acquire.hpp. If the pool is
   /// exhausted, the coroutine waits for a slot in the same queue as threads, whatever `when_full`
   /// is. `args` may begin with a duration, a std::stop_token, or both in this order. These limit
   /// the wait: if it ends first, `co_await` returns an empty lease. Other arguments that are
-  /// lvalues must live until the wait has ended, and so must the pool. What resumes the coroutine
-  /// is subject to the same rules as the callback of `async_acquire`.
+  /// lvalues must live until the wait has ended, and so must the pool. Throws std::bad_alloc before
+  /// the wait begins.
+  ///
+  /// The thread that ends the wait constructs the object and resumes the coroutine, under the same
+  /// rules as for the callback of `async_acquire`. The coroutine may be destroyed while it waits,
+  /// but only if no other thread can end the wait at that moment.
   template <class... Args>
   [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_acquire(Args&&... args) {
     static_assert(has_async_waits<Pool>, "lido: co_acquire needs #include \"lido/co_acquire.hpp\"");
@@ -35,11 +39,11 @@ class async_forms {
                              std::forward<Args>(args)...);
   }
 
-  /// Acquires for a callback as `co_acquire` does for a coroutine. Calls `done(lease_type)` exactly
-  /// once. If a slot is free, this function itself calls `done`: a chain in which `done` begins the
-  /// next acquire is then a recursion. Use `co_acquire` or a loop for such chains. Throws
-  /// std::bad_alloc, or std::invalid_argument if `done` is null. If it throws, it does not call
-  /// `done`.
+  /// Acquires for a callback as `co_acquire` does for a coroutine. Needs lido/co_acquire.hpp. Calls
+  /// `done(lease_type)` exactly once. If a slot is free, this function itself calls `done`: a chain
+  /// in which `done` begins the next acquire is then a recursion. Use `co_acquire` or a loop for
+  /// such chains. Throws std::bad_alloc, or std::invalid_argument if `done` is null. If it throws,
+  /// it does not call `done`.
   ///
   /// The thread that ends the wait constructs the object and calls `done`, while Lido holds no
   /// lock. It may be any thread that uses the pool: one that releases, acquires, begins a wait,

@@ -199,8 +199,9 @@ class block_resource final : public std::pmr::memory_resource {
   /// Type of the options.
   using options_type = block_resource_options;
 
-  /// Throws std::invalid_argument, with the name of the resource, if an option is invalid or if two
-  /// sizes are equal after rounding. Also throws std::bad_array_new_length or std::bad_alloc.
+  /// Makes a resource with `options`. Throws std::invalid_argument, with the name of the resource,
+  /// if an option is invalid or if two sizes are equal after rounding. Also throws
+  /// std::bad_array_new_length or std::bad_alloc.
   explicit block_resource(const block_resource_options& options)
       : block_resource(settings_of(options), options.sizes) {}
   block_resource(const block_resource&) = delete;

@@ -18,7 +18,7 @@ namespace lido::inline v0 {
 /// but each growth then uses more of it.
 class pmr_source final : public memory_source {
  public:
-  /// Requires: `resource` is not null.
+  /// Makes a source that allocates from `resource`. Requires: `resource` is not null.
   [[LIDO_ASSERTS]] explicit pmr_source(std::pmr::memory_resource* resource) noexcept
       : resource_(resource) {
     LIDO_ASSERT(resource != nullptr, "a source of memory without a memory_resource");

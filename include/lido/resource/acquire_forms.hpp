@@ -48,8 +48,7 @@ class acquire_forms {
     return acquire_at(code_address::here(), timeout, std::move(stop));
   }
   template <unitless Number>
-  lease_type acquire_for(Number,
-                         std::stop_token = {}) = delete;  // rejects a number without a unit
+  lease_type acquire_for(Number, std::stop_token = {}) = delete;  // rejects a number without a unit
   /// Acquires as `acquire` does, but waits until `moment`, a time point of any clock.
   template <class Clock, class Duration>
   [[nodiscard, LIDO_FAST_PATH]] lease_type acquire_until(
@@ -116,8 +115,9 @@ class acquire_forms {
     });
   }
 
-  /// Returns an awaiter. `co_await` on it returns a lease or throws acquire_error. See
-  /// `acquire_awaiter`.
+  /// Returns an awaiter. `co_await` on it returns a lease or throws acquire_error. The coroutine
+  /// resumes in the thread that ends the wait. The coroutine may be destroyed while it waits, but
+  /// not while another thread is ending the wait.
   template <class Rep, class Period>
   [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_acquire(std::chrono::duration<Rep, Period> timeout,
                                                     std::stop_token stop = {}) {

@@ -98,9 +98,10 @@ class registry;
 class event_listener {
  public:
   event_listener() noexcept = default;
+  /// Holds no function.
   // NOLINTNEXTLINE(google-explicit-constructor): like a pointer
   explicit(false) event_listener(std::nullptr_t) noexcept {}
-  /// Throws std::bad_alloc, or whatever copying `f` throws.
+  /// Holds a copy of `f`. Throws std::bad_alloc, or whatever copying `f` throws.
   template <class F>
     requires(!std::is_same_v<F, event_listener> && detail::takes<F, const pool_event&>)
   // NOLINTNEXTLINE(google-explicit-constructor): options are written as functions

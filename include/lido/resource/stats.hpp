@@ -194,7 +194,7 @@ class acquire_error : public std::runtime_error {
     std::vector<lease_info> holders;  ///< at most four, the longest first
   };
 
-  /// Requires: `what_was` is not null.
+  /// Makes an exception with these details. Requires: `what_was` is not null.
   explicit acquire_error(std::shared_ptr<const details> what_was);
   acquire_error(const acquire_error&) noexcept = default;
   acquire_error& operator=(const acquire_error&) noexcept = default;

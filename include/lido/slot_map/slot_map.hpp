@@ -53,7 +53,16 @@ namespace lido::inline v0 {
 /// Thread safety is that of std::vector: several threads may call const functions at the same time.
 /// T's constructors and destructor may insert, erase, find and walk. While one of them runs, its
 /// own value is not in the map, and no hole is closed. Neither T's move constructor nor the
-/// destructor of a moved-from T may use the map. For hooks see callbacks.hpp.
+/// destructor of a moved-from T may use the map.
+///
+/// Hooks is a class that has at least one of these functions, each with the parameters `T&` and
+/// `slot_handle<T>`:
+///
+/// - `on_insert` is called once a value has been made.
+/// - `on_erase` is called before a value is destroyed, and must be noexcept.
+/// - `on_move` is called once a value has another address, and must be noexcept.
+///
+/// A hook must not change the map.
 template <class T, class Hooks = no_hooks>
 class slot_map : private detail::slot_map_core<T, Hooks> {
   using core = detail::slot_map_core<T, Hooks>;
@@ -72,8 +81,8 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   using const_snapshot =
       slot_map_snapshot<T, slot_map_values<const_iterator>, std::vector<std::uint64_t>>;
 
-  /// Throws std::invalid_argument if max_size is 0 or less than reserve, or if reserve is more than
-  /// 2^32 - 2. Also throws std::bad_alloc and std::bad_array_new_length.
+  /// Makes an empty map. Throws std::invalid_argument if max_size is 0 or less than reserve, or if
+  /// reserve is more than 2^32 - 2. Also throws std::bad_alloc and std::bad_array_new_length.
   [[LIDO_ASSERTS]] explicit slot_map(const slot_map_options& options = {}, Hooks hooks = Hooks())
       : core(options, std::move(hooks)) {
     static_assert(std::is_move_constructible_v<T>,
@@ -379,7 +388,8 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
     close_holes_before_walk();
     walk_on<T>(executor, f);
   }
-  /// Does the same with a `const T&`, and skips holes. Const functions may run at the same time.
+  /// Walks as above, but passes `const T&` to `f`, and skips holes. Const functions may run at the
+  /// same time.
   template <parallel_executor Executor, class F>
   [[LIDO_ASSERTS]] void for_each(const Executor& executor, F f) const {
     walk_on<const T>(executor, f);

@@ -64,8 +64,8 @@ struct time_metric {
   const duration_histogram* (*read)(const pool_report& report);
 };
 
-/// Return the metrics of every pool in the order of pool_stats, followed by the metrics of pools of
-/// slots, of pools that grow, and of pools of resources.
+/// Returns the metrics of every pool in the order of pool_stats. After them come the metrics of
+/// pools of slots, of pools that grow, and of pools of resources.
 [[nodiscard]] std::span<const metric> pool_metrics() noexcept;
 /// Returns the distributions of durations that pools of resources have.
 [[nodiscard]] std::span<const time_metric> pool_time_metrics() noexcept;

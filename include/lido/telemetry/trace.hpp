@@ -36,7 +36,8 @@ class trace {
   /// `out`. Throws std::logic_error if another trace exists. Also throws std::bad_alloc, and
   /// whatever `out` throws.
   explicit trace(std::ostream& out);
-  /// Does the same with curves of the pools in `pools`. Requires: `pools` outlives the trace.
+  /// Starts tracing as above, with curves of the pools in `pools`. Requires: `pools` outlives the
+  /// trace.
   trace(std::ostream& out, const registry& pools);
   trace(const trace&) = delete;
   trace& operator=(const trace&) = delete;
