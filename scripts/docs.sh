@@ -3,7 +3,8 @@
 # Usage: scripts/docs.sh [--no-install] [--check]    the site is build/site
 #   --no-install  installs neither packages of Debian nor packages of npm
 #   --check       also opens the site in Chromium: links, search, widths, contrast, keyboard; screenshots in build/site-shots
-# Exit status 1 if a link is dead, if a public name has no sentence in the API reference, or if a check fails.
+# Exit status 1 if a link is dead, if a public name has no sentence in the API reference, or if a check fails. Also if a
+# declaration in the API reference differs from the headers.
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
@@ -13,7 +14,7 @@ for argument in "$@"; do
   case $argument in
     --no-install) install=no ;;
     --check) check=yes ;;
-    *) sed -n '3,6s/^# //p' "$0" >&2; exit 2 ;;
+    *) sed -n '3,7s/^# //p' "$0" >&2; exit 2 ;;
   esac
 done
 
@@ -44,6 +45,7 @@ mkdir -p build/site-api
 quietly "Doxygen" doxygen docs/site/Doxyfile
 python3 -B docs/site/reference.py build/site-api/xml "$tools/node_modules/.bin/moxygen" build/site-api/pages || status=1
 python3 -B docs/site/pages.py build/site-api/pages build/site-pages
+python3 -B docs/site/faults.py build/site-api/xml build/site-pages/api || status=1
 ln -s "$tools/node_modules" build/site-pages/node_modules
 quietly "VitePress" "$tools/node_modules/.bin/vitepress" build build/site-pages --outDir "$PWD/build/site.new"
 quietly "the contention report" python3 -B bench/report/page.py docs/explanation/contention.json.gz build/site.new/report

@@ -18,8 +18,10 @@ HERE = Path(__file__).resolve().parent
 TREE = HERE.parents[1]
 REPORT = "/report/index.html"  # scripts/docs.sh draws it; not a page of VitePress, so its links leave the application
 LINK = re.compile(r"(?<=\]\()([^()\s#]+)(#[^()\s]*)?(?=\))")
+FILE_LINK = re.compile(r"\[`?([\w./-]+\.md)`?\]\(([^()\s#]+)")
 LANGUAGES = {".cpp": "cpp", ".hpp": "cpp", ".cppm": "cpp", ".c": "c", ".h": "c", ".py": "python", ".sh": "sh", ".md": "md", ".json": "json", ".toml": "toml",
              ".yml": "yaml", ".cmake": "cmake", ".txt": "cmake"}
+OWN_HEADER = {"checked_traits": "lido/checked.hpp"}  # declared elsewhere, but not complete without it
 # Folder of the headers, heading of the reference.
 PARTS = {"object": "Object pools", "allocator": "Object pools", "freelist": "Object pools", "slot_map": "Slot maps", "resource": "Resource pools",
          "connect": "Factories of connections", "pmr": "Blocks", "base": "Errors and statistics", "debug": "Registry and misuse",
@@ -47,6 +49,18 @@ def documents():
 def fence(match):
     """Drops what the tests do with a snippet, and languages that the highlighter does not know."""
     return "```" + {"meson": "txt"}.get(match[1], match[1])
+
+
+def summary_of(file):
+    """Returns the comment at the top of a program, or the title of a folder."""
+    if file.is_dir():
+        return title_of((file / "README.md").read_text())
+    comment = re.match(r"(?:#!.*\n)?((?:(?://+|#) .*\n)+)|/\*+\s*((?s:.*?))\*/|#!.*\n\"\"\"(.*)\n", file.read_text())
+    if comment is None:
+        return ""
+    text = re.sub(r"^(?://+|#| \*) ", "", next(each for each in comment.groups() if each), flags=re.MULTILINE)
+    text = re.sub(r"@file|\[snippet\]|\bUsage:.*", "", text, flags=re.DOTALL)
+    return " ".join(text.split()).replace("<", "&lt;").replace("|", "\\|")
 
 
 def title_of(text):
@@ -89,9 +103,9 @@ class Site:
         if path not in self.shown:
             self.shown.add(path)
             if whole.is_dir():
-                names = sorted(each for each in whole.iterdir() if each.suffix in LANGUAGES and each.name != "CMakeLists.txt")
-                rows = "".join(f"- [{each.name}]({path.name}/{each.name}{self.show(each.relative_to(TREE))})\n" for each in names)
-                self.write(f"{path}.md", f"# {path}\n\n{rows}", path, editLink=False)
+                names = sorted(each for each in whole.iterdir() if each.suffix in LANGUAGES and each.name != "CMakeLists.txt" or (each / "README.md").exists())
+                rows = "".join(f"| [{each.name}]({path.name}/{each.name}{self.show(each.relative_to(TREE))}) | {summary_of(each)} |\n" for each in names)
+                self.write(f"{path}.md", f"# {path}\n\n| file | contents |\n|---|---|\n{rows}", path, editLink=False)
             else:
                 fence = "````" if path.suffix == ".md" else "```"
                 self.write(f"{path}.md", f"# {path}\n\n{fence}{LANGUAGES.get(path.suffix, 'txt')}\n{whole.read_text()}{fence}\n", path, search=False)
@@ -103,9 +117,16 @@ class Site:
         text = text.replace("](contention.json.gz)", "](" + REPORT + '){target="_self"}')
         text = re.sub(r"^```(\w+)( .*)?$", fence, text, flags=re.MULTILINE)
         text = re.sub(r'\b(src|srcset)="(?=\w+/)', r'\1="./', text)
+        text = FILE_LINK.sub(lambda match: self.titled(page, match), text)
         text = outside_code(text, lambda part: LINK.sub(lambda match: self.link(page, match), part))
         self.titles[page] = title_of(text)
         self.write(page, self.with_reference(page, text), page)
+
+    def titled(self, page, match):
+        """Replaces a link text that is the name of a page, which means nothing to a reader of the site, by the page's title."""
+        path = (TREE / page.parent / match[2]).resolve()
+        named = path.exists() and f"/{path}".endswith(f"/{match[1]}")
+        return f"[{title_of(path.read_text())}]({match[2]}" if named else match[0]
 
     def with_reference(self, page, text):
         """Makes the first mention of each public type a link to its entry in the reference."""
@@ -142,12 +163,13 @@ class Site:
                 continue
             name = re.search(r"^# (\S+)", text, re.MULTILINE)[1]
             if header:
-                public = headers.get(header[1], "lido/lido.hpp")
-                text = text.replace(header[0], f"```cpp\n#include <{public}>\n```\n")
+                public = OWN_HEADER.get(name) or headers.get(header[1], "lido/lido.hpp")
+                text = re.sub(r"^@include .*\n", "", text.replace(header[0], f"```cpp\n#include <{public}>\n```\n"), flags=re.MULTILINE)
                 part = PARTS[header[1].split("/")[1]]
             else:
                 part = "Functions, constants and enumerations"
-                text = re.sub(r"^# .*", f"# Functions of namespace {file.stem.replace('-', '::')}", text, count=1, flags=re.MULTILINE)
+                text = re.sub(r"^# .*", f"# Namespace {file.stem.replace('-', '::')}", text, count=1, flags=re.MULTILINE)
+                text = re.sub(r"^@include (\S+)\n+```cpp\n", lambda m: f"```cpp\n#include <{headers.get(m[1], m[1])}>\n\n", text, flags=re.MULTILINE)
             groups.setdefault(part, []).append({"text": name, "link": f"/api/{file.stem}"})
             self.write(f"api/{file.name}", tidy_reference(text), title=f"{name} - API reference", outline=[2, 3])
         order = [*dict.fromkeys(PARTS.values()), "Functions, constants and enumerations"]
@@ -163,17 +185,98 @@ def outside_code(text, change):
     return "".join(part if index % 2 else change(part) for index, part in enumerate(parts))
 
 
+def tidy_signature(text):
+    """Writes a declaration of Doxygen as the headers write it."""
+    text, clause = (text.split(" requires ", 1) + [""])[:2]
+    text = re.sub(r"< (?=\S)", "<", text)
+    text = re.sub(r"(?<=[^\s=]) >", ">", text)
+    text = re.sub(r"(?<=[\w>]) ((?:\*(?!/)|&&?)+)(?=( ?))(\.\.\.)?(\w?)", lambda m: m[1] + (m[3] or "") + (" " if m[4] else "") + m[4], text)
+    text = re.sub(r"(\S)\(\* ?(?=\w)", r"\1 (*", text)
+    text = re.sub(r"(\w) (\{\w*\})$", r"\1\2", text)
+    text = re.sub(r"&&(?=std::)", "&& ", text)
+    text = re.sub(r"^enum (?!class)", "enum class ", text)
+    head, depth = "", 0
+    if text.startswith("template<"):
+        for at, letter in enumerate(text):
+            depth += {"<": 1, ">": -1}.get(letter, 0)
+            if letter == ">" and depth == 0:
+                head, text = "template <" + text[len("template<"):at + 1] + "\n", text[at + 1:].strip()
+                break
+    lines, line, depth = [], "", 0
+    for word in re.split(r"(?<=,) ", text):  # breaks long lists of parameters
+        if line and depth == 0 and len(line) + len(word) > 88:
+            lines.append(line)
+            line = "    " + word
+        else:
+            line = f"{line} {word}" if line else word
+        depth += word.count("<") - word.count(">") + word.count("->")
+    return head + "\n".join([*lines, line]) + (f"\n    requires {clause}" if clause else "")
+
+
+def code_span(match):
+    """Makes a link of a code span that contains one; of several, the first counts."""
+    links = re.findall(r"\[([^\]]+)\]\(([^)]+)\)", match[1])
+    label = re.sub(r"\[([^\]]+)\]\(([^)]+)\)", r"\1", match[1])
+    return f"[`{label}`]({links[0][1]})" if links else match[0]
+
+
 def tidy_reference(text):
-    """Makes links of code spans that contain one, and escapes what would be HTML."""
-    text = re.sub(r"(?<!`)`([^`\n]*?)\[([^\]`\n]+)\]\(([^)`\n]+)\)([^`\n]*)`(?!`)", lambda m: f"[`{m[1]}{m[2]}{re.sub(chr(92) + '[([^]]*)' + chr(92) + '][(][^)]*[)]', chr(92) + '1', m[4])}`]({m[3]})", text)
+    """Tidies declarations, makes links of code spans that contain one, and escapes what would be HTML."""
+    parts = re.split(r"(^```cpp\n.*?^```$)", text, flags=re.DOTALL | re.MULTILINE)
+    for at, part in enumerate(parts):
+        if at % 2:
+            *includes, signature = part[len("```cpp\n"):-len("\n```")].rsplit("\n\n", 1)
+            shown = signature if signature.startswith("#") or "\n" in signature else tidy_signature(signature)
+            parts[at] = "```cpp\n" + "\n\n".join([*includes, re.sub(r"^template<", "template <", shown)]) + "\n```"
+            continue
+        part = re.sub(r"(?<!`)`([^`\n]+)`(?!`)", code_span, part)
+        part = re.sub(r"^Derives from .*", lambda m: re.sub(r"< (.*?) >", r"<\1>", m[0]), part, flags=re.MULTILINE)
+        # What has no page: headers, and what is internal.
+        part = re.sub(r"\[([^\]\n]+)\]\(#(?:\w+_8hpp_\w+|\w+hpp|struct\w+|class\w+)\)", r"\1", part)
+        part = re.sub(r"^Type: (.*)$", see, part, flags=re.MULTILINE)
+        part = re.sub(r"\[(\w+(?:::\w+|\(\))*)\]\(([^)\n]+)\)", r"[`\1`](\2)", part)
+        parts[at] = part
+    text = "".join(parts)
+    name = re.search(r"^# (\S+) \{#(\S+)\}$", text, re.MULTILINE)
+    if name:
+        text = text.replace(f"[`{name[1]}`](#{name[2]})", f"`{name[1]}`")
     for old, new in (("Public Methods", "Functions"), ("Public Static Methods", "Static functions"), ("Public Attributes", "Members"),
-                     ("Public Static Attributes", "Constants"), ("Public Types", "Types")):
+                     ("Public Static Attributes", "Constants"), ("Public Types", "Types"), ("Friends", "Friend functions"), ("Typedefs", "Types"), ("Variables", "Constants")):
         text = re.sub(rf"^## {old}$", f"## {new}", text, flags=re.MULTILINE)
-    # What has no page: enumerators, headers, and what is internal.
-    text = re.sub(r"\[([^\]\n]+)\]\(#(?:\w+_8hpp_\w+|\w+hpp|struct\w+|class\w+)\)", r"\1", text)
-    text = re.sub(r"^(\| \[.*?\) \| .*?[.:!?)])(?: (?=[A-Z`]).*)? \|$", r"\1 |", text, flags=re.MULTILINE)  # the first sentence
+    text = re.sub(r"^(\| \[.*?\) \| .*?[.!?)])(?: (?=[A-Z`]).*)? \|$", r"\1 |", text, flags=re.MULTILINE)  # the first sentence
     text = re.sub(r"\n{3,}", "\n\n", text)
+    text = re.sub(r"^\| value \| \|\n\|---\|---\|\n((?:\| `\w+` \|  \|\n)+)", lambda m: f"Values: {', '.join(re.findall('`.*?`', m[1]))}.\n", text, flags=re.MULTILINE)
+    text = refer_to_overloads(text)
+    text = re.sub(r"^(?=## )", "\n", text, flags=re.MULTILINE)
+    text = re.sub(r"\n{3,}", "\n\n", text)
+    # A comment at the end of a line becomes a sentence.
+    text = re.sub(r"(?<=^```\n\n)((?!```)[a-z`\[][^\n]*)$", lambda m: sentence(m[1]), text, flags=re.MULTILINE)
+    text = re.sub(r"^(\| \[`[^\n]*?\]\(#[^)\n]+\) \| )([a-z`\[][^\n]*) \|$", lambda m: f"{m[1]}{sentence(m[2])} |", text, flags=re.MULTILINE)
     return outside_code(text, lambda part: part.replace("<", "&lt;").replace("{{", "&#123;&#123;"))
+
+
+def refer_to_overloads(text):
+    """Says where the comment is that several overloads share."""
+    parts, explained = re.split(r"^(?=##)", text, flags=re.MULTILINE), set()
+    for at, part in enumerate(parts):
+        name = re.match(r"### (.+) \{#", part)
+        if name is None:
+            continue
+        if not part.rstrip().endswith("```"):
+            explained.add(name[1])
+        elif name[1] in explained:
+            parts[at] = f"{part.rstrip()}\n\nAs the function of this name above.\n\n"
+    return "".join(parts)
+
+
+def sentence(text):
+    return text[0].upper() + text[1:] + ("" if text[-1] in ".:!?" else ".")
+
+
+def see(match):
+    """Names the types in a declaration."""
+    links = dict.fromkeys(re.findall(r"\[`?\w+`?\]\((?:[^)#]+)?#[^)]+\)", match[1]))
+    return f"See {', '.join(links)}." if links else ""
 
 
 def public_headers():
@@ -189,14 +292,22 @@ def public_headers():
         return seen
 
     found = {}
-    reached = {f"lido/{header.name}": reach(f"lido/{header.name}", set()) for header in (TREE / "include/lido").glob("*.hpp")}
-    for public, inner in sorted(reached.items(), key=lambda each: (len(each[1]), each[0])):
+    public = [f"lido/{header.name}" for header in (TREE / "include/lido").glob("*.hpp")]
+    reached = {header: reach(header, set()) for header in [*public, "lido/freelist/boost_list.hpp"]}
+    # A user who looks for a lease, statistics or an exception has most likely an object pool.
+    order = sorted(reached.items(), key=lambda each: (each[0] != "lido/object_pool.hpp", len(each[1]), each[0]))
+    for public, inner in order:
         folders = {Path(header).parent for header in includes(public)}
+        if public == order[0][0]:
+            folders |= {Path("lido/base"), Path("lido/freelist")}
         for header in inner:
             if Path(header).name == Path(public).name:
                 found[header] = public
             if Path(header).parent in folders:
                 found.setdefault(header, public)
+    for public, inner in order:
+        for header in [public, *inner]:
+            found.setdefault(header, public)
     return found
 
 
