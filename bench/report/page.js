@@ -258,6 +258,9 @@ function ranking() {
     tableBelow(place, ["contender", "times the floor", "ns", "fastest", "slowest", "repetitions", "failed per million", ...others.map((each) => `${unit}, ${each.name}`)],
       [...done.map((row) => [row.contender, row.multiple, row.ns, row.low, row.high, String(row.repetitions), row.failed, ...of(row.contender)]), ...refused.map((row) => [row.contender, row.error])], label);
   });
+  const warning = find("#ranking-warning");
+  warning.hidden = !run.context.warning;
+  warning.replaceChildren(make("strong", "Warning."), ` ${run.context.warning}`);
   find("#ranking-levels").hidden = run.levels.length === 0;
   find("#ranking-levels .tables").replaceChildren(table(["pool", "ns", "fastest", "slowest"], run.levels.map((row) => [row.level, row.ns, row.low, row.high]), "Cost of Lido's statistics"));
 }
@@ -478,6 +481,7 @@ addEventListener("hashchange", () => {
   save();
 });
 
+document.querySelectorAll(".charted").forEach((text) => { text.hidden = typeof echarts === "undefined"; });
 find("#about").open = false; // the page begins with contention
 
 // On paper: all tabs and tables, in the width of a page.

@@ -80,13 +80,15 @@ def once(benchmarks, measure):
 
 
 def pool_rows(entries):
-    """Returns the cost of a pool of 16 slots, by lido_bench_footprint; the name ends with the pools of an iteration."""
-    for use in ("unused", "used_by_one_thread"):
-        of_use = [entry for entry in entries if f"/{use}/" in entry["run_name"]]
-        if of_use:
-            pools = int(of_use[0]["run_name"].rsplit("/", 1)[1])
-            yield {"name": use.replace("_", " "), "microseconds": statistics.median(entry["real_time"] for entry in of_use) / 1000 / pools,
-                   **{key: statistics.median(entry[key] for entry in of_use) for key in ("heap_bytes", "resident_bytes")}}
+    """Returns the cost of a pool of 16 slots, by lido_bench_footprint; a name ends with the number of pools at the same time."""
+    found = {}
+    for entry in entries:
+        _, use, pools = f"{entry['run_name']}//".split("/")[:3]
+        if use in ("unused", "used_by_one_thread") and pools:
+            found.setdefault((use, int(pools)), []).append(entry)
+    for (use, pools), same in sorted(found.items()):
+        yield {"name": f"{use.replace('_', ' ')}, {pools:,} at a time", "microseconds": statistics.median(entry["real_time"] for entry in same) / 1000 / pools,
+               **{key: statistics.median(entry[key] for entry in same) for key in ("heap_bytes", "resident_bytes")}}
 
 
 def level_rows(entries):
@@ -109,13 +111,14 @@ def run_data(data):
     known = {key: context.get(key, "unknown") for key in ("processor", "compiler", "malloc", "commit", "date")}
     shown = [row for row in rows if row["bytes"] == 64]
     cores, disturbed = int(context.get("cores", 1)), tables.is_disturbed(benchmarks)
+    said = verdict.sentence(shown, disturbed)
     return {
         "label": f"{known['processor']}, {cores} cores",
         "context": {**known, "cores": cores, "load": context.get("load_avg", ["?"])[0], "pinned": context.get("pinned", "no"),
                     "absent": [name for name in context.get("absent", "").split(",") if name],
                     "repetitions": max((row["repetitions"] for row in rows), default=0),
                     "spread": statistics.median(spreads) if spreads else None,
-                    "disturbed": disturbed, "verdict": verdict.sentence(shown, disturbed),
+                    "disturbed": disturbed, "verdict": said, "warning": verdict.warning(said, disturbed),
                     "notes": ["! marks a contender whose acquires failed although objects were free."] if any(row["failed"] for row in rows) else []},
         "rows": shown, "latency": once(benchmarks, "latency"), "locked": once(benchmarks, "locked"), "memory": once(benchmarks, "memory"),
         "levels": list(level_rows(data.get("levels", []))), "pools": list(pool_rows(data.get("pools", []))),

@@ -72,6 +72,12 @@ def problems_of_verdicts():
     for text, data in wanted.items():
         if not said(data).startswith(text):
             yield f"instead of '{text}' it says '{said(data)}'"
+    for warned, data in {True: run(busy=1.5), False: run()}.items():
+        context = page.run_data(page.runs_of([data])[0])[0]["context"]
+        if context["warning"].startswith("These numbers allow no ranking: they were disturbed.") != warned:
+            yield f"the ranking begins with '{context['warning']}'"
+    if page.run_data(page.runs_of([run(repetitions=2)])[0])[0]["context"]["warning"] != said(run(repetitions=2)):
+        yield "the ranking does not begin with the warning of few repetitions"
     failing = run()
     for one in failing["benchmarks"]:
         one["failed"] = 5.0 if "tcmalloc" in one["name"] else 0.0
@@ -95,6 +101,11 @@ def problems_of_runs():
         yield f"rare operations are given as {shown['counts']}"
     if [row["contender"] for row in shown["builds"]] != ["lido"]:
         yield f"the page has compile times of {[row['contender'] for row in shown['builds']]}"
+    pools = [{"run_name": f"pool_of_16/{use}/{count}", "real_time": time, "heap_bytes": 96.0, "resident_bytes": 128.0}
+             for use, count, time in (("used_by_one_thread", 1, 400.0), ("unused", 1000, 300_000.0), ("unused", 1, 310.0), ("used_by_one_thread", 1000, 10_000_000.0))]
+    if [(row["name"], row["microseconds"]) for row in page.pool_rows([{"run_name": "next_pool"}, {"run_name": "thread_end/1/manual_time"}, *pools])] != [
+            ("unused, 1 at a time", 0.31), ("unused, 1,000 at a time", 0.3), ("used by one thread, 1 at a time", 0.4), ("used by one thread, 1,000 at a time", 10.0)]:
+        yield f"costs of pools are mixed: {list(page.pool_rows(pools))}"
     parts = run(), run()
     parts[0]["benchmarks"] = [one for one in parts[0]["benchmarks"] if one["name"].startswith("burst")]
     parts[1]["benchmarks"] = [one for one in parts[1]["benchmarks"] if one["name"].startswith("handoff")]

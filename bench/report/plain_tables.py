@@ -93,7 +93,7 @@ def of_run(run, meaning):
     points = ("p50", "p99", "p99.9", "p99.99", "max", "samples")
     counts = sorted({row["threads"] for row in run["latency"]})
     return {
-        "ranking": [*by_threads(run, meaning), *([simple("What Lido's statistics cost, ns", run["levels"],
+        "ranking": [*([f'<p class="warning"><strong>Warning.</strong> {html.escape(warned)}</p>'] if (warned := run["context"]["warning"]) else []), *by_threads(run, meaning), *([simple("What Lido's statistics cost, ns", run["levels"],
                     {"level": "pool", "ns": "ns", "low": "fastest", "high": "slowest"})] if run["levels"] else [])],
         "latency": [simple(f"Acquire on {threads_text(count)}, ns", [row for row in run["latency"] if row["threads"] == count],
                            {"contender": "contender", **{point: point for point in points}}) for count in counts],

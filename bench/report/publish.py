@@ -76,7 +76,7 @@ def table_of(data):
     heads = [f"{HEADS[workload]}, {threads} thread{'s' if threads > 1 else ''}" for workload, threads in columns]
     lines = ["| contender | " + " | ".join(heads) + " |", "|---|" + "--:|" * len(columns),
              *("| " + " | ".join([name, *(text(name, column) for column in columns)]) + " |" for name in names)]
-    spread = f" In half of the cells repetitions lay {100 * data['spread']:.0f} % of the median apart." if data["spread"] else ""
+    spread = f" In half of the cells, the repetitions spread by more than ±{100 * data['spread']:.0f} % of the median." if data["spread"] else ""
     return "\n".join([f"{data['processor']}, {data['cores']} cores, {data['compiler']}, {data['date']}, medians of {data['repetitions']}.{spread}", "", *lines])
 
 

@@ -188,7 +188,7 @@ def print_heading(context, runs, markdown, counter):
         f"{context.get('date', '?')}; {repetitions} repetitions, interleaved at random; medians",
     ]
     if spreads:
-        lines.append(f"spread of the repetitions: {statistics.median(spreads):.0%} of the median in half of all cells")
+        lines.append(f"spread of the repetitions: ±{statistics.median(spreads):.0%} of the median, in the median cell")
     if counter != "ns_per_op":
         lines.append("processor time instead of wall time: waits of contenders that sleep are not in it")
     print(("# " if markdown else "") + "Lido benches")

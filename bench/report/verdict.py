@@ -3,6 +3,8 @@ import tables
 
 PHRASES = {"burst": "bursts of 256", "handoff": "hand-off between threads"}
 LEAST_REPETITIONS = 3  # with fewer the spread is not known
+DISTURBED = "These numbers allow no ranking: they were disturbed."
+THIN = f"These numbers allow no ranking: fewer than {LEAST_REPETITIONS} repetitions do not tell how far they spread."
 
 
 def threads_for(rows, workload):
@@ -35,11 +37,18 @@ def sentence(rows, disturbed):
     if not found or not any(row["contender"] not in tables.OWN for row in rows):
         return ""
     if disturbed:
-        return "These numbers allow no ranking: they were disturbed."
+        return DISTURBED
     said = [(threads, of_workload(rows, workload, threads)) for threads, workload in found]
     said = [(threads, text) for threads, text in said if text]
     if not said:
-        return f"These numbers allow no ranking: fewer than {LEAST_REPETITIONS} repetitions do not tell how far they spread."
+        return THIN
     if len({threads for threads, _ in said}) == 1:
         return f"On {said[0][0]} threads Lido " + ", and it ".join(text for _, text in said) + "."
     return "Lido " + ", and it ".join(f"{text} on {threads} threads" for threads, text in said) + "."
+
+
+def warning(said, disturbed):
+    """Returns what the ranking begins with, given the summary; an empty text if the numbers allow a ranking."""
+    if disturbed:
+        return f"{DISTURBED} A contender may even seem faster than the floor."
+    return said if said == THIN else ""
