@@ -33,6 +33,11 @@ quietly() { # what, command...
   "$@" >>"$log" 2>&1 || { tail -n 30 "$log" >&2; echo "docs: $what failed (log in $log)" >&2; exit 1; }
 }
 
+link_page() { # page that the contention report names, without .md
+  grep -q "<code>$1.md</code>" build/site.new/report/index.html || { echo "docs: the contention report does not name $1.md" >&2; exit 1; }
+  sed -i "s|<code>$1.md</code>|<a href=\"../$1.html\"><code>$1.md</code></a>|" build/site.new/report/index.html
+}
+
 [ $install = no ] || scripts/setup.sh docs
 need doxygen Doxygen
 need node Node.js
@@ -49,6 +54,8 @@ python3 -B docs/site/faults.py build/site-api/xml build/site-pages/api || status
 ln -s "$tools/node_modules" build/site-pages/node_modules
 quietly "VitePress" "$tools/node_modules/.bin/vitepress" build build/site-pages --outDir "$PWD/build/site.new"
 quietly "the contention report" python3 -B bench/report/page.py docs/explanation/contention.json.gz build/site.new/report
+link_page docs/explanation/benchmarks
+link_page bench/README
 rm -rf build/site
 mv build/site.new build/site
 [ $check = no ] || node docs/site/check.mjs build/site build/site-shots || status=1
