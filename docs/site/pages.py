@@ -170,7 +170,8 @@ class Site:
                 part = "Functions, constants and enumerations"
                 text = re.sub(r"^# .*", f"# Namespace {file.stem.replace('-', '::')}", text, count=1, flags=re.MULTILINE)
                 text = re.sub(r"^@include (\S+)\n+```cpp\n", lambda m: f"```cpp\n#include <{headers.get(m[1], m[1])}>\n\n", text, flags=re.MULTILINE)
-            groups.setdefault(part, []).append({"text": name, "link": f"/api/{file.stem}"})
+            full = file.stem.removeprefix("lido-").replace("-", "::")
+            groups.setdefault(part, []).append({"text": full if header else f"namespace {file.stem.replace('-', '::')}", "link": f"/api/{file.stem}"})
             self.write(f"api/{file.name}", tidy_reference(text), title=f"{name} - API reference", outline=[2, 3])
         order = [*dict.fromkeys(PARTS.values()), "Functions, constants and enumerations"]
         bar = [{"text": part, "collapsed": True, "items": groups[part]} for part in order if part in groups]
