@@ -1,5 +1,5 @@
-/// Bursts of 32 objects, acquired in one call and released in one call, beside DPDK's mempool and
-/// beside single calls.
+/// Bursts of 32 and of 256 objects, acquired in one call and released in one call, beside DPDK's
+/// mempool and beside single calls.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -17,11 +17,10 @@ namespace {
 using object = block<64>;
 using lido_objects = lido::object_pool<object>;
 
-constexpr std::size_t burst = 32;
 constexpr std::size_t capacity = 8192;
 
-/// Runs `step` until the benchmark ends, and counts its `burst` objects.
-template <typename Step>
+/// Runs `step` until the benchmark ends, and counts its `Burst` objects.
+template <std::size_t Burst, typename Step>
 void run(benchmark::State& state, Step step) {
   for ([[maybe_unused]] auto _ : state) {
     if (!step()) {
@@ -30,7 +29,7 @@ void run(benchmark::State& state, Step step) {
     }
   }
   state.counters["object"] =
-      benchmark::Counter(static_cast<double>(state.iterations() * burst),
+      benchmark::Counter(static_cast<double>(state.iterations() * Burst),
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
@@ -41,21 +40,23 @@ lido_objects& shared_objects() {
   return objects;
 }
 
+template <std::size_t Burst>
 void lido_n(benchmark::State& state) {
   lido_objects& objects{shared_objects()};
-  std::array<object*, burst> some{};
-  run(state, [&] {
-    const bool all{objects.try_acquire_n(some, lido::default_init) == burst};
+  std::array<object*, Burst> some{};
+  run<Burst>(state, [&] {
+    const bool all{objects.try_acquire_n(some, lido::default_init) == Burst};
     benchmark::DoNotOptimize(some);
     objects.release_n(some);
     return all;
   });
 }
 
+template <std::size_t Burst>
 void lido_all(benchmark::State& state) {
   lido_objects& objects{shared_objects()};
-  std::array<object*, burst> some{};
-  run(state, [&] {
+  std::array<object*, Burst> some{};
+  run<Burst>(state, [&] {
     const bool all{objects.try_acquire_all(some, lido::default_init)};
     benchmark::DoNotOptimize(some);
     objects.release_n(some);
@@ -63,10 +64,11 @@ void lido_all(benchmark::State& state) {
   });
 }
 
+template <std::size_t Burst>
 void lido_leases(benchmark::State& state) {
   lido_objects& objects{shared_objects()};
-  std::array<lido::lease<object>, burst> some{};
-  run(state, [&] {
+  std::array<lido::lease<object>, Burst> some{};
+  run<Burst>(state, [&] {
     const bool all{objects.try_acquire_all(some, lido::default_init)};
     benchmark::DoNotOptimize(some);
     for (auto& each : some) {
@@ -76,10 +78,11 @@ void lido_leases(benchmark::State& state) {
   });
 }
 
+template <std::size_t Burst>
 void lido_singly(benchmark::State& state) {
   lido_objects& objects{shared_objects()};
-  std::array<object*, burst> some{};
-  run(state, [&] {
+  std::array<object*, Burst> some{};
+  run<Burst>(state, [&] {
     for (object*& each : some) {
       each = objects.try_acquire_ptr(lido::default_init);
     }
@@ -92,10 +95,14 @@ void lido_singly(benchmark::State& state) {
   });
 }
 
-BENCHMARK(lido_n)->ThreadRange(1, 2);
-BENCHMARK(lido_all)->ThreadRange(1, 2);
-BENCHMARK(lido_leases)->ThreadRange(1, 2);
-BENCHMARK(lido_singly)->ThreadRange(1, 2);
+BENCHMARK(lido_n<32>)->ThreadRange(1, 2);
+BENCHMARK(lido_n<256>)->ThreadRange(1, 2);
+BENCHMARK(lido_all<32>)->ThreadRange(1, 2);
+BENCHMARK(lido_all<256>)->ThreadRange(1, 2);
+BENCHMARK(lido_leases<32>)->ThreadRange(1, 2);
+BENCHMARK(lido_leases<256>)->ThreadRange(1, 2);
+BENCHMARK(lido_singly<32>)->ThreadRange(1, 2);
+BENCHMARK(lido_singly<256>)->ThreadRange(1, 2);
 
 #ifdef LIDO_BENCH_DPDK
 using dpdk_objects = dpdk_cached<sizeof(object)>;
@@ -105,10 +112,11 @@ dpdk_objects& shared_mempool() {
   return objects;
 }
 
+template <std::size_t Burst>
 void dpdk_bulk(benchmark::State& state) {
   dpdk_objects::session session{shared_mempool()};
-  std::array<void*, burst> some{};
-  run(state, [&] {
+  std::array<void*, Burst> some{};
+  run<Burst>(state, [&] {
     const bool all{session.acquire_all(some)};
     benchmark::DoNotOptimize(some);
     session.release_all(some);
@@ -116,10 +124,11 @@ void dpdk_bulk(benchmark::State& state) {
   });
 }
 
+template <std::size_t Burst>
 void dpdk_singly(benchmark::State& state) {
   dpdk_objects::session session{shared_mempool()};
-  std::array<void*, burst> some{};
-  run(state, [&] {
+  std::array<void*, Burst> some{};
+  run<Burst>(state, [&] {
     for (void*& each : some) {
       each = session.acquire();
     }
@@ -131,8 +140,10 @@ void dpdk_singly(benchmark::State& state) {
   });
 }
 
-BENCHMARK(dpdk_bulk)->ThreadRange(1, 2);
-BENCHMARK(dpdk_singly)->ThreadRange(1, 2);
+BENCHMARK(dpdk_bulk<32>)->ThreadRange(1, 2);
+BENCHMARK(dpdk_bulk<256>)->ThreadRange(1, 2);
+BENCHMARK(dpdk_singly<32>)->ThreadRange(1, 2);
+BENCHMARK(dpdk_singly<256>)->ThreadRange(1, 2);
 #endif
 
 }  // namespace
