@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "lido/platform/compiler.hpp"
+
 namespace lido::inline v0 {
 
 /// Tag that requests default-initialisation: a trivial object keeps whatever bytes its slot
@@ -36,11 +38,16 @@ concept makeable = std::is_constructible_v<T, Args...> || requires {
   T{std::declval<Args>()...};
 };
 
+LIDO_FEWER_VALUES_BEGIN
+
 /// Constructs a T in `slot` from `args`. Without arguments, value-initialises the T; with
 /// `default_init`, default-initialises it. If no constructor matches, list-initialises the T, since
 /// aggregates need that.
 template <class T, class... Args>
 T* make(void* slot, Args&&... args) noexcept(makes_nothrow<T, Args...>) {
+  static_assert(sizeof...(Args) != 0 || makeable<T>,
+                "lido: T has no default constructor, so this call needs the arguments of another "
+                "constructor");
   if constexpr (asks_default_init<Args...>::value) {
     return ::new (slot) T;
   } else if constexpr (std::is_constructible_v<T, Args...>) {
@@ -54,6 +61,9 @@ T* make(void* slot, Args&&... args) noexcept(makes_nothrow<T, Args...>) {
 /// value-initialises the T instead.
 template <class T, class... Args>
 T make_value(Args&&... args) noexcept(makes_nothrow<T, Args...>) {
+  static_assert(sizeof...(Args) != 0 || makeable<T>,
+                "lido: T has no default constructor, so this call needs the arguments of another "
+                "constructor");
   if constexpr (asks_default_init<Args...>::value) {
     return T();
   } else if constexpr (std::is_constructible_v<T, Args...>) {
@@ -62,6 +72,8 @@ T make_value(Args&&... args) noexcept(makes_nothrow<T, Args...>) {
     return T{std::forward<Args>(args)...};
   }
 }
+
+LIDO_FEWER_VALUES_END
 
 }  // namespace detail
 }  // namespace lido::inline v0

@@ -43,10 +43,6 @@ struct constructed_each_time {
   template <class... Args>
   [[LIDO_FAST_PATH]] static T* make(slot_memory& /*memory*/, void* slot, bool /*made*/,
                                     Args&&... args) noexcept(makes_nothrow<Args...>) {
-    static_assert(
-        sizeof...(Args) != 0 || takes<>,
-        "lido: T has no default constructor, so an acquire needs the arguments of another "
-        "constructor: acquire(args...)");
     return detail::make<T>(slot, std::forward<Args>(args)...);
   }
 

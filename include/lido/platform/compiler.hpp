@@ -214,6 +214,19 @@ struct run_at_unload {
 #define LIDO_UNROLL(times) LIDO_PRAGMA(GCC unroll times)
 #endif
 
+/// Between these two, an aggregate may be initialised by fewer values than it has members without a
+/// warning. Such a warning would name a line of Lido in a program that compiles Lido's headers with
+/// its own warnings.
+#if LIDO_MSVC
+#define LIDO_FEWER_VALUES_BEGIN
+#define LIDO_FEWER_VALUES_END
+#else
+#define LIDO_FEWER_VALUES_BEGIN    \
+  LIDO_PRAGMA(GCC diagnostic push) \
+  LIDO_PRAGMA(GCC diagnostic ignored "-Wmissing-field-initializers")
+#define LIDO_FEWER_VALUES_END LIDO_PRAGMA(GCC diagnostic pop)
+#endif
+
 /// Begins to load the cache line that contains `address`, in order to write to it. Not a function:
 /// even one that is always inlined changes what GCC inlines around it.
 #if LIDO_MSVC && (defined(_M_X64) || defined(_M_IX86))

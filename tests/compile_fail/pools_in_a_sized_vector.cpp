@@ -1,0 +1,4 @@
+#include <vector>
+#include "lido/object_pool.hpp"
+
+std::vector<lido::object_pool<long>> pools(4);
