@@ -2,6 +2,7 @@
 #include <lido/concurrent_slot_map.hpp>
 #include <lido/slot_map.hpp>
 
+#include <cstddef>
 #include <string>
 #include <thread>
 #include <utility>
@@ -51,6 +52,43 @@ void values_survive_growth_and_holes() {
   CHECK(other.size() == 1000);
 }
 
+/// Damages a snapshot of the map in each of its numbers. A program without exceptions must find out
+/// before `restore` would end it.
+template <class Map>
+void damaged_snapshots_are_found(Map& map, const Map& full) {
+  const auto good = full.snapshot();
+  CHECK(!map.problem_with(good));
+  auto bad = good;
+  bad.format = 0;
+  CHECK(map.problem_with(bad).text() ==
+        "the snapshot to restore does not have the format of this version of Lido");
+  for (std::size_t slot = 0; slot < good.table.size(); ++slot) {
+    bad = good;
+    bad.table[slot] = 3;
+    CHECK(map.problem_with(bad).text() == "the snapshot to restore is not consistent");
+  }
+  bad = good;
+  bad.table.pop_back();
+  CHECK(!map.problem_with(bad).text().empty());
+  map.restore(good);
+  CHECK(map.size() == full.size());
+}
+
+void damaged_saves_are_found() {
+  lido::slot_map<int> map;
+  lido::concurrent_slot_map<int> shared({.max_size = 8});
+  for (int i = 0; i < 8; ++i) {
+    (void)map.insert(i);
+    (void)shared.insert(i);
+  }
+  lido::slot_map<int> restored;
+  damaged_snapshots_are_found(restored, map);
+  lido::concurrent_slot_map<int> restored_shared({.max_size = 8});
+  damaged_snapshots_are_found(restored_shared, shared);
+  CHECK(restored_shared.problem_with(shared.snapshot()).text() ==
+        "restore into a map that is not empty");
+}
+
 struct plain {
   explicit plain(int number) : value(number) {}
   int value;
@@ -92,4 +130,5 @@ int main() {
   values_survive_growth_and_holes<plain>();
   values_survive_growth_and_holes<moved>();
   threads_share_a_map();
+  damaged_saves_are_found();
 }

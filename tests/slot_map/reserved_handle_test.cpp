@@ -341,6 +341,19 @@ TEST(ConcurrentSnapshot, KnowsTheHandleOfAnInsertThatItsHookRefused) {
   EXPECT_NE(other.emplace(1).to_bits(), map.hooks().seen);
 }
 
+/// Returns the message of the std::invalid_argument that `body` throws, without the name of the
+/// map.
+template <class Body>
+std::string text_of(const Body& body) {
+  try {
+    body();
+  } catch (const std::invalid_argument& error) {
+    const std::string text = error.what();
+    return text.substr(text.find("': ") + 3);
+  }
+  return "none";
+}
+
 TEST(ConcurrentSnapshot, RefusesWhatIsNoSnapshot) {
   few_shared map(20);
   (void)map.emplace(1);
@@ -350,7 +363,9 @@ TEST(ConcurrentSnapshot, RefusesWhatIsNoSnapshot) {
   const auto refuses = [&](auto change) {
     saved_shared<int> bad = good;
     change(bad);
-    EXPECT_THROW(other.restore(bad.view()), std::invalid_argument);
+    const option_problem problem = other.problem_with(bad.view());
+    EXPECT_TRUE(problem);
+    EXPECT_EQ(text_of([&] { other.restore(bad.view()); }), problem.text());
     EXPECT_TRUE(other.empty());
   };
   refuses([](auto& s) { s.format = slot_map_format; });
@@ -364,8 +379,10 @@ TEST(ConcurrentSnapshot, RefusesWhatIsNoSnapshot) {
   refuses([](auto& s) { s.table[0] = 1; });
   refuses([](auto& s) { s.table[0] = 3U << 2U | 1U; });
   EXPECT_THROW(other.restore({}), std::invalid_argument);
+  EXPECT_FALSE(other.problem_with(good.view()));
   other.restore(good.view());
   EXPECT_EQ(other.size(), 2U);
+  EXPECT_EQ(other.problem_with(map.snapshot()).text(), "restore into a map that is not empty");
 }
 
 /// A type whose copies throw on request.

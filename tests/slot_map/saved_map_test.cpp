@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <random>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "lido/pmr_source.hpp"
 #include "lido/slot_map.hpp"
 #include "support/few_generations.hpp"
 #include "support/tracked.hpp"
@@ -117,13 +119,20 @@ TEST(SavedMap, MayBeOneWhoseNewSlotsHaveNoGenerationLeft) {
   EXPECT_TRUE(map.insert(3)) << "an assignment makes a new map of it";
 }
 
-/// Returns why a snapshot is not restored.
+/// Returns why a snapshot is not restored. Checks that `problem_with` gives the same reason, and
+/// has no effect.
 std::string refusal_of(saved_few& map, const saved<int>& bad) {
+  const std::vector<int> before(map.begin(), map.end());
+  const option_problem problem = map.problem_with(bad.view());
+  EXPECT_EQ(std::vector<int>(map.begin(), map.end()), before);
   try {
     map.restore(bad.view());
   } catch (const std::invalid_argument& error) {
+    EXPECT_TRUE(problem);
+    EXPECT_NE(std::string(error.what()).find(problem.text()), std::string::npos) << problem.text();
     return error.what();
   }
+  EXPECT_FALSE(problem) << problem.text();
   return "none";
 }
 
@@ -171,6 +180,39 @@ TEST(SavedMap, RefusesWhatIsNoSnapshotAndLosesNothing) {
   saved_few small({.max_size = 3});
   const std::string told = refusal_of(small, good);
   EXPECT_NE(told.find("too many values"), std::string::npos) << told;
+}
+
+// In memory of its own, the map reads the table once for each part of the values.
+TEST(SavedMap, RefusesTwoSlotsForOneOfManyValues) {
+  pmr_source memory(std::pmr::new_delete_resource());
+  for (memory_source* const source :
+       {static_cast<memory_source*>(nullptr), static_cast<memory_source*>(&memory)}) {
+    saved_few map({.memory = source});
+    for (int i = 0; i < 70'000; ++i) {
+      (void)map.insert(i);
+    }
+    const saved<int> good(map.snapshot());
+    EXPECT_FALSE(map.problem_with(good.view()));
+    for (const std::size_t slot : {0U, 32'767U, 32'768U, 69'999U}) {
+      for (const std::size_t other : {1U, 40'000U, 69'998U}) {
+        saved<int> bad = good;
+        bad.table[slot] = bad.table[other] ^ slot ^ other;
+        EXPECT_EQ(map.problem_with(bad.view()).text(), "the snapshot to restore is not consistent");
+      }
+    }
+    map.restore(good.view());
+    EXPECT_EQ(map.size(), 70'000U);
+  }
+}
+
+TEST(SavedMap, ProblemsOfASnapshotOfAConstMapAreFoundToo) {
+  saved_few map;
+  (void)map.insert(1);
+  auto now = std::as_const(map).snapshot();
+  static_assert(noexcept(map.problem_with(now)));
+  EXPECT_FALSE(map.problem_with(now));
+  now.first_generation = 0;
+  EXPECT_TRUE(map.problem_with(now));
 }
 
 TEST(SavedMap, RefusesAnotherFormatAndAnotherByteOrder) {

@@ -55,6 +55,30 @@ TEST(SecondaryMap, FindsWhatWasInsertedUnderAHandle) {
   EXPECT_TRUE(of.empty());
 }
 
+TEST(SecondaryMap, IsSavedAsBitsAndValues) {
+  slot_map<int> map;
+  names saved;
+  for (int i = 0; i < 10; ++i) {
+    (void)saved.insert(map.insert(i), std::to_string(i));
+  }
+  std::vector<std::uint64_t> bits;
+  for (const int_handle each : saved.handles()) {
+    bits.push_back(each.to_bits());
+  }
+  const std::vector<std::string> values(saved.values().begin(), saved.values().end());
+
+  names loaded;
+  (void)loaded.insert({0, 9}, "a later handle of the same slot");
+  loaded.clear();
+  for (std::size_t n = 0; n < bits.size(); ++n) {
+    EXPECT_NE(loaded.insert(int_handle::from_bits(bits[n]), values[n]), nullptr);
+  }
+  for (const int_handle each : saved.handles()) {
+    EXPECT_EQ(*loaded.find(each), *saved.find(each));
+  }
+  EXPECT_EQ(loaded.size(), 10U);
+}
+
 TEST(SecondaryMap, RefusesHandlesThatNoSlotMapGives) {
   names of;
   EXPECT_EQ(of.insert({}, "null"), nullptr);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lido/base/assert.hpp"
-#include "lido/base/fail.hpp"
+#include "lido/base/option_problem.hpp"
 #include "lido/base/scope_exit.hpp"
 #include "lido/debug/slot_shadow.hpp"
 #include "lido/object/construction.hpp"
@@ -26,18 +26,31 @@ class restoration {
  public:
   explicit restoration(Map& map) noexcept : map_(map) {}
 
+  /// See concurrent_slot_map::problem_with.
+  template <class Snapshot>
+  [[nodiscard]] static option_problem find_problem(const Map& map, const Snapshot& from) noexcept {
+    constexpr auto wrong = option_problem::kind::option;
+    if (option_problem found = problem_with_format(from.format, concurrent_slot_map_format)) {
+      return found;
+    }
+    if (from.max_size != map.max_size_) {
+      return {wrong, {"the snapshot to restore is of a map with another max_size"}};
+    }
+    if (!is_consistent(map, from.table, from.values.size())) {
+      return {wrong, {"the snapshot to restore is not consistent"}};
+    }
+    if (map.size() != reserved_slots(map)) {
+      return {wrong, {"restore into a map that is not empty"}};
+    }
+    return {};
+  }
+
   /// See concurrent_slot_map::restore.
   template <class Snapshot>
   [[LIDO_ASSERTS]] void run(const Snapshot& from) {
     LIDO_ASSERT(!map_.walks_.any(), "restore of a concurrent slot map during a walk of it");
-    check_format(map_.name_, from.format, concurrent_slot_map_format);
     table_ = from.table;
-    refuse_option_if(from.max_size != map_.max_size_, map_.name_,
-                     {"the snapshot to restore is of a map with another max_size"});
-    refuse_option_if(!is_consistent(from.values.size()), map_.name_,
-                     {"the snapshot to restore is not consistent"});
-    refuse_option_if(map_.size() != reserved_slots(), map_.name_,
-                     {"restore into a map that is not empty"});
+    throw_if(find_problem(map_, from), map_.name_);
     const scope_exit free_rest([this]() noexcept { free_slots_without_content(); });
     take_slots();
     construct(from.values);
@@ -56,27 +69,28 @@ class restoration {
     return map_.geometry_.address_of(slot);
   }
 
-  /// Returns true if the table can be that of a map with `count` values.
-  [[nodiscard]] bool is_consistent(std::size_t count) const noexcept {
+  /// Returns true if `table` can be that of a map with `count` values.
+  [[nodiscard]] static bool is_consistent(const Map& map, std::span<const std::uint64_t> table,
+                                          std::size_t count) noexcept {
     std::size_t values = 0;
-    for (const std::uint64_t word : table_) {
+    for (const std::uint64_t word : table) {
       const std::uint64_t generation = word >> 2U;
-      if (word != 0 && ((word & 3U) == 3 || generation < 1 || generation > map_.last_generation_)) {
+      if (word != 0 && ((word & 3U) == 3 || generation < 1 || generation > map.last_generation_)) {
         return false;
       }
       values += content_of(word) == content::value ? 1U : 0U;
     }
-    return table_.size() <= map_.max_size_ && values == count;
+    return table.size() <= map.max_size_ && values == count;
   }
 
-  [[nodiscard]] bool is_reserved(std::uint32_t slot) const noexcept {
-    return map_.states_[slot].contents() == content::reserved;
+  [[nodiscard]] static bool is_reserved(const Map& map, std::uint32_t slot) noexcept {
+    return map.states_[slot].contents() == content::reserved;
   }
-  /// Returns the number of reserved handles of the map.
-  [[nodiscard]] std::size_t reserved_slots() const noexcept {
+  /// Returns the number of reserved handles of `map`.
+  [[nodiscard]] static std::size_t reserved_slots(const Map& map) noexcept {
     std::size_t count = 0;
-    for (std::uint32_t slot = 0; slot < map_.end_.get(); ++slot) {
-      count += is_reserved(slot) ? 1U : 0U;
+    for (std::uint32_t slot = 0; slot < map.end_.get(); ++slot) {
+      count += is_reserved(map, slot) ? 1U : 0U;
     }
     return count;
   }
@@ -88,7 +102,7 @@ class restoration {
     std::size_t missing = 0;
     const auto end = (std::max)(map_.end_.get(), static_cast<std::uint32_t>(table_.size()));
     for (std::uint32_t slot = 0; slot < end; ++slot) {
-      if (is_reserved(slot) || (is_used_up(slot) && slot < table_.size())) {
+      if (is_reserved(map_, slot) || (is_used_up(slot) && slot < table_.size())) {
         taken_.push_back(address_of(slot));
       } else if (is_wanted(slot)) {
         ++missing;
@@ -138,7 +152,7 @@ class restoration {
     std::size_t used_up = map_.used_up_slots();
     for (auto slot = static_cast<std::uint32_t>(table_.size()); slot < map_.end_.get(); ++slot) {
       // A reserved handle that the snapshot does not know becomes stale.
-      if (is_reserved(slot) && !map_.states_[slot].retire_value(map_.last_generation_)) {
+      if (is_reserved(map_, slot) && !map_.states_[slot].retire_value(map_.last_generation_)) {
         ++used_up;
       }
     }

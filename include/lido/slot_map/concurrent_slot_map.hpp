@@ -320,6 +320,18 @@ class concurrent_slot_map {
             std::move(table)};
   }
 
+  /// Returns the reason for which `restore` would reject `from`, or no problem. Changes nothing,
+  /// and never throws. Does not check whether there is memory. Requires: as for `restore`.
+  [[nodiscard]] option_problem problem_with(
+      const concurrent_slot_map_snapshot<T>& from) const noexcept {
+    return detail::restoration<concurrent_slot_map>::find_problem(*this, from);
+  }
+  template <class Values, class Table>
+  [[nodiscard]] option_problem problem_with(
+      const concurrent_slot_map_snapshot<T, Values, Table>& from) const noexcept {
+    return detail::restoration<concurrent_slot_map>::find_problem(*this, from);
+  }
+
   /// Restores the values and handles of a snapshot into this map, which must have no values. Copies
   /// the values, or moves them if T cannot be copied. Reserved handles of this map are lost.
   /// Handles given after the snapshot are given again, and handles that this map has given earlier

@@ -483,6 +483,17 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
             closed.first_generation};
   }
 
+  /// Returns the reason for which `restore` would reject `from`, or no problem. Changes nothing,
+  /// and never throws. Does not check whether there is memory for the values.
+  [[nodiscard]] option_problem problem_with(const slot_map_snapshot<T>& from) const noexcept {
+    return find_problem_with(from);
+  }
+  template <class Values, class Table>
+  [[nodiscard]] option_problem problem_with(
+      const slot_map_snapshot<T, Values, Table>& from) const noexcept {
+    return find_problem_with(from);
+  }
+
   /// Restores the state that a map had when it made the snapshot: its values, their handles, and
   /// which handles come next. `from` may come from another map. Handles given after the snapshot
   /// are given again. Hooks are not called. Copies the values, or moves them if T cannot be copied.
@@ -564,17 +575,27 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   }
 
   template <class Snapshot>
+  [[nodiscard]] option_problem find_problem_with(const Snapshot& from) const noexcept {
+    constexpr auto wrong = option_problem::kind::option;
+    if (option_problem found = detail::problem_with_format(from.format, slot_map_format)) {
+      return found;
+    }
+    const detail::table_image table{from.table, from.first_free, from.first_generation};
+    if (from.values.size() + table.reserved() > most()) {
+      return {wrong, {"the snapshot to restore has too many values"}};
+    }
+    if (!store_.can_restore(table, from.values.size(), options_.memory == nullptr)) {
+      return {wrong, {"the snapshot to restore is not consistent"}};
+    }
+    return {};
+  }
+
+  template <class Snapshot>
   [[LIDO_ASSERTS]] void restore_from(const Snapshot& from) {
     LIDO_ASSERT(may_move(), "restore of a slot map during a walk of it, or in a constructor of T");
-    detail::check_format(name_, from.format, slot_map_format);
-    const detail::table_image table{from.table, from.first_free, from.first_generation};
-    const bool fits = from.values.size() + table.reserved() <= most();
-    if (!fits || !store_.restore(
-                     from.values, table,
-                     (std::max)(static_cast<std::uint32_t>(from.values.size()), least_capacity_))) {
-      detail::throw_invalid_option(name_, fits ? "the snapshot to restore is not consistent"
-                                               : "the snapshot to restore has too many values");
-    }
+    detail::throw_if(find_problem_with(from), name_);
+    store_.restore(from.values, {from.table, from.first_free, from.first_generation},
+                   (std::max)(static_cast<std::uint32_t>(from.values.size()), least_capacity_));
     count_reserved();
   }
 

@@ -15,36 +15,9 @@
 #include "lido/base/memory_cursor.hpp"
 #include "lido/base/slot_index.hpp"
 #include "lido/platform/compiler.hpp"
+#include "lido/slot_map/table_image.hpp"
 
 namespace lido::inline v0::detail {
-
-/// The mark in the word of a free, vacant or used-up slot; see slot_table's invariant I3.
-inline constexpr std::uint64_t slot_without_value = std::uint64_t{1} << 63U;
-
-/// The data from which a table is loaded: one 64-bit word per slot; see slot_map_snapshot.
-struct table_image {
-  std::span<const std::uint64_t> table;
-  slot_index first_free = null_slot;
-  std::uint32_t first_generation = 1;
-
-  /// Returns the number of reserved handles.
-  [[nodiscard]] std::size_t reserved() const noexcept {
-    std::size_t count = 0;
-    for (std::size_t slot = 0; slot < table.size(); ++slot) {
-      const std::uint64_t word = table[slot];
-      const bool marked = (word & slot_without_value) != 0;
-      count += !marked && static_cast<slot_index>(word ^ slot) == null_slot ? 1U : 0U;
-    }
-    return count;
-  }
-};
-
-/// The words of a table in a vector of their own, from which a snapshot is made.
-struct table_copy {
-  std::vector<std::uint64_t> table;
-  slot_index first_free = null_slot;
-  std::uint32_t first_generation = 1;
-};
 
 /// The last generation of a handle. The next number, with the mark of slot_table's invariant I3,
 /// means that a slot is used up.
@@ -358,34 +331,21 @@ class slot_table {
   }
 
   /// Copies the words of the image `from`. Writes the slot of the value at each index to `owners`.
-  /// Returns false unless `from` is an image of a table with `owners.size()` values and no vacant
-  /// slot. If it returns false or throws std::bad_alloc, the table may only be destroyed. Requires:
-  /// each element of `owners` is null_slot.
-  [[nodiscard]] bool load(const table_image& from, std::span<slot_index> owners) {
-    // The first generation of a moved-from table may be the one after the last.
-    if (from.table.size() > max_capacity || from.first_generation < 1 ||
-        from.first_generation > Last + 1) {
-      return false;
-    }
+  /// If it throws std::bad_alloc, the table may only be destroyed. Requires: image_check passes for
+  /// `owners.size()` values.
+  void load(const table_image& from, std::span<slot_index> owners) {
     words_.assign(from.table.begin(), from.table.end());
     first_free_ = from.first_free;
     first_generation_ = from.first_generation;
-    std::size_t free = 0;
-    std::size_t values = 0;
     for (slot_index slot = 0; slot < words_.size(); ++slot) {
-      const std::uint32_t index = index_or_any(slot);
       if ((words_[slot] & unused) != 0) {
-        ++(is_used_up(slot) ? used_up_ : free);
-      } else if (has_generation(slot) && has_reserved(slot)) {
+        used_up_ += is_used_up(slot) ? 1U : 0U;
+      } else if (has_reserved(slot)) {
         ++reserved_;
-      } else if (has_generation(slot) && index < owners.size() && owners[index] == null_slot) {
-        owners[index] = slot;
-        ++values;
       } else {
-        return false;
+        owners[index_or_any(slot)] = slot;
       }
     }
-    return values == owners.size() && has_all_free(free);
   }
 
   [[nodiscard]] array_source source() const noexcept { return words_.get_allocator().source(); }
@@ -431,23 +391,6 @@ class slot_table {
   /// has.
   [[nodiscard]] bool has_reserved(slot_index slot) const noexcept {
     return (words_[slot] & unused) == 0 && index_or_any(slot) == null_slot;
-  }
-
-  [[nodiscard]] bool has_generation(slot_index slot) const noexcept {
-    return generation(slot) >= 1 && generation(slot) <= Last;
-  }
-
-  // Returns true if the list of free slots has exactly `count` elements. Each slot has one
-  // successor, so no slot occurs twice in a list that ends.
-  [[nodiscard]] bool has_all_free(std::size_t count) const noexcept {
-    slot_index slot = first_free_;
-    for (; count != 0 && slot < words_.size(); --count) {
-      if ((words_[slot] & unused) == 0 || !has_generation(slot)) {
-        return false;
-      }
-      slot = static_cast<slot_index>(words_[slot]);
-    }
-    return count == 0 && slot == null_slot;
   }
 
   /// Returns the slot after the free slot `slot` in the list.

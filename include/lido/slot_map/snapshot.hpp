@@ -5,11 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <type_traits>
 #include <vector>
 
-#include "lido/base/fail.hpp"
+#include "lido/base/option_problem.hpp"
 #include "lido/base/slot_index.hpp"
 
 namespace lido::inline v0 {
@@ -82,16 +81,18 @@ struct concurrent_slot_map_snapshot {
 
 namespace detail {
 
-/// Throws std::invalid_argument unless `format` is `expected`. The message names the map.
-inline void check_format(std::string_view map_name, std::uint32_t format, std::uint32_t expected) {
+/// Returns a problem unless `format` is `expected`.
+[[nodiscard]] inline option_problem problem_with_format(std::uint32_t format,
+                                                        std::uint32_t expected) noexcept {
+  if (format == expected) {
+    return {};
+  }
   const std::uint32_t swapped =
       expected << 24U | (expected & 0xFF00U) << 8U | (expected >> 8U & 0xFF00U) | expected >> 24U;
-  if (format != expected) {
-    throw_invalid_option(
-        map_name, format == swapped
-                      ? "the snapshot to restore has the byte order of another processor"
-                      : "the snapshot to restore does not have the format of this version of Lido");
-  }
+  return {option_problem::kind::option,
+          {format == swapped
+               ? "the snapshot to restore has the byte order of another processor"
+               : "the snapshot to restore does not have the format of this version of Lido"}};
 }
 
 /// Passes a value to the constructor of its restored T: copies it if T can be copied, and moves it

@@ -427,24 +427,25 @@ class value_store {
     return closed;
   }
 
+  /// Returns true if `image` is the table of `values` values. For `may_allocate`, see image_check.
+  [[nodiscard]] static bool can_restore(const table_image& image, std::size_t values,
+                                        bool may_allocate) noexcept {
+    return image_check(image, values, LastGeneration).passes(may_allocate);
+  }
+
   /// Replaces all values by copies of `values`, under the handles of `image`. Moves the values if a
-  /// T cannot be copied. Returns false if `image` is not the table of `values`. Throws
-  /// std::bad_alloc, and whatever making a T throws. If it returns false or throws, nothing has
-  /// changed, except in values that were moved. Requires: values.size() <= capacity, and no index
-  /// is open.
+  /// T cannot be copied. Throws std::bad_alloc, and whatever making a T throws. If it throws,
+  /// nothing has changed, except in values that were moved. Requires: values.size() <= capacity,
+  /// `can_restore` has returned true, and no index is open.
   template <class Values>
-  [[nodiscard, LIDO_ASSERTS]] bool restore(const Values& values, const table_image& image,
-                                           std::uint32_t capacity) {
+  [[LIDO_ASSERTS]] void restore(const Values& values, const table_image& image,
+                                std::uint32_t capacity) {
     LIDO_ASSERT(values.size() <= capacity && !is_open(), "more values are restored than fit");
     value_store fresh(source());
     fresh.array_ = value_array<T>(capacity, source());
     fresh.reserve_slots(capacity);
     const auto end = static_cast<std::uint32_t>(values.size());
-    const std::span<slot_index> owners = fresh.array_.first_slots(end);
-    std::fill(owners.begin(), owners.end(), null_slot);
-    if (!fresh.table_.load(image, owners)) {
-      return false;
-    }
+    fresh.table_.load(image, fresh.array_.first_slots(end));
     for (auto from = values.begin(); fresh.end_ != end; ++fresh.end_, ++from) {
       (void)make_at(fresh.array_.values() + fresh.end_, value_to_restore<T>(*from));
     }
@@ -454,7 +455,6 @@ class value_store {
     end_ = std::exchange(fresh.end_, 0);
     holes_ = 0;
     changed();
-    return true;
   }
 
   /// Shrinks the table; see slot_table::shrink. Requires: there are no holes.
