@@ -326,6 +326,7 @@ class concurrent_slot_map {
       const concurrent_slot_map_snapshot<T>& from) const noexcept {
     return detail::restoration<concurrent_slot_map>::find_problem(*this, from);
   }
+  /// Returns the same for what `snapshot()` returned, or for another range of values.
   template <class Values, class Table>
   [[nodiscard]] option_problem problem_with(
       const concurrent_slot_map_snapshot<T, Values, Table>& from) const noexcept {

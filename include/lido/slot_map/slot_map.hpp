@@ -488,6 +488,7 @@ class slot_map : private detail::slot_map_core<T, Hooks> {
   [[nodiscard]] option_problem problem_with(const slot_map_snapshot<T>& from) const noexcept {
     return find_problem_with(from);
   }
+  /// Returns the same for a snapshot of a const map, or for another range of values.
   template <class Values, class Table>
   [[nodiscard]] option_problem problem_with(
       const slot_map_snapshot<T, Values, Table>& from) const noexcept {
