@@ -98,16 +98,32 @@ class Dashboard(unittest.TestCase):
 
 
 class Alerts(unittest.TestCase):
-    def test_the_page_has_each_alert_with_its_severity_and_delay(self) -> None:
+    def setUp(self) -> None:
         rules = (ROOT / "examples/metrics/alerts.yml").read_text(encoding="utf-8")
-        page = ALERTS.read_text(encoding="utf-8")
-        for rule in re.split(r"^ +- alert: ", rules, flags=re.M)[1:]:
-            name = rule.split("\n")[0]
+        self.rules = {rule.split("\n")[0]: rule for rule in re.split(r"^ +- alert: ", rules, flags=re.M)[1:]}
+        self.page = ALERTS.read_text(encoding="utf-8")
+        self.assertEqual(len(self.rules), 6)
+
+    def test_the_page_has_each_alert_with_its_severity_and_delay(self) -> None:
+        for name, rule in self.rules.items():
             severity = re.search(r"severity: (\w+)", rule)[1]
             delay = re.search(r"^ +for: (\w+)", rule, re.M)
             row = rf"^\| `{name}` \|.*\| {delay[1] if delay else 'at once'} \| {severity} \|$"
-            self.assertRegex(page, re.compile(row, re.M))
-            self.assertIn(f"\n## {name}\n", page)
+            self.assertRegex(self.page, re.compile(row, re.M))
+            self.assertIn(f"\n## {name}\n", self.page)
+
+    def test_the_page_has_the_window_and_the_threshold_of_each_alert(self) -> None:
+        for name, rule in self.rules.items():
+            condition = re.search(rf"^\| `{name}` \| (.*?) \|", self.page, re.M)[1]
+            windows = re.findall(r"last (?:(\d+) )?minutes?", condition)
+            self.assertEqual({window or "1" for window in windows}, set(re.findall(r"\[(\d+)m\]", rule)), name)
+            thresholds = set(re.findall(r" > ([\d.]+)", rule)) - {"0"}
+            self.assertEqual(set(re.findall(r"([\d.]+) s\b", condition)), thresholds, name)
+
+    def test_the_page_gives_a_reason_for_each_delay(self) -> None:
+        reasons = re.findall(r"^- \*\*For (\d+) minutes?\*\*", self.page, re.M)
+        delays = re.findall(r"^ +for: (\d+)m$", "".join(self.rules.values()), re.M)
+        self.assertEqual(sorted(reasons), sorted(set(delays)))
 
 
 class Json(unittest.TestCase):
