@@ -1,0 +1,2 @@
+// flags: -std=c++17
+#include "lido/lido.hpp"
