@@ -16,6 +16,21 @@ namespace {
 using std::to_string;
 using std::chrono::nanoseconds;
 
+/// Returns `time` in the largest unit, up to seconds, that is exact.
+std::string text_of(nanoseconds time) {
+  struct unit {
+    nanos length;
+    const char* name;
+  };
+  constexpr unit larger[] = {{1'000'000'000, " s"}, {1'000'000, " ms"}, {1'000, " us"}};
+  for (const auto& [length, name] : larger) {
+    if (time.count() % length == 0) {
+      return to_string(time.count() / length) + name;
+    }
+  }
+  return to_string(time.count()) + " ns";
+}
+
 void check_times(const resource_pool_options& options) {
   struct rule {
     std::string_view option;
@@ -35,14 +50,13 @@ void check_times(const resource_pool_options& options) {
            rule{"report_slow_after", options.report_slow_after},
            rule{"report_leak_after", options.report_leak_after},
        }) {
-    refuse_option_if(value.count() < (may_be_zero ? 0 : 1), options.name,
-                     {option, " of ", to_string(value.count()), " ns is ",
-                      may_be_zero ? "negative" : "not positive"});
+    refuse_option_if(
+        value.count() < (may_be_zero ? 0 : 1), options.name,
+        {option, " of ", text_of(value), may_be_zero ? " is negative" : " is not positive"});
   }
-  refuse_option_if(
-      options.retry_longest < options.retry_first, options.name,
-      {"retry_longest of ", to_string(options.retry_longest.count()),
-       " ns is less than retry_first of ", to_string(options.retry_first.count()), " ns"});
+  refuse_option_if(options.retry_longest < options.retry_first, options.name,
+                   {"retry_longest of ", text_of(options.retry_longest),
+                    " is less than retry_first of ", text_of(options.retry_first)});
 }
 
 const resource_pool_options& checked(const resource_pool_options& options) {
@@ -103,9 +117,9 @@ pool_settings settings_of_keys(const keyed_resource_pool_options& options) {
   refuse_option_if(each.reserve != 0, each.name,
                    {"reserve ", to_string(each.reserve), " is not for pools with keys"});
   refuse_option_if(each.max_size == 0, each.name, {"each_key.max_size 0 is not at least 1"});
-  refuse_option_if(options.prefer_same_key_for < nanoseconds::zero(), each.name,
-                   {"prefer_same_key_for of ", to_string(options.prefer_same_key_for.count()),
-                    " ns is negative"});
+  refuse_option_if(
+      options.prefer_same_key_for < nanoseconds::zero(), each.name,
+      {"prefer_same_key_for of ", text_of(options.prefer_same_key_for), " is negative"});
   each.max_size = (std::min)(each.max_size, options.max_total);
   each.detect_hold_and_wait = false;  // no deadlock: a waiter may get the capacity of another key
   pool_settings settings(each);

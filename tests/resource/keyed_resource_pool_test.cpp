@@ -282,7 +282,18 @@ TEST_F(KeyedResourcePool, WrongOptionsAreNamed) {
   wrong = options(2, 2);
   wrong.each_key.retry_first = 5ms;
   wrong.each_key.retry_longest = 4ms;
-  EXPECT_TRUE(names(wrong, "retry_longest of 4000000 ns is less than retry_first of 5000000 ns"));
+  EXPECT_TRUE(names(wrong, "retry_longest of 4 ms is less than retry_first of 5 ms"));
+  wrong.each_key.retry_longest = 4'999'500ns;
+  EXPECT_TRUE(names(wrong, "retry_longest of 4999500 ns is less than retry_first of 5 ms"));
+  wrong.each_key.retry_first = 90s;
+  wrong.each_key.retry_longest = 1'500us;
+  EXPECT_TRUE(names(wrong, "retry_longest of 1500 us is less than retry_first of 90 s"));
+  wrong = options(2, 2);
+  wrong.each_key.acquire_timeout = 0s;
+  EXPECT_TRUE(names(wrong, "acquire_timeout of 0 s is not positive"));
+  wrong.each_key.acquire_timeout = 1s;
+  wrong.each_key.idle_timeout = -1500ms;
+  EXPECT_TRUE(names(wrong, "idle_timeout of -1500 ms is negative"));
 }
 
 }  // namespace
