@@ -35,7 +35,7 @@ function* pages(folder = site) {
   }
 }
 
-// Every link of every page leads to a file, and every anchor to an element.
+// Every link of every page leads to a file, and every anchor to an element. The files of images and scripts exist.
 function checkLinks() {
   const ids = new Map()
   const idsOf = (file) => {
@@ -44,18 +44,20 @@ function checkLinks() {
   }
   let links = 0
   for (const file of pages()) {
-    for (const [, link] of readFileSync(file, 'utf8').matchAll(/ href="([^"]+)"/g)) {
-      if (/^(mailto:|data:)/.test(link)) continue
-      const url = new URL(link.replaceAll('&amp;', '&'), `${root}/${relative(site, file)}`)
-      if (url.origin !== root) {
-        if (!/^https?:/.test(url.protocol)) fail(`${relative(site, file)}: odd link ${link}`)
-        continue
+    for (const [, name, value] of readFileSync(file, 'utf8').matchAll(/ (href|src|srcset)="([^"]+)"/g)) {
+      for (const link of name === 'srcset' ? value.split(',').map((each) => each.trim().split(' ')[0]) : [value]) {
+        if (/^(mailto:|data:)/.test(link)) continue
+        const url = new URL(link.replaceAll('&amp;', '&'), `${root}/${relative(site, file)}`)
+        if (url.origin !== root) {
+          if (name !== 'href' || !/^https?:/.test(url.protocol)) fail(`${relative(site, file)}: odd link ${link}`)
+          continue
+        }
+        ++links
+        const path = decodeURIComponent(url.pathname)
+        const target = [join(site, path), join(site, path, 'index.html'), join(site, `${path}.html`)].find((each) => existsSync(each) && !statSync(each).isDirectory())
+        if (!target) fail(`${relative(site, file)}: dead link ${link}`)
+        else if (url.hash && target.endsWith('.html') && !idsOf(target).has(decodeURIComponent(url.hash.slice(1)))) fail(`${relative(site, file)}: dead anchor ${link}`)
       }
-      ++links
-      const path = decodeURIComponent(url.pathname)
-      const target = [join(site, path), join(site, path, 'index.html'), join(site, `${path}.html`)].find((each) => existsSync(each) && !statSync(each).isDirectory())
-      if (!target) fail(`${relative(site, file)}: dead link ${link}`)
-      else if (url.hash && target.endsWith('.html') && !idsOf(target).has(decodeURIComponent(url.hash.slice(1)))) fail(`${relative(site, file)}: dead anchor ${link}`)
     }
   }
   return links
@@ -65,21 +67,29 @@ mkdirSync(shots, { recursive: true })
 const browser = await puppeteer.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] })
 const context = browser.defaultBrowserContext()
 await context.overridePermissions(root, ['clipboard-read', 'clipboard-write', 'clipboard-sanitized-write'])
-const page = await browser.newPage()
-page.on('console', (message) => ['error', 'warn'].includes(message.type()) && fail(`console at ${page.url()}: ${message.text()}`))
-page.on('pageerror', (error) => fail(`error at ${page.url()}: ${error.message}`))
-page.on('request', (request) => !/^(data:|blob:)/.test(request.url()) && !request.url().startsWith(root) && fail(`network: ${request.url()}`))
 
+async function newTab() {
+  const tab = await browser.newPage()
+  tab.on('console', (message) => ['error', 'warn'].includes(message.type()) && fail(`console at ${tab.url()}: ${message.text()}`))
+  tab.on('pageerror', (error) => fail(`error at ${tab.url()}: ${error.message}`))
+  tab.on('request', (request) => !/^(data:|blob:)/.test(request.url()) && !request.url().startsWith(root) && fail(`network: ${request.url()}`))
+  return tab
+}
+
+const page = await newTab()
 const open = async (path, width = 1280, dark = false) => {
   await page.setViewport({ width, height: 900 })
   await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }])
   await page.goto(`${root}/${path}`, { waitUntil: 'networkidle0' })
 }
 
-// Contrast and what else axe knows of pages that everybody can read.
-async function checkAccess(what) {
-  await page.evaluate(axe)
-  const found = await page.evaluate(() => window.axe.run({ runOnly: ['color-contrast', 'image-alt', 'link-name', 'button-name', 'document-title', 'html-has-lang', 'aria-valid-attr'] }))
+// Width, contrast, and what else axe knows of pages that everybody can read.
+async function checkTab(tab, path, width, dark) {
+  const what = `${path} ${width}${dark ? ' dark' : ''}`
+  const broad = await tab.evaluate(() => document.documentElement.scrollWidth)
+  if (broad > width) fail(`${what}: ${broad} pixels wide`)
+  await tab.evaluate(axe)
+  const found = await tab.evaluate(() => window.axe.run({ runOnly: ['color-contrast', 'image-alt', 'link-name', 'button-name', 'document-title', 'html-has-lang', 'aria-valid-attr'] }))
   for (const each of found.violations) {
     for (const node of each.nodes.slice(0, 3)) fail(`${what}: ${each.id}: ${node.html.slice(0, 140)} ${node.any[0]?.message ?? ''}`)
   }
@@ -93,12 +103,32 @@ async function checkLooks() {
     const name = path.replaceAll('/', '-').replace('.html', '')
     for (const [width, dark] of [[1280, false], [1280, true], [360, false]]) {
       await open(path, width, dark)
-      const broad = await page.evaluate(() => document.documentElement.scrollWidth)
-      if (broad > width) fail(`${path}: ${broad} pixels wide on a screen of ${width}`)
-      await checkAccess(`${path} ${width}${dark ? ' dark' : ''}`)
+      await checkTab(page, path, width, dark)
       await page.screenshot({ path: join(shots, `${name}-${width}${dark ? '-dark' : ''}.png`) })
     }
   }
+}
+
+// The other pages of the documentation, and a dozen of the API, on a narrow screen. Several tabs share the work.
+async function checkNarrow() {
+  const all = [...pages()].map((file) => relative(site, file)).sort().filter((path) => !looked.includes(path))
+  const api = all.filter((path) => path.startsWith('api/'))
+  const wanted = [...all.filter((path) => path.startsWith('docs/')), ...api.filter((_, index) => index % Math.ceil(api.length / 12) === 0)]
+  let next = 0
+  let dated = 0
+  await Promise.all(Array.from({ length: 4 }, async () => {
+    const tab = await newTab()
+    await tab.setViewport({ width: 360, height: 900 })
+    while (next < wanted.length) {
+      const path = wanted[next++]
+      await tab.goto(`${root}/${path}`, { waitUntil: 'networkidle0' })
+      await checkTab(tab, path, 360, false)
+      dated += await tab.evaluate(() => /20\d\d/.test(document.querySelector('.VPLastUpdated, .last-updated')?.textContent))
+    }
+    await tab.close()
+  }))
+  if (!dated && existsSync('.git')) fail('no page shows when it was changed')
+  return wanted.length
 }
 
 async function checkSearch() {
@@ -161,7 +191,8 @@ try {
   await checkCopy()
   await checkKeyboard()
   await checkLooks()
-  console.log(`${[...pages()].length} pages, ${links} links, ${looked.length * 3} screenshots in ${shots}`)
+  const narrow = await checkNarrow()
+  console.log(`${[...pages()].length} pages, ${links} links, ${narrow + looked.length} looked at, ${looked.length * 3} screenshots in ${shots}`)
 } finally {
   await browser.close()
   server.close()

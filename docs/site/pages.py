@@ -8,6 +8,7 @@ Also writes `site.json`, which has the version and the side bar; `.vitepress/con
 """
 import html
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -29,13 +30,14 @@ PARTS = {"object": "Object pools", "allocator": "Object pools", "freelist": "Obj
 
 
 def dates():
-    """Returns the date of the last commit of each file, in milliseconds; nothing outside of a repository."""
+    """Returns the time of the last commit of each file; nothing outside of a repository."""
     found = {}
-    log = subprocess.run(["git", "-C", TREE, "log", "--format=%ct", "--name-only"], capture_output=True, text=True, check=False).stdout
-    date = 0
+    log = subprocess.run(["git", "-C", TREE, "log", "--date=format-local:%Y-%m-%dT%H:%M:%SZ", "--format=@%cd", "--name-only"], capture_output=True, text=True, check=False,
+                         env={**os.environ, "TZ": "UTC"}).stdout
+    date = ""
     for line in log.splitlines():
-        if line.isdigit():
-            date = int(line) * 1000
+        if line.startswith("@"):
+            date = line[1:]
         elif line:
             found.setdefault(line, date)
     return found
@@ -73,11 +75,11 @@ class Site:
         self.types = {file.stem.removeprefix("lido-"): file.stem for file in api.glob("lido-*.md") if "@header" in file.read_text()}
 
     def write(self, path, text, source=None, **front):
-        if source and str(source) in self.dates:
-            front["lastUpdated"] = self.dates[str(source)]
         target = self.folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         head = "".join(f"{key}: {json.dumps(value)}\n" for key, value in front.items())
+        if source and str(source) in self.dates:
+            head += f"lastUpdated: {self.dates[str(source)]}\n"  # without quotes: VitePress takes a date, but no text and no number
         target.write_text(f"---\n{head}---\n\n{text}")
 
     def link(self, page, match):
