@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 BASES = {"pool_controls", "acquire_forms", "async_forms", "complete_traits", "listener_links"}
 # Public because other headers of Lido call them.
 INTERNAL = {"async_acquire_at", "async_waits", "hooks_of", "kept_for_later", "keep_if_clean", "acquire_call", "acquire_outcome", "pool_core", "no_hooks", "closer",
-            "twin", "position", "source", "anything", "entry", "postgres_result_deleter"}
+            "twin", "position", "source", "anything", "entry", "postgres_result_deleter", "has_async_waits"}
 HAS_KEY = "!has_key"  # the condition of functions that a pool and the view of a key share
 # What a user reads instead of an internal name.
 PLAIN = {r"\bdetail::stop_token": "std::stop_token", r"\bdetail::null_slot": "0xFFFF'FFFF",
@@ -38,6 +38,31 @@ def text_of(element, name):
 
 def is_documented(element):
     return bool(text_of(element, "briefdescription") or text_of(element, "detaileddescription"))
+
+
+def parameters_of(member):
+    """Returns the types of the parameters, without what tells `const T&` from `T&&`."""
+    types = ["".join(each.find("type").itertext()) for each in member.findall("param")]
+    return [re.sub(r"\bconst\b|[&\s]", "", each) for each in types]
+
+
+def without_sentence(compound, members):
+    """Returns the names in a class that no comment explains: the class itself, members, and enumerators.
+
+    A member may share the comment of a function with its name and parameters. The comment of an enumeration may name its enumerators.
+    """
+    name = compound.findtext("compoundname")
+    if compound.get("kind") != "namespace" and not is_documented(compound):
+        yield name
+    documented = [(member.findtext("name"), parameters_of(member)) for member in members if is_documented(member)]
+    for member in members:
+        own = f"{name}::{member.findtext('name')}"
+        if not is_documented(member) and member.findtext("name") not in STANDARD and (member.findtext("name"), parameters_of(member)) not in documented:
+            yield own + (member.findtext("argsstring") or "")
+        named = re.findall(r"\w+", text_of(member, "briefdescription") + " " + text_of(member, "detaileddescription"))
+        for value in member.findall("enumvalue"):
+            if not is_documented(value) and value.findtext("name") not in named:
+                yield f"{own}::{value.findtext('name')}"
 
 
 def is_hidden(member):
@@ -119,7 +144,7 @@ def defaults_of(headers):
 
 
 def prune(file, templates, defaults):
-    """Removes hidden members and bases from a file. Returns the public members that are left, or None for an internal class."""
+    """Removes hidden members and bases from a file. Returns the names without a sentence, or None for an internal class."""
     tree = ElementTree.parse(file)
     compound = tree.getroot().find("compounddef")
     if compound is None or compound.get("kind") not in ("class", "struct", "concept", "namespace"):
@@ -152,7 +177,7 @@ def prune(file, templates, defaults):
             compound.remove(section)
             compound.append(section)
     tree.write(file, encoding="utf-8", xml_declaration=True)
-    return left
+    return list(without_sentence(compound, left))
 
 
 def relink(xml):
@@ -177,14 +202,11 @@ def main():
     defaults = defaults_of(HERE.parents[1] / "include/lido")
     bare = []
     for file in sorted(xml.glob("*.xml")):
-        members = prune(file, templates, defaults)
-        if members is None:
+        names = prune(file, templates, defaults)
+        if names is None:
             file.unlink()
-            continue
-        documented = {member.findtext("name") for member in members if is_documented(member)}
-        for member in members:
-            if not is_documented(member) and member.findtext("name") not in STANDARD | documented:
-                bare.append(f"{member.findtext('qualifiedname') or member.findtext('definition')}: {member.find('location').get('file')}")
+        else:
+            bare += names
     relink(xml)
     index = xml / "index.xml"
     tree = ElementTree.parse(index)

@@ -11,9 +11,12 @@
 
 namespace lido::inline v0 {
 
-/// What an acquire does if every slot is in use: it fails, waits, or grows the pool (and fails only
-/// if the pool cannot grow).
-enum class when_full : std::uint8_t { fail, wait, grow };
+/// What an acquire does if every slot is in use.
+enum class when_full : std::uint8_t {
+  fail,  ///< the acquire fails
+  wait,  ///< the acquire waits until a slot is free
+  grow   ///< the acquire grows the pool, and fails only if the pool cannot grow
+};
 
 class shared_list;
 

@@ -30,6 +30,7 @@ class [[nodiscard]] lease {
 
  public:
   lease() noexcept = default;
+  /// Makes an empty lease.
   // NOLINTNEXTLINE(google-explicit-constructor): as for pointers
   lease(std::nullptr_t /*null*/) noexcept {}
   /// Takes over the object of `other`, which is then empty.
@@ -45,6 +46,7 @@ class [[nodiscard]] lease {
     }
     return *this;
   }
+  /// Releases the object, if the lease has one.
   [[LIDO_ASSERTS]] lease& operator=(std::nullptr_t /*null*/) noexcept {
     reset();
     return *this;

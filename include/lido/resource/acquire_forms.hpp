@@ -100,6 +100,7 @@ class acquire_forms {
   template <class Done, unitless Number>
   void async_acquire(Done, Number,
                      std::stop_token = {}) = delete;  // rejects a number without a unit
+  /// Acquires a resource for a callback, with the pool's `acquire_timeout`.
   template <class Done>
   [[LIDO_ALWAYS_INLINE]] void async_acquire(Done done) {
     async_acquire_at(code_address::here(), std::move(done), acquire_timeout(), {});
@@ -126,6 +127,7 @@ class acquire_forms {
   }
   template <unitless Number>
   void co_acquire(Number, std::stop_token = {}) = delete;  // rejects a number without a unit
+  /// Returns an awaiter as above, with the pool's `acquire_timeout`.
   [[nodiscard, LIDO_ALWAYS_INLINE]] auto co_acquire() { return co_acquire(acquire_timeout()); }
   /// Returns an awaiter. `co_await` on it returns an acquire_result instead of throwing
   /// acquire_error.

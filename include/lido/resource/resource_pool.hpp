@@ -185,6 +185,7 @@ class resource_pool : public detail::pool_controls,
   /// idle. Throws std::bad_alloc, or std::invalid_argument if a limit is above 65535 or `min_idle`
   /// is above `max_size`. If it throws, it has had no effect.
   void resize(std::size_t max_size) { core().resize(max_size, nullptr); }
+  /// Sets both limits, under the same conditions as the function above.
   void resize(std::size_t max_size, std::size_t min_idle) { core().resize(max_size, &min_idle); }
   /// Waits until `count` resources are idle, for example after the start of a pool with `min_idle`.
   /// Returns false if `timeout` passes first, or if the pool is closed.

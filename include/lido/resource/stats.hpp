@@ -124,11 +124,11 @@ struct resource_pool_report {
 struct pool_event {
   /// What has happened.
   enum class kind : std::uint8_t {
-    create_failed,
-    validate_failed,  ///< `validate` threw
-    reset_failed,     ///< `reset` threw
-    slow_lease,
-    suspected_leak,
+    create_failed,       ///< a create failed
+    validate_failed,     ///< `validate` threw
+    reset_failed,        ///< `reset` threw
+    slow_lease,          ///< a lease has lasted for longer than `report_slow_after`
+    suspected_leak,      ///< a lease has lasted for longer than `report_leak_after`
     returned_after_all,  ///< a lease that was reported before has ended
     orphaned             ///< the pool was destroyed before these leases ended
   };
@@ -159,7 +159,7 @@ struct close_report {
 
 /// Why an acquire failed.
 enum class acquire_failure : std::uint8_t {
-  timed_out,
+  timed_out,         ///< the timeout of the acquire has passed
   cancelled,         ///< stopped by the stop token, or the cancellation slot of Asio
   closed,            ///< the pool is closed
   too_many_waiters,  ///< more than max_waiters

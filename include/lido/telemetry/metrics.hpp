@@ -21,7 +21,11 @@ struct resource_pool_stats;
 /// Kinds of metrics: a gauge rises and falls, a counter only grows.
 enum class metric_kind : std::uint8_t { gauge, counter };
 /// Unit of a metric.
-enum class metric_unit : std::uint8_t { count, flag, nanoseconds };
+enum class metric_unit : std::uint8_t {
+  count,       ///< a number of slots, resources or events
+  flag,        ///< 0 or 1
+  nanoseconds  ///< a time
+};
 
 /// A metric: one member of a pool's statistics, with the name and the explanation that all exports
 /// use.
@@ -73,8 +77,11 @@ struct time_metric {
 /// Writes one line for people: `capacity`, and all other members that are not 0, except
 /// `tag_headroom`. Shows the number, the median and the 99th percentile of durations.
 std::ostream& operator<<(std::ostream& out, const pool_stats& stats);
+/// Writes one line for people, in the same form as for `pool_stats`.
 std::ostream& operator<<(std::ostream& out, const slot_pool_stats& stats);
+/// Writes one line for people, in the same form as for `pool_stats`.
 std::ostream& operator<<(std::ostream& out, const resource_pool_stats& stats);
+/// Writes one line for people: name, number and kind of the pool, its statistics and its durations.
 std::ostream& operator<<(std::ostream& out, const pool_report& report);
 
 /// Returns `{"pools":[...]}`. Each pool has a member for each metric that it counts, with times in
