@@ -12,6 +12,7 @@ from pathlib import Path
 
 KEYWORDS = "constexpr|static|explicit|virtual|friend|inline|const|noexcept"
 FENCE = re.compile(r"^```cpp\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+INCLUDE = Path(__file__).resolve().parents[2] / "include"
 PAIRS = {")": "(", "]": "["}
 
 
@@ -95,13 +96,53 @@ def faults_of_functions(name, page, functions):
             yield f"{title}: without its comment"
 
 
+def reach(header, seen):
+    """Adds to `seen` the headers of Lido that this header includes, and itself."""
+    if header not in seen and (INCLUDE / header).exists():
+        seen.add(header)
+        for inner in re.findall(r'^ *# *include "(lido/[^"]+)"', (INCLUDE / header).read_text(), re.MULTILINE):
+            reach(inner, seen)
+    return seen
+
+
+def homes(xml):
+    """Returns for each type the header that defines it, and the headers of the classes that have it as a member or parameter."""
+    headers, users = {}, {}
+    for file in sorted(xml.glob("*.xml")):
+        root = ElementTree.parse(file).getroot().find("compounddef")
+        if root is None or root.get("kind") not in ("class", "struct", "concept"):
+            continue
+        headers[file.stem] = root.find("location").get("file").removeprefix("include/")
+        members = root.findall("sectiondef/memberdef[@prot='public']")
+        for ref in [ref for member in members for kind in ("type//ref", "param/type//ref") for ref in member.iterfind(kind)]:
+            if ref.get("refid") != file.stem and ref.get("kindref") == "compound":
+                users.setdefault(ref.get("refid"), set()).add(headers[file.stem])
+    names = {file.stem: ElementTree.parse(file).getroot().findtext("compounddef/compoundname") for file in map(lambda each: xml / f"{each}.xml", headers)}
+    return {names[each].replace("::", "-"): (header, users.get(each, set())) for each, header in headers.items()}
+
+
+def faults_of_include(page, home):
+    """Finds an include that is internal, that lacks the type, or after which no class of its folder that uses the type is complete."""
+    found = re.search(r"^# .*\n+```cpp\n#include <(lido/\S+)>", page, re.MULTILINE)
+    if found is None or home is None:
+        return
+    header, users = home[0], {user for user in home[1] if Path(user).parent == Path(home[0]).parent}
+    reached = reach(found[1], set())
+    if header not in reached or found[1].count("/") > 1 and header != "lido/freelist/index_list.hpp":
+        yield f"{found[1]} does not declare it"
+    elif users and not users & reached:
+        yield f"{found[1]} lacks the classes that use it"
+
+
 def main():
     xml, folder = Path(sys.argv[1]), Path(sys.argv[2])
+    known = homes(xml)
     functions, faults = members(xml), []
     for file in sorted(folder.glob("lido*.md")):
         page = file.read_text()
-        found = [*faults_of_text(page), *faults_of_code(page), *faults_of_functions(file.stem, page, functions)]
-        title = re.search(r"^# .*\n+(```cpp\n#include <lido/\S+>\n)?", page, re.MULTILINE)
+        found = [*faults_of_text(page), *faults_of_code(page), *faults_of_functions(file.stem, page, functions),
+                 *faults_of_include(page, known.get(file.stem))]
+        title = re.search(r"^# .*\n+(```cpp\n#include <lido/\S+>.*\n)?", page, re.MULTILINE)
         if title[1] is None:
             found += [f"{name}: without its header" for name, code, _ in sections(page) if "#include <lido/" not in code]
         faults += [f"{file.name}: {each}" for each in found]

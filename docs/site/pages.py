@@ -22,7 +22,7 @@ LINK = re.compile(r"(?<=\]\()([^()\s#]+)(#[^()\s]*)?(?=\))")
 FILE_LINK = re.compile(r"\[`?([\w./-]+\.md)`?\]\(([^()\s#]+)")
 LANGUAGES = {".cpp": "cpp", ".hpp": "cpp", ".cppm": "cpp", ".c": "c", ".h": "c", ".py": "python", ".sh": "sh", ".md": "md", ".json": "json", ".toml": "toml",
              ".yml": "yaml", ".cmake": "cmake", ".txt": "cmake"}
-OWN_HEADER = {"checked_traits": "lido/checked.hpp"}  # declared elsewhere, but not complete without it
+ALSO_IN = {"tcp_keep_alive": ["lido/hiredis.hpp", "lido/libpq.hpp"]}  # a member of the targets of three headers, and each is enough
 # Folder of the headers, heading of the reference.
 PARTS = {"object": "Object pools", "allocator": "Object pools", "freelist": "Object pools", "slot_map": "Slot maps", "resource": "Resource pools",
          "connect": "Factories of connections", "pmr": "Blocks", "base": "Errors and statistics", "debug": "Registry and misuse",
@@ -115,6 +115,7 @@ class Site:
 
     def add_document(self, page):
         text = (TREE / page).read_text()
+        programs = [(TREE / name).read_text() for name in set(re.findall(r"<!-- snippet: (\S+)", text))]
         text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
         text = text.replace("](contention.json.gz)", "](" + REPORT + '){target="_self"}')
         text = re.sub(r"^```(\w+)( .*)?$", fence, text, flags=re.MULTILINE)
@@ -122,7 +123,7 @@ class Site:
         text = FILE_LINK.sub(lambda match: self.titled(page, match), text)
         text = outside_code(text, lambda part: LINK.sub(lambda match: self.link(page, match), part))
         self.titles[page] = title_of(text)
-        self.write(page, self.with_reference(page, text), page)
+        self.write(page, self.with_reference(page, text, "".join(programs)), page)
 
     def titled(self, page, match):
         """Replaces a link text that is the name of a page, which means nothing to a reader of the site, by the page's title."""
@@ -130,9 +131,9 @@ class Site:
         named = path.exists() and f"/{path}".endswith(f"/{match[1]}")
         return f"[{title_of(path.read_text())}]({match[2]}" if named else match[0]
 
-    def with_reference(self, page, text):
-        """Makes the first mention of each public type a link to its entry in the reference."""
-        linked = set()
+    def with_reference(self, page, text, programs):
+        """Makes the first mention of each public type a link to its entry, unless the programs of the page define a type of this name."""
+        linked = set(re.findall(r"^ *(?:class|struct) (\w+)[^;\n]*\{", programs, re.MULTILINE))
 
         def entry(match):
             name = match[1]
@@ -165,8 +166,9 @@ class Site:
                 continue
             name = re.search(r"^# (\S+)", text, re.MULTILINE)[1]
             if header:
-                public = OWN_HEADER.get(name) or headers.get(header[1], "lido/lido.hpp")
-                text = re.sub(r"^@include .*\n", "", text.replace(header[0], f"```cpp\n#include <{public}>\n```\n"), flags=re.MULTILINE)
+                public = own_header(name) or headers.get(header[1], "lido/lido.hpp")
+                others = f"  // or {' or '.join(ALSO_IN[name])}" if name in ALSO_IN else ""
+                text = re.sub(r"^@include .*\n", "", text.replace(header[0], f"```cpp\n#include <{public}>{others}\n```\n"), flags=re.MULTILINE)
                 part = PARTS[header[1].split("/")[1]]
             else:
                 part = "Functions, constants and enumerations"
@@ -178,7 +180,9 @@ class Site:
         order = [*dict.fromkeys(PARTS.values()), "Functions, constants and enumerations"]
         bar = [{"text": part, "collapsed": True, "items": groups[part]} for part in order if part in groups]
         rows = "".join(f"\n## {part['text']}\n\n" + "".join(f"- [`{each['text']}`](./{each['link'].rsplit('/', 1)[-1]}.md)\n" for each in part["items"]) for part in bar)
-        self.write("api/index.md", f"# API reference\n\nEvery public type, function and member, from the comments of the headers.\n{rows}")
+        self.write("api/index.md", f"# API reference\n\nEvery public type, function and member, from the comments of the headers. "
+                   f"Macros, such as `LIDO_ASSERT_HANDLER`, are among the [build options](../docs/reference/build-options.md#macros-of-a-program); "
+                   f"`LIDO_VERSION` is in `lido/version.hpp`. The C interface, `lido_pool`, has [its own page](../docs/reference/c.md).\n{rows}")
         return bar
 
 
@@ -280,6 +284,12 @@ def see(match):
     """Names the types in a declaration."""
     links = dict.fromkeys(re.findall(r"\[`?\w+`?\]\((?:[^)#]+)?#[^)]+\)", match[1]))
     return f"See {', '.join(links)}." if links else ""
+
+
+def own_header(name):
+    """Returns the public header after which the type is named, such as lido/slot_map.hpp for slot_map_options; else None."""
+    stems = [header.stem for header in (TREE / "include/lido").glob("*.hpp") if f"{name}_".startswith(f"{header.stem}_")]
+    return f"lido/{max(stems, key=len)}.hpp" if stems else None
 
 
 def public_headers():
