@@ -1,11 +1,12 @@
 // Opens the built site in Chromium as readers would: search, links, widths, contrast, keyboard. Takes screenshots.
-// usage: check.mjs SITE SHOTS
+// usage: check.mjs SITE BASE [SHOTS]    BASE: folder of the server that has the site, such as / or /lido/
+// Without SHOTS it only checks the links, and that the front page loads all its files.
 import { createServer } from 'node:http'
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { extname, join, relative, resolve } from 'node:path'
 
-const [site, shots] = process.argv.slice(2).map((each) => resolve(each))
+const [site, base, shots] = process.argv.slice(2).map((each, index) => index === 1 ? each : resolve(each))
 const require = createRequire(resolve(site, '../site-tools/package.json'))
 const puppeteer = (await import(require.resolve('puppeteer-core'))).default
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
@@ -18,15 +19,16 @@ const fail = (text) => failures.push(text)
 
 const server = createServer((request, response) => {
   const path = decodeURIComponent(new URL(request.url, 'http://127.0.0.1').pathname)
-  const file = join(site, path.endsWith('/') ? `${path}index.html` : path)
-  if (!file.startsWith(site) || !existsSync(file) || statSync(file).isDirectory()) {
+  const file = join(site, `/${path}${path.endsWith('/') ? 'index.html' : ''}`.slice(base.length))
+  if (!path.startsWith(base) || !file.startsWith(site) || !existsSync(file) || statSync(file).isDirectory()) {
     response.writeHead(404).end()
     return
   }
   response.writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream' }).end(readFileSync(file))
 })
 await new Promise((done) => server.listen(0, '127.0.0.1', done))
-const root = `http://127.0.0.1:${server.address().port}`
+const origin = `http://127.0.0.1:${server.address().port}`
+const root = origin + base.replace(/\/$/, '')
 
 function* pages(folder = site) {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -48,13 +50,13 @@ function checkLinks() {
       for (const link of name === 'srcset' ? value.split(',').map((each) => each.trim().split(' ')[0]) : [value]) {
         if (/^(mailto:|data:)/.test(link)) continue
         const url = new URL(link.replaceAll('&amp;', '&'), `${root}/${relative(site, file)}`)
-        if (url.origin !== root) {
+        if (url.origin !== origin) {
           if (name !== 'href' || !/^https?:/.test(url.protocol)) fail(`${relative(site, file)}: odd link ${link}`)
           continue
         }
         ++links
-        const path = decodeURIComponent(url.pathname)
-        const target = [join(site, path), join(site, path, 'index.html'), join(site, `${path}.html`)].find((each) => existsSync(each) && !statSync(each).isDirectory())
+        const path = `/${decodeURIComponent(url.pathname).slice(base.length)}`
+        const target = url.pathname.startsWith(base) && [join(site, path), join(site, path, 'index.html'), join(site, `${path}.html`)].find((each) => existsSync(each) && !statSync(each).isDirectory())
         if (!target) fail(`${relative(site, file)}: dead link ${link}`)
         else if (url.hash && target.endsWith('.html') && !idsOf(target).has(decodeURIComponent(url.hash.slice(1)))) fail(`${relative(site, file)}: dead anchor ${link}`)
       }
@@ -63,10 +65,10 @@ function checkLinks() {
   return links
 }
 
-mkdirSync(shots, { recursive: true })
+if (shots) mkdirSync(shots, { recursive: true })
 const browser = await puppeteer.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] })
 const context = browser.defaultBrowserContext()
-await context.overridePermissions(root, ['clipboard-read', 'clipboard-write', 'clipboard-sanitized-write'])
+await context.overridePermissions(origin, ['clipboard-read', 'clipboard-write', 'clipboard-sanitized-write'])
 
 async function newTab() {
   const tab = await browser.newPage()
@@ -187,12 +189,17 @@ async function checkKeyboard() {
 
 try {
   const links = checkLinks()
-  await checkSearch()
-  await checkCopy()
-  await checkKeyboard()
-  await checkLooks()
-  const narrow = await checkNarrow()
-  console.log(`${[...pages()].length} pages, ${links} links, ${narrow + looked.length} looked at, ${looked.length * 3} screenshots in ${shots}`)
+  if (!shots) {
+    await open('index.html')
+    await page.waitForSelector('main h1')
+  } else {
+    await checkSearch()
+    await checkCopy()
+    await checkKeyboard()
+    await checkLooks()
+    const narrow = await checkNarrow()
+    console.log(`${[...pages()].length} pages, ${links} links, ${narrow + looked.length} looked at, ${looked.length * 3} screenshots in ${shots}`)
+  }
 } finally {
   await browser.close()
   server.close()

@@ -85,7 +85,7 @@ class Site:
     def link(self, page, match):
         """Returns the target of a link on this page. Shows the file there, if it is no page."""
         target, anchor = match[1], match[2] or ""
-        if target == REPORT or re.match(r"[a-z]+:", target):
+        if target.endswith(REPORT) or re.match(r"[a-z]+:", target):
             return target + anchor
         path = (TREE / page.parent / target).resolve()
         if not path.is_relative_to(TREE) or not path.exists():
@@ -117,7 +117,7 @@ class Site:
         text = (TREE / page).read_text()
         programs = [(TREE / name).read_text() for name in set(re.findall(r"<!-- snippet: (\S+)", text))]
         text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
-        text = text.replace("](contention.json.gz)", "](" + REPORT + '){target="_self"}')
+        text = text.replace("](contention.json.gz)", "](" + "../" * (len(page.parts) - 1) + REPORT[1:] + '){target="_self"}')
         text = re.sub(r"^```(\w+)( .*)?$", fence, text, flags=re.MULTILINE)
         text = re.sub(r'\b(src|srcset)="(?=\w+/)', r'\1="./', text)
         text = FILE_LINK.sub(lambda match: self.titled(page, match), text)
@@ -149,9 +149,6 @@ class Site:
         readme = (TREE / "README.md").read_text()
         programs = re.findall(r"\n\n((?:(?!\n\n).)+)\n\n```cpp program\n(.*?)```", readme, re.DOTALL)
         shown = "\n\n".join(f"{words}\n\n```cpp\n{code}```" for words, code in programs)
-        (self.folder / "public").mkdir(parents=True, exist_ok=True)
-        for image in (TREE / "docs/images").iterdir():
-            shutil.copy(image, self.folder / "public")
         intro = re.search(r"\n\n(Lido is .*?)\n\n", readme, re.DOTALL)[1].replace("\n", " ")
         self.write("index.md", (HERE / "front.md.in").read_text().replace("@programs", shown).replace("@intro", re.sub(r"`(.*?)`", r"<code>\1</code>", html.escape(intro))), sidebar=False, title="Lido",
                    titleTemplate=":title")

@@ -7,6 +7,7 @@ export default {
   title: 'Lido',
   description: 'Thread-safe object pools for C++20: jobs, particles, connections, blocks',
   lang: 'en-GB',
+  base: process.env.LIDO_SITE_BASE ?? '/',
   cleanUrls: false,
   ignoreDeadLinks: ['/report/index'],
   metaChunk: true,
