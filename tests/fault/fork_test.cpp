@@ -137,8 +137,8 @@ bool forgets_callbacks(object_pool<int>& pool, int* held, std::stop_source& stop
   good = good && calls == 0 && pool.stats().in_use == 0;
   (void)stop.request_stop();  // ends one wait
   good = good && calls == 1;
+  bool is_served = false;  // the end of `again` serves the callback
   const auto again = pool.acquire();
-  bool is_served = false;
   pool.async_acquire([&](const lease<int>& got) { is_served = static_cast<bool>(got); });
   return good && pool.stats().waiting == 1 && !is_served;
 }
