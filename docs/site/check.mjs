@@ -46,7 +46,7 @@ function checkLinks() {
   }
   let links = 0
   for (const file of pages()) {
-    for (const [, name, value] of readFileSync(file, 'utf8').matchAll(/ (href|src|srcset)="([^"]+)"/g)) {
+    for (const [, name, value] of readFileSync(file, 'utf8').replace(/(<script\b[^>]*>)[^]*?<\/script>/g, '$1').matchAll(/ (href|src|srcset)="([^"]+)"/g)) {
       for (const link of name === 'srcset' ? value.split(',').map((each) => each.trim().split(' ')[0]) : [value]) {
         if (/^(mailto:|data:)/.test(link)) continue
         const url = new URL(link.replaceAll('&amp;', '&'), `${root}/${relative(site, file)}`)
