@@ -275,17 +275,23 @@ struct with_result {
   }
 };
 
+/// Posts the handler with a result that exists already. Allocates only what Asio allocates for a
+/// post. The caller keeps the context alive meanwhile, as for any post.
+template <class Finish, class Handler, class Result>
+void post_result(Handler handler, Result result) {
+  const net::associated_executor_t<Handler> executor = net::get_associated_executor(handler);
+  net::post(executor, [call = std::move(handler), outcome = std::move(result)]() mutable {
+    Finish()(call, std::move(outcome));
+  });
+}
+
 /// Posts the handler with the result of `begin.at_once()`. Returns false, and leaves the handler as
-/// it is, if there is no such function or result. Allocates only what Asio allocates for a post.
-/// The caller keeps the context alive meanwhile, as for any post.
+/// it is, if there is no such function or result.
 template <class Finish, class Begin, class Handler>
 [[nodiscard]] bool try_post_at_once(Begin& begin, Handler& handler) {
   if constexpr (requires { begin.at_once(); }) {
     if (auto result = begin.at_once()) {
-      const net::associated_executor_t<Handler> executor = net::get_associated_executor(handler);
-      net::post(executor, [call = std::move(handler), outcome = std::move(result)]() mutable {
-        Finish()(call, std::move(outcome));
-      });
+      post_result<Finish>(std::move(handler), std::move(result));
       return true;
     }
   }
